@@ -19,6 +19,7 @@ from nettrial.guests.archive import archive
 from nettrial.scenario import GuestHardware, Outage, Record, Scenario, Transport
 from nettrial.study import load
 from nettrial.systems import GUEST_SYSTEMS
+from tests.lab import test_radio as radio
 from tests.lab.conftest import timers
 from tests.lab.sandbox import Sandbox, wait_for
 from tests.lab.test_routing import diamond
@@ -116,6 +117,19 @@ def test_a_guest_is_a_router_that_takes_another_way_where_one_fails(guests: Back
         # The kernel may put off for a second what it does about a carrier.
         during = [s.bytes for s in flow.intervals if event.at_ns + 1.5e9 < s.at_ns < event.returned_ns]
         assert sum(during) > 0, (flow.name, [s.bytes for s in flow.intervals])
+
+
+def test_a_guest_is_a_station_of_a_radio_channel(guests: Backend, tmp_path: Path) -> None:
+    scenario = radio.scenario(tmp_path, mcs=0)
+    scenario.nodes[0].system = OLD
+    assert guests.check(scenario) == []
+    record = guests.run("radio", scenario, traffic_seconds(scenario) + 300)
+    assert record.hosts[0].guest
+    assert record.hosts[0].guest.system == OLD
+    assert all(flow.bytes for flow in record.flows)
+    (channel,) = record.channels or []
+    assert radio.used_ps(channel) == channel.elapsed_ps
+    assert channel.stations[1].delivered_pkts > 0
 
 
 def test_what_guests_can_not_do_is_refused_where_it_is(guests: Backend) -> None:
