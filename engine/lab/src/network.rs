@@ -297,7 +297,7 @@ impl Network {
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
     }
 
-    /// Takes down everything but the hosts and what guests are joined to, which it gives.
+    /// Takes down everything except the hosts and the namespaces of guests, and returns these.
     pub fn into_hosts(self, scenario: &Scenario) -> Vec<BuiltNode> {
         drop((self.lines, self.channels));
         let kinds = scenario.nodes.iter().map(|node| node.kind);
@@ -309,7 +309,7 @@ impl Network {
             .collect()
     }
 
-    /// A breaker of the links that are to fail, with the interfaces of guests that are on each link.
+    /// Returns a breaker of the links that are to fail, with the interfaces of guests that are on each link.
     pub fn breaker(&self, home: &Home, carriers: HashMap<usize, Vec<Carrier>>) -> Result<Breaker> {
         self.lines.as_ref().context("no link is to fail")?.breaker(home, carriers)
     }

@@ -28,7 +28,7 @@ struct Change {
 }
 
 impl Outages {
-    /// Has the events of `scenario` happen, whose times count from now; `None` if it has none.
+    /// Starts the events of `scenario`, whose times count from now; returns `None` if it has none.
     pub fn start(
         home: &Home,
         network: &Network,

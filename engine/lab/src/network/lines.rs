@@ -73,7 +73,7 @@ impl Lines {
         Ok(())
     }
 
-    /// A breaker of the links that have lines, with the interfaces of guests that are on each link.
+    /// Returns a breaker of the links that have lines, with the interfaces of guests that are on each link.
     pub fn breaker(&self, home: &Home, carriers: HashMap<usize, Vec<Carrier>>) -> Result<Breaker> {
         let line = |((number, indexes), line): (&(usize, [i32; 2]), &DelayLine)| {
             (*number, (*indexes, line.switch(), line.link.clone()))
