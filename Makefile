@@ -32,11 +32,11 @@ unit networks measurements test-all: export PYTEST_DEBUG_TEMPROOT := $(memory)
 
 # Clippy is what compiles here, as `cargo clippy` calls it: its lints then need no pass of their own over each crate and
 # its tests, which would take a minute and a half of CPU. What nobody compiles again needs no incremental compilation.
-test-build lint-engine engine-test engine-test-all: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
-test-build lint-engine engine-test engine-test-all: export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-test-build lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
+test-build test-engine lint-engine engine-test engine-test-all: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
 
-.PHONY: demo test test-all setup build engine test-build generate lint lint-engine lint-python words generated types \
+.PHONY: demo test test-all setup build engine test-build test-engine generate lint lint-engine lint-python words generated types \
   unit networks measurements engine-test engine-test-all engine-checks windows wheel pictures docs bench clean
 
 demo: build ## run the first study and leave report.html
@@ -46,7 +46,7 @@ demo: build ## run the first study and leave report.html
 	echo "report: $$PWD/report.html" >&2
 
 # The first stage has a job that compiles, one of unit tests, and one of networks, which mostly wait.
-test: ## everything but the tests marked slow; those that measure run last, alone, one at a time
+test: test-build ## everything but the tests marked slow; those that measure run last, alone, one at a time
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target lint-python engine-checks unit networks
 	@$(MAKE) --no-print-directory measurements
 
@@ -55,15 +55,21 @@ test-all: test windows wheel build engine-test-all ## the long sweeps, too: kill
 
 setup: $(stamp)packages ## what the system and the virtual environment need
 
-build: $(stamp)package engine ## the engine and the nettrial command, in .venv/bin
+# Packages are installed while the engine is compiled.
+build: $(stamp)system ## the engine and the nettrial command, in .venv/bin
+	@$(MAKE) --no-print-directory --jobs 2 engine $(stamp)packages
+	@$(MAKE) --no-print-directory $(stamp)package
 	@install -C -m 755 target/release/nettrial-engine .venv/bin/nettrial-engine
 
 engine: $(stamp)system
 	@$(stage) "cargo build" cargo build --release --locked --quiet
 
 # What tests need: the engine in target/debug, and the nettrial command.
-test-build: profile := dev
-test-build: $(stamp)system $(stamp)package
+test-build: $(stamp)system
+	@$(MAKE) --no-print-directory --jobs 2 test-engine $(stamp)packages
+	@$(MAKE) --no-print-directory $(stamp)package profile=dev
+
+test-engine: $(stamp)system
 	@$(stage) "cargo build for tests" cargo build --locked --quiet --package nettrial-engine
 
 $(stamp)system: tools/setup.sh
