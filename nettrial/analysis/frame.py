@@ -1,12 +1,15 @@
 """The responses of every finished trial, as a table."""
 
-import math
-from typing import Any
+from __future__ import annotations
 
-import polars as pl
+import math
+from typing import TYPE_CHECKING, Any
 
 from nettrial import metrics
 from nettrial.store import Run
+
+if TYPE_CHECKING:
+    import polars as pl
 
 AT_ONCE = 10_000
 """The number of rows held in memory as Python objects at a time."""
@@ -17,6 +20,8 @@ def frame(run: Run) -> pl.DataFrame:
 
     The columns are `number` (run order), `block`, one text column for each factor, `response`, `unit`,
     `value` (null if the metric is absent) and `absent` (the reason, null if there is a value)."""
+    import polars as pl  # it is slow to load, and `nettrial measure` has no table
+
     factors = list(run.study.factors)
     schema: dict[str, Any] = {
         "number": pl.Int64,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from nettrial.analysis.changes import Change, change
 from nettrial.analysis.frame import frame
@@ -15,6 +15,9 @@ from nettrial.analysis.outliers import Outlier, outliers
 from nettrial.analysis.sequential import family, widened
 from nettrial.store import Run
 from nettrial.study import Response, Study
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Levels = dict[str, str]
 """One level of each factor, by the factor's name."""
@@ -133,6 +136,8 @@ def cell_of(
 def _response(
     study: Study, response: Response, treatments: Sequence[Levels], table: pl.DataFrame
 ) -> ResponseSummary:
+    import polars as pl
+
     rows = table.filter(pl.col("response") == response.name)
     measured = by_treatment(rows.filter(pl.col("value").is_not_null()), study)
     missing = by_treatment(rows.filter(pl.col("value").is_null()), study)

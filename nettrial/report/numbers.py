@@ -1,10 +1,14 @@
 """Numbers as text, with as many decimals as their uncertainty justifies, the same throughout a table."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
 from statistics import median
+from typing import TYPE_CHECKING
 
-from nettrial.analysis import Cell, Change, Interval
+if TYPE_CHECKING:  # loading it takes longer than examining a path, whose page has numbers too
+    from nettrial.analysis import Cell, Change, Interval
 
 _MOST_DIGITS = 5
 _MOST_DECIMALS = 9
