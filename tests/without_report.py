@@ -15,14 +15,27 @@ def write(run, report):
     return file
 
 
-sys.modules["nettrial.report.screen"] = SimpleNamespace(render=render)
-sys.modules["nettrial.report.terminal"] = SimpleNamespace()
-sys.modules["nettrial.report.html"] = SimpleNamespace(write=write)
-sys.modules["nettrial.report.content"] = SimpleNamespace(gather=lambda run: run)
+def replace_reports():
+    """Puts these in place of what makes reports."""
+    import nettrial.report
 
-from nettrial.cli import main  # noqa: E402
+    for name, functions in {
+        "screen": {"render": render},
+        "terminal": {},
+        "html": {"write": write},
+        "content": {"gather": lambda run: run},
+    }.items():
+        module = SimpleNamespace(**functions)
+        sys.modules[f"nettrial.report.{name}"] = module
+        setattr(nettrial.report, name, module)
 
-# A shell starts what runs in its background with SIGINT ignored, and tests that run there send it.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
-main()
+if __name__ == "__main__":
+    replace_reports()
+
+    from nettrial.cli import main
+
+    # A shell starts what runs in its background with SIGINT ignored, and tests that run there send it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    main()

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests import forked
+
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-only-for-these-tests"
 PATIENCE = 300.0
@@ -31,14 +33,8 @@ def nettrial(
     *arguments: str, token: str | None = TOKEN, timeout: float = PATIENCE
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "nettrial.cli", *arguments],
-        env=environment(**({"NETTRIAL_TOKEN": token} if token is not None else {})),
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    given = {"NETTRIAL_TOKEN": token} if token is not None else {}
+    return forked.run(forked.Command(arguments, environment(**given)), timeout)
 
 
 class Server:

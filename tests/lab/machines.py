@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from nettrial.backends.find import engine
+from tests import forked
 from tests.lab.sandbox import Sandbox, children, wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -202,13 +203,9 @@ class Machines:
 
     def nettrial(self, *arguments: str, **options: str) -> subprocess.CompletedProcess[str]:
         """Runs a command of nettrial on the runner."""
-        return subprocess.run(
-            self.command(*arguments),
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**environment(), **options},
-        )
+        given = {**environment(), "HOME": str(self.folder / "runner"), **options}
+        inside = self._holders["runner"]
+        return forked.run(forked.Command(arguments, given, self.folder, report=False, inside=inside))
 
     def command(self, *arguments: str) -> list[str]:
         """The command line of that. The page of a report takes longer than a run: one line stands for it."""

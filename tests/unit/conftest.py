@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nettrial import cli
+from tests import forked
 
 ROOT = Path(__file__).parents[2]
 FAKE_ENGINE = ROOT / "tests" / "fake_engine.py"
@@ -88,10 +89,10 @@ class Process:
 
     def __call__(self, *arguments: str, **fake: str) -> subprocess.CompletedProcess[str]:
         """Runs a command to its end."""
-        with self.start(*arguments, **fake) as process:
-            output, errors = process.communicate(timeout=120)
-        assert "Traceback" not in errors, errors
-        return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
+        given = {**environment(self.directory), **fake}
+        done = forked.run(forked.Command(arguments, given, self.directory, report=False), timeout=120)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
 
 
 @pytest.fixture
