@@ -37,7 +37,7 @@ class Command:
     environment: Mapping[str, str]
     directory: Path = ROOT
     report: bool = True
-    """Whether a run makes its report, which takes longer than a short run. Otherwise it is one line."""
+    """True if a run makes its report, which takes longer than a short run; else the report is one line."""
     inside: int | None = None
     """The process in whose namespaces it runs."""
 
