@@ -1,6 +1,6 @@
-"""Controlled trials for network performance: this package plans and explains, the engine measures.
+"""Controlled trials for network performance: this package plans and analyses, the engine measures.
 
-`nettrial.load("runs/mine")` gives a run's results for a notebook."""
+`nettrial.load("runs/mine")` returns a run's results for a notebook."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from nettrial.results import load as load
 
 __version__ = "0.1.0"
-"""The package's version; the engine has the same."""
+"""The version of the package, which is also that of the engine."""
 _LATER = {"Results": "nettrial.results", "load": "nettrial.results"}
-"""Names that are loaded when they are asked for (PEP 562): what they need is slow to load."""
+"""Names that are imported on first access (PEP 562), because their dependencies are slow to load."""
 
 
 def __getattr__(name: str) -> Any:

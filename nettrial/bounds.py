@@ -1,23 +1,23 @@
-"""Bounds on what is read and planned. More is refused by counting it, before anything is built of it: input
-may come from anyone, and a zero too many must not take the machine's memory."""
+"""Limits for input and plans. Larger input is refused by counting, before anything is built from it: input
+may come from anyone, and one zero too many must not exhaust the machine's memory."""
 
 from __future__ import annotations
 
 MOST_STUDY_BYTES = 128 * 2**10
-"""The size of a study file."""
+"""The largest size of a study file."""
 MOST_VALUES = 50_000
-"""Values in a study file, those of aliases counted wherever they stand."""
+"""The largest number of values in a study file, counting those of aliases at every use."""
 MOST_DEPTH = 32
-"""Lists and mappings within each other in a study file."""
+"""The largest depth of nested lists and mappings in a study file."""
 MOST_FILE_BYTES = 2**20
-"""The size of a file that a study file names: published figures, values of a distribution."""
+"""The largest size of a file named by a study file: published figures, values of a distribution."""
 MOST_TREATMENTS = 10_000
-"""Combinations of the factors' levels."""
+"""The largest number of combinations of the factors' levels."""
 MOST_TRIALS = 100_000
-"""Trials of a run: treatments times replicates."""
+"""The largest number of trials of a run: treatments times replicates."""
 MOST_FLOWS = 20_000
-"""Flows of a trial."""
+"""The largest number of flows of a trial."""
 MOST_SIZES = 1_000_000
-"""Sizes of a sweep times its repeats."""
+"""The largest product of a sweep's sizes and repeats."""
 MOST_DOCUMENT_BYTES = 256 * 2**20
-"""The size of a document in a run file, uncompressed: a record, a scenario, a study."""
+"""The largest uncompressed size of a document in a run file: a record, a scenario, a study."""

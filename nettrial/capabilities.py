@@ -1,6 +1,6 @@
-"""The capabilities of each backend, stated by the engine. Ask this instead of a backend's name.
+"""The capabilities of each backend, as stated by the engine. Code checks these instead of a backend's name.
 
-`capabilities.json` is made by `make generate`; a backend whose engine states anything else is refused."""
+`make generate` writes `capabilities.json`; a backend is refused if its engine states other capabilities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nettrial.registry import Registry
 from nettrial.scenario import Capabilities
 
 CAPABILITIES: Registry[Capabilities] = Registry("backend")
-"""Each backend's capabilities on a machine that lacks nothing, by its name."""
+"""The capabilities of each backend on a machine that lacks nothing, by the backend's name."""
 
 for _name, _stated in json.loads(
     resources.files("nettrial").joinpath("capabilities.json").read_text(encoding="utf-8")

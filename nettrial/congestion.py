@@ -1,5 +1,5 @@
-"""Congestion controls by their names: those of the Linux kernel, those that nettrial loads into it, and those
-that the simulator has."""
+"""The congestion controls by name: those of the Linux kernel, those that nettrial loads into it, and those of
+the simulator."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from nettrial.registry import Registry
 
 @dataclass(frozen=True)
 class Control:
-    """A congestion control, where it is described, and what a machine needs to have it."""
+    """A congestion control with its source and its requirements."""
 
     title: str
     source: str
     needs: str
     own: bool = False
-    """True if it is nettrial's own, which the lab loads into the kernel."""
+    """True for one of nettrial's own, which the lab loads into the kernel."""
     kernel: bool = True
-    """Hosts that have a Linux kernel can have it."""
+    """True if hosts with a Linux kernel support it."""
 
 
 CONTROLS: Registry[Control] = Registry("congestion control")
-"""Every congestion control by its name."""
+"""The congestion controls by name."""
 
 
 def backends_of(name: str) -> tuple[str, ...]:
-    """The backends whose hosts can have the congestion control of that name."""
-    kernel = CONTROLS[name].kernel and not CONTROLS[name].own  # the lab, which loads its own, states them
+    """Returns the backends that support the congestion control of that name."""
+    kernel = (
+        CONTROLS[name].kernel and not CONTROLS[name].own
+    )  # the lab loads these itself, and lists them among its capabilities
     return tuple(
         backend
         for backend in CAPABILITIES
@@ -38,43 +40,44 @@ def backends_of(name: str) -> tuple[str, ...]:
 
 
 def _kernel(name: str, title: str, source: str) -> None:
-    """Adds one that is a module of the kernel, or built into it."""
+    """Adds a congestion control that is built into the kernel, or one of its modules."""
     CONTROLS.add(name, Control(title, source, f"the kernel's tcp_{name} (modprobe tcp_{name})"))
 
 
 def _own(name: str, title: str, source: str) -> None:
-    """Adds one of nettrial's own: a program of engine/bpf."""
+    """Adds one of nettrial's own congestion controls, a program of engine/bpf."""
     needs = "root; a kernel with MPTCP, BTF and the BPF compiler (JIT)"
     CONTROLS.add(name, Control(title, source, needs, own=True))
 
 
 def _kernel_variant(name: str, title: str) -> None:
-    """Adds the variant of one of nettrial's own that does as the out-of-tree MPTCP kernel did."""
+    """Adds the variant of one of nettrial's own congestion controls that behaves like the out-of-tree MPTCP
+    kernel."""
     source = "the out-of-tree MPTCP kernel (v0.9x), net/mptcp"
     CONTROLS.add(f"{name}-kernel", Control(title, source, "the simulator", kernel=False))
 
 
-CONTROLS.add("reno", Control("Reno; of MPTCP, each subflow by itself", "RFC 5681", "nothing"))
+CONTROLS.add("reno", Control("Reno; with MPTCP, separately on each subflow", "RFC 5681", "nothing"))
 _kernel("cubic", "CUBIC, the kernel's default", "RFC 9438")
 _kernel("bbr", "BBR version 1", "draft-cardwell-iccrg-bbr-congestion-control-00")
-_kernel("dctcp", "DCTCP, for networks that mark (ECN)", "RFC 8257")
-_kernel("vegas", "Vegas, by delay", "Brakmo and Peterson 1995")
-_kernel("nv", "New Vegas, by delay, for data centres", "Brakmo 2010")
-_kernel("westwood", "Westwood+, by the estimated rate", "Grieco and Mascolo 2004")
+_kernel("dctcp", "DCTCP, for networks with ECN marking", "RFC 8257")
+_kernel("vegas", "Vegas, delay-based", "Brakmo and Peterson 1995")
+_kernel("nv", "New Vegas, delay-based, for data centres", "Brakmo 2010")
+_kernel("westwood", "Westwood+, based on the estimated rate", "Grieco and Mascolo 2004")
 _kernel("veno", "Veno, between Vegas and Reno, for wireless paths", "Fu and Liew 2003")
 _kernel("bic", "BIC, which CUBIC replaced", "Xu, Harfoush and Rhee 2004")
-_kernel("htcp", "H-TCP, by the time since a loss", "Leith and Shorten 2004")
+_kernel("htcp", "H-TCP, based on the time since a loss", "Leith and Shorten 2004")
 _kernel("highspeed", "HighSpeed TCP, for large windows", "RFC 3649")
 _kernel("scalable", "Scalable TCP, for large windows", "Kelly 2003")
-_kernel("illinois", "Illinois, by loss and delay", "Liu, Başar and Srikant 2006")
-_kernel("yeah", "YeAH, by loss and delay", "Baiocchi, Castellani and Vacirca 2007")
+_kernel("illinois", "Illinois, based on loss and delay", "Liu, Başar and Srikant 2006")
+_kernel("yeah", "YeAH, based on loss and delay", "Baiocchi, Castellani and Vacirca 2007")
 _kernel("hybla", "Hybla, for long round trips", "Caini and Firrincieli 2004")
-_kernel("cdg", "CDG, by the gradient of delay", "Hayes and Armitage 2011")
-_kernel("lp", "TCP-LP, which gives way to others", "Kuzmanovic and Knightly 2003")
+_kernel("cdg", "CDG, based on the delay gradient", "Hayes and Armitage 2011")
+_kernel("lp", "TCP-LP, which yields to other traffic", "Kuzmanovic and Knightly 2003")
 _own("lia", "LIA, coupled over a connection's subflows; Reno with one", "RFC 6356")
 _own(
     "olia",
-    "OLIA, coupled, moves off congested paths further than LIA; Reno with one subflow",
+    "OLIA, coupled, moves more traffic off congested paths than LIA; Reno with one subflow",
     "Khalili et al. 2012; draft-khalili-mptcp-congestion-control",
 )
 _own(
@@ -84,10 +87,10 @@ _own(
 )
 _own(
     "wvegas",
-    "Weighted Vegas, coupled, by delay; Vegas with one subflow",
+    "Weighted Vegas, coupled, delay-based; Vegas with one subflow",
     "Cao, Xu and Fu 2012; draft-xu-mptcp-congestion-control",
 )
-_kernel_variant("lia", "LIA as the MPTCP kernel computed it")
-_kernel_variant("olia", "OLIA as the MPTCP kernel computed it")
-_kernel_variant("balia", "BALIA as the MPTCP kernel computed it")
-_kernel_variant("wvegas", "Weighted Vegas as the MPTCP kernel computed it")
+_kernel_variant("lia", "LIA as computed by the MPTCP kernel")
+_kernel_variant("olia", "OLIA as computed by the MPTCP kernel")
+_kernel_variant("balia", "BALIA as computed by the MPTCP kernel")
+_kernel_variant("wvegas", "Weighted Vegas as computed by the MPTCP kernel")

@@ -1,5 +1,5 @@
-"""Errors, told to the user: what was being done, to which object, the bad value, the expected
-values, a hint. Every error has the exit status the command ends with."""
+"""Errors for the user: what was being done, to which object, the bad value, the expected values, a hint.
+Every error has the exit status with which the command ends."""
 
 from __future__ import annotations
 
@@ -8,49 +8,51 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 MOST_FAULTS_SHOWN = 6
-"""A message fits a screen: of more faults than this, only the number is told."""
+"""The largest number of faults listed in a message, so that it fits on a screen; further faults are only
+counted."""
 
 
 class NettrialError(Exception):
-    """An error that is the user's to mend; its text is the whole message."""
+    """An error that the user can fix; its text is the whole message."""
 
     exit_code: ClassVar[int] = 1
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong with what the user gave."""
+    """A fault in the user's input."""
 
     object: str
     """The object, such as `study.yaml:12: network.mtu` or `--set mtu`."""
     value: str
-    """The bad value as it was given; empty where nothing was given."""
+    """The bad value as it was given; empty if nothing was given."""
     expected: str = ""
     """The expected values, in words."""
     hint: str = ""
-    """Why, and what to do."""
+    """The reason, and the remedy."""
 
     def lines(self) -> list[str]:
-        """The fault as lines of text, the first of them the object and the value."""
+        """Returns the fault as lines of text; the first contains the object and the value."""
         first = f"{self.object}: {self.value}" if self.value else self.object
         rest = [("expected", self.expected), ("hint", self.hint)]
         return [first, *(f"  {name}: {text}" for name, text in rest if text)]
 
 
 class BadInput(NettrialError):
-    """Something the user gave can't be used; nothing was written."""
+    """The error for unusable input; nothing was written."""
 
     exit_code = 2
 
     def __init__(self, doing: str, object: str, value: str, expected: str = "", hint: str = "") -> None:
-        """`doing` is what nettrial was at; the other arguments are those of a `Fault`."""
+        """Creates an error with one fault. `doing` describes the current action; the other arguments are
+        those of a `Fault`."""
         self.doing = doing
         self.faults: tuple[Fault, ...] = (Fault(object, value, expected, hint),)
         super().__init__(doing)
 
     @classmethod
     def listing(cls, doing: str, faults: Sequence[Fault]) -> BadInput:
-        """One error of several faults (at least one)."""
+        """Returns one error for one or more faults."""
         first = faults[0]
         error = cls(doing, first.object, first.value, first.expected, first.hint)
         error.faults = tuple(faults)
@@ -68,7 +70,8 @@ class BadInput(NettrialError):
 
 
 class Reason(Protocol):
-    """Why a machine can't do something: the engine's `Shortfall`, or anything of its shape."""
+    """The reason why a machine can't do something: the engine's `Shortfall`, or an object with the same
+    attributes."""
 
     @property
     def what(self) -> str:
@@ -85,7 +88,7 @@ class Reason(Protocol):
 
 @dataclass(frozen=True)
 class Lack:
-    """A reason found on this side of the engine, such as that there is no engine."""
+    """A reason found outside the engine, such as a missing engine."""
 
     what: str
     why: str
@@ -93,12 +96,12 @@ class Lack:
 
 
 class CannotRun(NettrialError):
-    """This machine can't run trials; every reason is told at once."""
+    """The error for a machine that can't run trials, with all reasons at once."""
 
     exit_code = 3
 
     def __init__(self, doing: str, reasons: Sequence[Reason]) -> None:
-        """`doing` is what nettrial was at."""
+        """Creates an error with these reasons; `doing` describes the current action."""
         self.doing = doing
         self.reasons: tuple[Reason, ...] = tuple(reasons)
         super().__init__(doing)
@@ -111,12 +114,13 @@ class CannotRun(NettrialError):
 
 
 class TrialsFailed(NettrialError):
-    """Some trials gave no record (or, if strict, a warning), or not enough to judge a condition by."""
+    """The error for trials that gave no record (or, with --strict, a warning), or too little data to judge a
+    condition."""
 
     exit_code = 4
 
     def __init__(self, message: str) -> None:
-        """`message` says how many, and what to do."""
+        """Creates the error; `message` contains the number of trials, and the remedy."""
         super().__init__(message)
 
     def __str__(self) -> str:

@@ -1,4 +1,5 @@
-"""The base of everything that users write: no unknown fields, and errors that say what is expected."""
+"""The base of all models of user input, which refuse unknown fields and whose errors contain the expected
+values."""
 
 from __future__ import annotations
 
@@ -21,30 +22,30 @@ LONGEST_VALUE_SHOWN = 60
 def wrong(
     at: tuple[str | int, ...] = (), value: str | None = None, expected: str = "", hint: str = ""
 ) -> PydanticCustomError:
-    """The error of a validator: at `at` inside of what is validated there is `value` (None: whatever is
-    there), and `expected` would be right."""
+    """Returns a validator's error: the value at the path `at` within the validated data is `value` (None: the
+    value that is there) instead of `expected`."""
     context = {"at": at, "value": value, "expected": expected, "hint": hint}
     return PydanticCustomError("wrong", "not allowed here", context)
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """The fault that pydantic found in a value."""
+    """A fault that pydantic found in a value."""
 
     place: tuple[str | int, ...]
-    """The way to the value."""
+    """The path to the value."""
     value: str
     expected: str
     hint: str
 
     @property
     def unknown_field(self) -> bool:
-        """Returns whether the fault is not the value, but that there is such a field."""
+        """Returns whether the fault is an unknown field rather than a bad value."""
         return self.value == UNKNOWN_FIELD
 
     @classmethod
     def of(cls, error: ValidationError) -> list[Wrong]:
-        """Everything an error holds, in the user's words."""
+        """Returns all faults of a validation error, in words for users."""
         found = []
         for entry in error.errors(include_url=False):
             context = entry.get("ctx", {})
@@ -63,26 +64,26 @@ class Wrong:
 
 
 NO_WHOLE_NUMBER = ("int_type", "int_parsing", "int_from_float")
-"""pydantic's kinds of errors for it."""
+"""pydantic's error types for a value that is not a whole number."""
 
 
 def _shown(value: Any) -> str:
-    """A bad value as short text."""
+    """Returns a bad value as a short text."""
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= LONGEST_VALUE_SHOWN else text[: LONGEST_VALUE_SHOWN - 1] + "…"
 
 
 class Generated(BaseModel):
-    """A type that is generated from the engine's schema.
+    """The base of types generated from the engine's schema.
 
-    pydantic builds its validator when it is first used: building all of them takes a third of a second, and
-    most commands need few."""
+    pydantic builds their validators on first use: building all of them takes a third of a second, and most
+    commands need only a few."""
 
     model_config = ConfigDict(defer_build=True)
 
 
 class Strict(BaseModel):
-    """A part of what a user wrote. Unknown fields are errors that name the known ones."""
+    """The base of models of user input. An unknown field is an error, which names the known ones."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -106,11 +107,11 @@ def _name(value: str) -> str:
 
 
 MOST_NAMES_SHOWN = 12
-"""The number of names up to which an error shows all; of more it shows the first and the last."""
+"""The number of names up to which an error lists all; of more, it lists the first and the last."""
 
 
 def in_short(names: Iterable[str]) -> str:
-    """Names with commas between; of many, the first two and the last."""
+    """Returns names separated by commas; of many, only the first two and the last."""
     listed = list(names)
     if len(listed) > MOST_NAMES_SHOWN:
         return f"{listed[0]}, {listed[1]}, … {listed[-1]} ({len(listed)})"
@@ -118,14 +119,14 @@ def in_short(names: Iterable[str]) -> str:
 
 
 Name = Annotated[str, AfterValidator(_name)]
-"""A name of something in the study: letters, digits, - and _."""
+"""A name in a study: letters, digits, - and _."""
 
 SystemName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
-"""A name of a system that guests run: letters, digits, -, _ and ., as in linux-6.12."""
+"""The name of an operating system for guests: letters, digits, -, _ and ., as in linux-6.12."""
 
 
 def name_in(registry: Registry[Entry]) -> AfterValidator:
-    """A validator of a field that holds the name of one of the registry's entries."""
+    """Returns a validator for the name of one of the registry's entries."""
 
     def validate(name: str) -> str:
         try:
@@ -138,7 +139,7 @@ def name_in(registry: Registry[Entry]) -> AfterValidator:
 
 
 def as_text(value: Any) -> str:
-    """A level as text: the one form in plans, tables and the run file."""
+    """Returns a level as text, in the form used in plans, tables and the run file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -149,7 +150,7 @@ def as_text(value: Any) -> str:
 
 
 def as_value(text: str) -> str | int | float | bool:
-    """The value that `as_text` made text of."""
+    """Returns the value that `as_text` converted to text."""
     if text in ("true", "false"):
         return text == "true"
     if re.fullmatch(r"-?[0-9]{1,18}", text):

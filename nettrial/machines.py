@@ -1,4 +1,5 @@
-"""The inventory: the user's own machines, how each is reached, and what may be changed there."""
+"""The inventory: the user's own machines, the ways to reach them, and the settings that may be changed
+there."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from nettrial.study import Document
 
 READING = "reading the inventory"
 INTERFACE = re.compile(r"[^\s/:](?:[^/:\n]{0,62}[^\s/:])?")
-"""A name of an interface. Linux takes 15 characters without spaces (net/core/dev.c, dev_valid_name), Windows
-more."""
+"""The name of an interface. Linux allows 15 characters without spaces (net/core/dev.c, dev_valid_name),
+Windows more."""
 
 
 def _address(text: str) -> str:
@@ -28,47 +29,45 @@ def _address(text: str) -> str:
     except ValueError:
         raise wrong(expected="an IPv4 or IPv6 address, such as 192.0.2.1 or 2001:db8::1") from None
     if found.is_multicast or found.is_unspecified or found.is_link_local:
-        raise wrong(expected="an address that one machine has, and that is not link-local")
+        raise wrong(expected="a unicast address that is not link-local")
     return str(found)
 
 
 def _target(text: str) -> str:
     if not re.fullmatch(r"[^\s-]\S*", text):
-        raise wrong(
-            expected="what `ssh` takes as a destination, such as user@host, or a name of its configuration"
-        )
+        raise wrong(expected="a destination for `ssh`, such as user@host, or a name in its configuration")
     return text
 
 
 class MachineSettings(Strict):
-    """A machine. It is reached by `ssh`, by a `command` or by an `engine`, one of the three."""
+    """A machine, which is reached by one of `ssh`, `command` and `engine`."""
 
     ssh: Annotated[str, AfterValidator(_target)] | None = None
-    """The destination for the OpenSSH client, such as `root@alpha`: with its configuration, keys, agents and
-    jump hosts as they are. It must work without asking for anything."""
+    """The destination for the OpenSSH client, such as `root@alpha`, which uses its usual configuration, keys,
+    agents and jump hosts. It must connect without asking for anything."""
     command: Annotated[list[str], Field(min_length=1)] | None = None
-    """A command that runs another command on the machine with this one's standard input and output: `sh` is
-    added to its words. Such as `[docker, exec, -i, web]` or `[ssh, -T, alpha, sudo, -n]`."""
+    """A command that runs another command on the machine, connected to its own standard input and output,
+    such as `[docker, exec, -i, web]` or `[ssh, -T, alpha, sudo, -n]`; `sh` is appended to its words."""
     engine: Annotated[list[str], Field(min_length=1)] | None = None
-    """A command that runs the engine itself on the machine: `machine serve` is added to its words. It is for
-    machines without a POSIX shell, such as `[ssh, -T, user@win, C:/nettrial/engine.exe]`, and has to be
-    there already: `nettrial machines install` copies nothing to such a machine."""
+    """A command that runs the engine itself on the machine, for machines without a POSIX shell, such as
+    `[ssh, -T, user@win, C:/nettrial/engine.exe]`; `machine serve` is appended to its words. The engine must
+    be there already: `nettrial machines install` copies nothing to such a machine."""
     binary: Path | None = None
-    """The engine for the machine's system and CPU, a file on this machine, such as `engine-macos`: `nettrial
-    machines install` copies it there. Without it this machine's own engine is copied. A path that is not
-    absolute begins at the inventory's directory."""
+    """The engine for the machine's operating system and CPU, as a file on this machine, such as
+    `engine-macos`, which `nettrial machines install` copies there. By default, this machine's own engine is
+    copied. A relative path is relative to the inventory's directory."""
     interfaces: Annotated[
         dict[str, Annotated[list[Annotated[str, AfterValidator(_address)]], Field(min_length=1)]],
         Field(min_length=1),
     ]
-    """The interfaces that traffic may use, each with its addresses; of a router in the order of its links. No
-    traffic goes to other addresses."""
+    """The interfaces that traffic may use, each with its addresses; for a router, in the order of its links.
+    No traffic is sent to other addresses."""
     may_change: list[Literal["mtu", "offloads", "icmp", "congestion_control", "sysctls"]] = []
-    """The settings that nettrial may change there, and restores: the MTU and the offloads (TSO, GSO, GRO) of
-    the interfaces, whether a router answers by ICMP, the congestion control of programs that choose none, and
-    the sysctls of a stack. Nothing unless said."""
+    """The settings that nettrial may change there and then restores: the MTU and the offloads (TSO, GSO, GRO)
+    of the interfaces, the ICMP answers of a router, the default congestion control of programs, and the
+    sysctls of a stack. By default, nothing may be changed."""
     nodes: list[Name] = []
-    """The nodes of studies that it stands for, where the study does not say so by `machine`."""
+    """The nodes of studies whose role it takes, unless the study assigns machines by `machine`."""
 
     @model_validator(mode="after")
     def _fits(self) -> MachineSettings:
@@ -77,7 +76,11 @@ class MachineSettings(Strict):
             given = {0: "missing", 2: "both given"}.get(len(ways), "all given")
             raise wrong(("ssh",), given, "one of ssh, command and engine")
         if self.engine and self.binary:
-            raise wrong(("binary",), str(self.binary), "no binary where `engine` runs what is there already")
+            raise wrong(
+                ("binary",),
+                str(self.binary),
+                "no binary with `engine`, which runs an engine that is there already",
+            )
         for name in self.interfaces:
             if not INTERFACE.fullmatch(name):
                 raise wrong(("interfaces", name), name, "the name of an interface, such as eth0")
@@ -85,12 +88,12 @@ class MachineSettings(Strict):
 
     @property
     def reached_by(self) -> str:
-        """The way to it, in the user's words."""
+        """The way to reach it, in the user's words."""
         return shlex.join(["ssh", self.ssh] if self.ssh else self.command or self.engine or [])
 
     @property
     def addresses(self) -> list[str]:
-        """Every address that traffic may use."""
+        """Returns all addresses that traffic may use."""
         return [address for addresses in self.interfaces.values() for address in addresses]
 
 
@@ -108,7 +111,7 @@ class Inventory(Strict):
                 for number, address in enumerate(addresses):
                     if address in taken:
                         at = ("machines", name, "interfaces", interface, number)
-                        raise wrong(at, address, "an address of its own", f"{taken[address]} has it, too")
+                        raise wrong(at, address, "a unique address", f"{taken[address]} has the same address")
                     taken[address] = name
         return self
 

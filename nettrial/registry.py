@@ -1,4 +1,4 @@
-"""Named things of one kind: topologies, stacks, metrics, backends."""
+"""Registries of named entries: topologies, stacks, metrics, backends."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ Entry = TypeVar("Entry")
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """A hint with the name of `names` that is most like `name`; empty if none is."""
+    """Returns a hint with the name in `names` that is most similar to `name`; empty if none is similar."""
     found = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
     return f"did you mean {found[0]!r}?" if found else ""
 
 
 class UnknownName(LookupError):
-    """A name that a registry does not have."""
+    """The error for a name that a registry does not have."""
 
     def __init__(self, kind: str, name: str, names: Iterable[str]) -> None:
-        """`names` are the ones there are."""
+        """Creates the error; `names` are the existing names."""
         names = list(names)
         super().__init__(f"unknown {kind} {name!r}")
         self.expected = ", ".join(names)
@@ -27,10 +27,10 @@ class UnknownName(LookupError):
 
 
 class Registry(Generic[Entry]):
-    """Entries by name, in the order they were added."""
+    """Entries by name, in the order in which they were added."""
 
     def __init__(self, kind: str) -> None:
-        """`kind` is what the entries are, in the singular: "stack"."""
+        """Creates an empty registry; `kind` names its entries in the singular, such as "stack"."""
         self.kind = kind
         self._entries: dict[str, Entry] = {}
 
@@ -41,7 +41,7 @@ class Registry(Generic[Entry]):
         self._entries[name] = entry
 
     def __getitem__(self, name: str) -> Entry:
-        """The entry of that name; raises UnknownName with the names there are."""
+        """Returns the entry of that name; raises UnknownName with the existing names."""
         try:
             return self._entries[name]
         except KeyError:
@@ -54,5 +54,5 @@ class Registry(Generic[Entry]):
         return len(self._entries)
 
     def values(self) -> Iterator[Entry]:
-        """The entries, in the order they were added."""
+        """Returns the entries, in the order in which they were added."""
         return iter(self._entries.values())

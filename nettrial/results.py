@@ -1,5 +1,5 @@
-"""A run's results in Python, for notebooks: tables as data frames, the analysis, and charts that show
-themselves."""
+"""A run's results in Python, for notebooks: tables as data frames, the analysis, and charts that notebooks
+display."""
 
 from __future__ import annotations
 
@@ -26,46 +26,48 @@ Entry = TypeVar("Entry")
 
 
 def load(directory: str | Path) -> Results:
-    """The results of the run in a directory, such as "runs/mine".
+    """Returns the results of the run in a directory, such as "runs/mine".
 
-    Raises BadInput where there is no run, or one of a newer version. What is asked of the results is read
-    then, and kept: load the run again to see trials that were made since.
-    """
+    Raises BadInput if there is no run, or if it was made by a newer version. Data is read on first access and
+    then cached: load the run again to see newer trials."""
     return Results(Run.open(Path(directory)))
 
 
 class Named(dict[str, Entry]):
-    """Things by name; a name that is none of theirs is an error that lists those there are."""
+    """Entries by name; an unknown name is an error that lists the existing ones."""
 
     def __missing__(self, name: str) -> Entry:
-        raise BadInput(CHOOSING, repr(name), "there is none of that name", ", ".join(self), near(name, self))
+        raise BadInput(
+            CHOOSING, repr(name), "there is no entry of that name", ", ".join(self), near(name, self)
+        )
 
 
 class Chart:
-    """A chart that shows itself in a notebook: by Vega-Lite where that is known, else as SVG."""
+    """A chart that notebooks display: by Vega-Lite if they support it, otherwise as SVG."""
 
     def __init__(self, chart: vega.Chart) -> None:
-        """Comes from `Results.charts`."""
+        """Wraps a chart; use `Results.charts`."""
         self._chart = chart
 
     @property
     def name(self) -> str:
-        """Its name among the charts of the run."""
+        """The chart's name, unique within the run."""
         return self._chart.name
 
     @cached_property
     def spec(self) -> dict[str, Any]:
-        """The Vega-Lite specification, data included; `altair.Chart.from_dict(chart.spec)` makes one of
-        Altair's."""
+        """The Vega-Lite specification including the data; `altair.Chart.from_dict(chart.spec)` converts it
+        into an Altair chart."""
         return vega.on_paper(self._chart)
 
     @cached_property
     def svg(self) -> str:
-        """The chart as SVG, black on white."""
+        """Returns the chart as SVG, black on white."""
         return figure_files.drawn(self._chart)
 
     def save(self, file: str | Path) -> None:
-        """Writes the chart as the end of the file's name says: .svg, .pdf or .png. Raises BadInput."""
+        """Writes the chart in the format given by the file's extension: .svg, .pdf or .png. Raises
+        BadInput."""
         figure_files.save(self._chart, Path(file))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -80,11 +82,11 @@ class Chart:
 
 
 class Results:
-    """The results of a run. Frames have the trial's `number`, its `block` and its levels in every row, and
-    units in their columns' names: see the page "Exported tables" of the reference."""
+    """The results of a run. Every row of a data frame has the trial's `number`, its `block` and its levels,
+    and column names contain units: see the page "Exported tables" of the reference."""
 
     def __init__(self, run: Run) -> None:
-        """Use `nettrial.load`."""
+        """Wraps a run; use `nettrial.load`."""
         self.run = run
         """The run itself."""
         self._frames = Named(export.frames(run))
@@ -101,59 +103,61 @@ class Results:
         return gather(self.run)
 
     def table(self, name: str) -> pl.DataFrame:
-        """The table that `nettrial export` calls so; raises BadInput for another name."""
+        """Returns the table of that name in `nettrial export`; raises BadInput for an unknown name."""
         if name not in self._read:
             self._read[name] = self._frames[name]()
         return self._read[name]
 
     @property
     def trials(self) -> pl.DataFrame:
-        """A row for each trial of the plan: its state, its responses in base units, its warnings' number."""
+        """Returns a row for each trial of the plan, with its state, its responses in base units, and its
+        number of warnings."""
         return self.table("trials")
 
     @property
     def responses(self) -> pl.DataFrame:
-        """A row for each finished trial and response: the value in the response's unit, or why none."""
+        """Returns a row for each finished trial and response, with the value in the response's unit, or the
+        reason why there is none."""
         return self.table("responses")
 
     @property
     def flows(self) -> pl.DataFrame:
-        """A row for each flow of each finished trial."""
+        """Returns a row for each flow of each finished trial."""
         return self.table("flows")
 
     @property
     def hosts(self) -> pl.DataFrame:
-        """A row for each host of each finished trial."""
+        """Returns a row for each host of each finished trial."""
         return self.table("hosts")
 
     @property
     def links(self) -> pl.DataFrame:
-        """A row for each interface of each finished trial whose queue or packets were counted."""
+        """Returns a row for each interface of each finished trial whose queue or packets were counted."""
         return self.table("links")
 
     @property
     def samples(self) -> pl.DataFrame:
-        """The flows' transport over time: a row for each moment at which it was read."""
+        """Returns the transport state of flows over time, with a row for each sample."""
         return self.table("samples")
 
     @property
     def sizes(self) -> pl.DataFrame:
-        """Returns the results of sweeps: a row for each repeat of each size."""
+        """Returns the results of sweeps, with a row for each repeat of each size."""
         return self.table("sizes")
 
     @property
     def warnings(self) -> pl.DataFrame:
-        """A row for each warning of each finished trial."""
+        """Returns a row for each warning of each finished trial."""
         return self.table("warnings")
 
     @property
     def failures(self) -> pl.DataFrame:
-        """A row for each trial that gave no record when last tried."""
+        """Returns a row for each trial whose last attempt gave no record."""
         return self.table("failures")
 
     def summary(self) -> pl.DataFrame:
-        """Each response under each treatment, in the response's `unit`: how many trials, mean, median and
-        deviation, with the 95% intervals of mean and median."""
+        """Returns a row for each response under each treatment, in the response's `unit`: the number of
+        trials, the mean, median and standard deviation, and the 95% intervals of mean and median."""
         rows: list[list[Any]] = []
         for section in self.report.summary.responses:
             for cell in section.cells:
@@ -176,9 +180,9 @@ class Results:
         return self._frame(rows, columns)
 
     def compare(self) -> pl.DataFrame:
-        """Returns how each response changes from the baseline, other levels alike: in percent with its 95%
-        interval, paired by block; and the interval and p-value that allow for all comparisons of the
-        response."""
+        """Returns the change of each response from the baseline at the same other levels: in percent with its
+        95% interval, paired by block, and with the interval and the p-value corrected for all comparisons of
+        the response."""
         rows = [
             [
                 *(section.response.name, section.response.unit, *self._levels(cell.treatment)),
@@ -193,20 +197,20 @@ class Results:
 
     @cached_property
     def charts(self) -> Named[Chart]:
-        """The report's charts by name; each shows itself at the end of a notebook's cell."""
+        """The report's charts by name; a notebook displays a chart at the end of a cell."""
         return Named({chart.name: Chart(chart) for chart in html.chosen(self.report).every()})
 
     @cached_property
     def tables(self) -> Named[DataTable]:
-        """The report's tables by name; each shows itself, and `nettrial.report.formats` writes them as
-        LaTeX, Markdown and CSV."""
+        """The report's tables by name; notebooks display them, and `nettrial.report.formats` converts them
+        into LaTeX, Markdown and CSV."""
         return Named({table.name: table for table in data_tables(self.report)})
 
     def _levels(self, treatment: dict[str, str]) -> Iterable[str]:
         return (treatment[name] for name in self.study.factors)
 
     def _frame(self, rows: list[list[Any]], columns: dict[str, Any]) -> pl.DataFrame:
-        """Rows of response, unit, levels and these columns."""
+        """Returns a data frame with the response, the unit, the levels and these columns."""
         names = factor_columns(self.study.factors, {"response", "unit", *columns})
         levels = {names[name]: pl.Enum(factor.levels) for name, factor in self.study.factors.items()}
         schema = {"response": pl.String, "unit": pl.String, **levels, **columns}

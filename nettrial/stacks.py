@@ -1,5 +1,5 @@
-"""Named stack profiles: a host's TCP settings. None is called after a system that is not the one that
-runs: what is measured is Linux's kernel with these settings."""
+"""Stack profiles: named sets of a host's TCP settings. No profile has the name of another operating system,
+because measurements use the Linux kernel with these settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nettrial.scenario import Buffer, Size, Stack
 
 @dataclass(frozen=True)
 class Profile:
-    """A stack and where its settings come from."""
+    """A stack with the source of its settings."""
 
     title: str
     source: str
@@ -20,7 +20,7 @@ class Profile:
 
 
 STACKS: Registry[Profile] = Registry("stack")
-"""Every stack profile by name."""
+"""The stack profiles by name."""
 
 SYSCTL = "Linux Documentation/networking/ip-sysctl.rst"
 
@@ -31,7 +31,8 @@ def _buffer(minimum: int, initial: int, maximum: int) -> Buffer:
 
 
 def _linux(name: str, congestion_control: str) -> Stack:
-    """Linux's defaults on a machine of 4 GiB or more, with one congestion control."""
+    """Returns Linux's defaults on a machine with at least 4 GiB of memory, with the given congestion
+    control."""
     return Stack(
         name=name,
         congestion_control=congestion_control,
@@ -54,7 +55,7 @@ STACKS.add(
 STACKS.add(
     "linux-cubic-probing",
     Profile(
-        title="Linux's defaults, with CUBIC, searching for the path MTU where a connection stalls",
+        title="Linux's defaults, with CUBIC, probing the path MTU when a connection stalls",
         source=f"{SYSCTL}: tcp_mtu_probing 1; RFC 4821",
         stack=_linux("linux-cubic-probing", "cubic").model_copy(update={"mtu_probing": True}),
     ),
@@ -91,7 +92,7 @@ STACKS.add(
     Profile(
         title="Linux's defaults, with CUBIC and a TCP window of 64 KiB",
         source=f"{SYSCTL}: tcp_rmem, tcp_wmem, tcp_window_scaling; RFC 9438; Kolahi and Li, 2016",
-        # Without window scaling a window is at most 65535 bytes, for which the buffers are large enough.
+        # Without window scaling, a window has at most 65535 bytes, for which the buffers are large enough.
         stack=_linux("linux-cubic-64k", "cubic").model_copy(
             update={
                 "receive_buffer": _buffer(4096, 131_072, 131_072),

@@ -1,7 +1,7 @@
-"""The differences between operating systems, in one place: holding a directory, starting a program apart from
-the terminal, waiting so that Ctrl-C is heard, names of programs, writing text.
+"""The differences between operating systems: locking a directory, starting a program detached from the
+terminal, waiting so that Ctrl-C works, names of programs, and writing text.
 
-There are two kinds here: Windows, and those with POSIX's calls, such as Linux and macOS."""
+There are two kinds of systems here: Windows, and POSIX systems such as Linux and macOS."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ if sys.platform == "win32":
     _SUFFIX = ".exe"
 
     def hold(directory: Path) -> int | None:
-        """A descriptor that holds a directory until it is closed or this process ends, however that be; None
-        while another has one. Raises OSError where there is no such directory."""
-        # A directory can't be locked here, nor renamed with an open file in it: one elsewhere stands for it.
+        """Returns a file descriptor that locks a directory until it is closed or this process ends in any
+        way; None while another process holds the lock. Raises OSError if there is no such directory."""
+        # Windows can neither lock a directory nor rename one that contains an open file: a file elsewhere is
+        # locked instead.
         name = hashlib.sha256(os.path.normcase(directory.resolve(strict=True)).encode()).hexdigest()
         locks = Path(tempfile.gettempdir()) / "nettrial-locks"
         locks.mkdir(exist_ok=True)
@@ -42,15 +43,15 @@ else:
     import fcntl
 
     APART: dict[str, Any] = {"start_new_session": True}
-    """The arguments of subprocess.Popen that start a program so that the terminal's Ctrl-C is not for it."""
+    """The arguments of subprocess.Popen that start a program which does not receive the terminal's Ctrl-C."""
     WAKE_SECONDS: float | None = None
-    """The interval at which a wait for a thread must end for Ctrl-C to be heard; None: Ctrl-C itself ends
-    it."""
+    """The interval at which a wait for a thread must be interrupted so that Ctrl-C works; None if Ctrl-C
+    itself interrupts it."""
     _SUFFIX = ""
 
     def hold(directory: Path) -> int | None:
-        """A descriptor that holds a directory until it is closed or this process ends, however that be; None
-        while another has one. Raises OSError where there is no such directory."""
+        """Returns a file descriptor that locks a directory until it is closed or this process ends in any
+        way; None while another process holds the lock. Raises OSError if there is no such directory."""
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,8 +62,9 @@ else:
 
 
 def become(program: Path, *arguments: str) -> NoReturn:
-    """Has this process be another program from here on, so that what ends it ends that. Windows has no such
-    call: this process waits for the program there, which Ctrl-C ends, too, and ends as it does."""
+    """Replaces this process by another program, so that a signal to this process reaches the program. Windows
+    has no such call: there, this process waits for the program, which Ctrl-C also ends, and exits with its
+    status."""
     sys.stdout.flush()
     sys.stderr.flush()
     if sys.platform == "win32":
@@ -75,16 +77,16 @@ GUEST_SYSTEMS = "NETTRIAL_SYSTEMS"
 
 
 def guest_systems() -> Path:
-    """The directory that keeps the systems that guests run: the one that the environment names, or else one
-    in the user's cache."""
+    """Returns the directory of the operating systems for guests: the one named by the environment, or one in
+    the user's cache."""
     own = os.environ.get(GUEST_SYSTEMS)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(own) if own else cache / "nettrial" / "systems"
 
 
 def run_program(command: list[str], directory: Path, seconds: float) -> str | None:
-    """Runs a program in a directory, for so many seconds at most. Returns why it failed; None where it did
-    not."""
+    """Runs a program in a directory for at most that many seconds. Returns the reason why it failed, or None
+    if it succeeded."""
     try:
         done = subprocess.run(
             command,
@@ -105,18 +107,18 @@ def run_program(command: list[str], directory: Path, seconds: float) -> str | No
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
-"""The browsers that print a page without a window."""
+"""The browsers that can print a page without opening a window."""
 
 
 def print_page(page: Path, target: Path) -> str | None:
-    """Prints a page as PDF by a browser of this machine. Returns why it could not be printed; None where it
-    was."""
+    """Prints a page as PDF with a browser on this machine. Returns the reason why it failed, or None if it
+    succeeded."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
-        return f"no {', '.join(BROWSERS[:-1])} or {BROWSERS[-1]} on PATH to print it"
+        return f"there is no {', '.join(BROWSERS[:-1])} or {BROWSERS[-1]} on PATH to print it"
     with tempfile.TemporaryDirectory() as profile:
         options = ["--headless", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={profile}"]
-        # As root Chromium refuses to start with its sandbox; the page is nettrial's own and has no script.
+        # As root, Chromium refuses to start with its sandbox; the page is nettrial's own and has no scripts.
         options += ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
         command = [browser, *options, f"--print-to-pdf={target.resolve()}", page.resolve().as_uri()]
         try:
@@ -127,18 +129,19 @@ def print_page(page: Path, target: Path) -> str | None:
 
 
 def executable(name: str) -> str:
-    """The file name of a program."""
+    """Returns the file name of a program."""
     return name + _SUFFIX
 
 
 def executables() -> list[Path]:
-    """The folders that have the programs of this Python's packages, the likeliest first."""
+    """Returns the directories with the programs of this Python's packages, the likeliest first."""
     return list(dict.fromkeys([Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]))
 
 
 def write_unicode() -> None:
-    """Lets both outputs take every character: on Windows, pipes and files have an old code page. Elsewhere a
-    user may have one: what it lacks is written as its escape."""
+    """Makes standard output and standard error accept every character: on Windows, pipes and files use a
+    legacy code page. Elsewhere a user may have chosen one, and characters that it lacks are written as
+    escapes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             encoding = "utf-8" if sys.platform == "win32" else None

@@ -1,8 +1,8 @@
 """Quantities that parse and print with their units, with the grammar of the engine's `units.rs`: both
 are held to the same examples, `tests/vectors/units.json`.
 
-Each is exact: a text that is not a whole number of base units (bit/s, bytes, nanoseconds) is an error,
-never rounded. Printing gives a text that parses back to the same value."""
+Quantities are exact: a text that is not a whole number of base units (bit/s, bytes, nanoseconds) is an error
+and is never rounded. Printing a value gives a text that parses back to the same value."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 LARGEST = 2**64 - 1
-"""A quantity fits 64 bits."""
+"""The largest value of a quantity, which has 64 bits."""
 LARGEST_PACKETS = 2**32 - 1
-"""A queue's number of packets fits 32 bits."""
+"""The largest number of packets of a queue, which has 32 bits."""
 SIZE_PRINTED_IN_BYTES_BELOW = 100_000
-"""Sizes below this print in bytes (an MTU is "9000 B", not "9 kB")."""
+"""The size below which sizes are printed in bytes (an MTU is "9000 B", not "9 kB")."""
 
 _SPACE = r"[^\S\x1c-\x1f]*"
-"""White space as Unicode has it; Python counts four separators more."""
+"""White space as defined by Unicode; Python includes four more separators."""
 _NUMBER = re.compile(rf"{_SPACE}([0-9]{{1,20}})(?:\.([0-9]{{1,15}}))?{_SPACE}([^\s\x1c-\x1f]*){_SPACE}")
 _PACKETS = re.compile(rf"{_SPACE}0*([0-9]{{1,20}}){_SPACE}packets{_SPACE}")
 
 
 class UnitError(ValueError):
-    """A text that is not the quantity asked for."""
+    """The error for a text that is not the requested quantity."""
 
     def __init__(self, quantity: str, text: str, expected: str) -> None:
-        """`expected` says what would be one."""
+        """Creates the error; `expected` describes a valid text."""
         super().__init__(f"{text!r} is not a {quantity}; expected: {expected}")
         self.quantity = quantity
         self.text = text
@@ -42,25 +42,25 @@ class UnitError(ValueError):
 
 @dataclass(frozen=True)
 class Quantity:
-    """One kind of quantity, in whole base units."""
+    """A kind of quantity, in whole base units."""
 
     name: str
     units: dict[str, int]
-    """Each unit's name and how many base units it stands for; the base unit first."""
+    """The number of base units in each unit, by the unit's name, the base unit first."""
     example: str
     binary: dict[str, int]
-    """Units that are powers of 1024, printed where they divide the value."""
+    """The units that are powers of 1024, in which values are printed that they divide."""
     base_below: int
-    """Values below this print in the base unit."""
+    """The value below which values are printed in the base unit."""
 
     @property
     def expected(self) -> str:
-        """The grammar in words."""
+        """Returns the grammar in words."""
         names = ", ".join([*self.units, *self.binary])
         return f'a number and one of {names}, such as "{self.example}"'
 
     def parse(self, text: str) -> int:
-        """The value in base units; raises UnitError."""
+        """Returns the value in base units; raises UnitError."""
         match = _NUMBER.fullmatch(text)
         scale = {**self.units, **self.binary}.get(match[3]) if match else None
         if match is None or scale is None:
@@ -72,7 +72,8 @@ class Quantity:
         return value.numerator
 
     def print(self, value: int) -> str:
-        """`value` base units in the largest unit that tells it exactly in at most 3 decimals."""
+        """Returns `value` base units as text, in the largest unit that expresses it exactly with at most 3
+        decimals."""
         for unit, scale in reversed(self.binary.items()):
             if value and value % scale == 0:
                 return f"{value // scale} {unit}"
@@ -93,7 +94,7 @@ RATE = Quantity(
     binary={},
     base_below=0,
 )
-"""Bits per second. Which layer's bits is said where it is used."""
+"""A rate in bits per second, of a layer that each use specifies."""
 SIZE = Quantity(
     "size",
     {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9},
@@ -101,7 +102,7 @@ SIZE = Quantity(
     binary={"KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
     base_below=SIZE_PRINTED_IN_BYTES_BELOW,
 )
-"""Bytes."""
+"""A size in bytes."""
 DURATION = Quantity(
     "duration",
     {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9},
@@ -109,7 +110,7 @@ DURATION = Quantity(
     binary={},
     base_below=0,
 )
-"""Nanoseconds."""
+"""A duration in nanoseconds."""
 
 QUEUE_LIMIT_EXPECTED = f'"1000 packets", or {SIZE.expected.replace(SIZE.example, "64 KiB")}'
 """A queue limit's grammar in words."""
@@ -124,7 +125,7 @@ class QueueLimit(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> QueueLimit:
-        """The limit; raises UnitError."""
+        """Returns the limit; raises UnitError."""
         packets = _PACKETS.fullmatch(text)
         if packets and int(packets[1]) <= LARGEST_PACKETS:
             return cls("packets", int(packets[1]))
@@ -134,13 +135,13 @@ class QueueLimit(NamedTuple):
             raise UnitError("queue limit", text, QUEUE_LIMIT_EXPECTED) from None
 
     def print(self) -> str:
-        """The limit as text."""
+        """Returns the limit as text."""
         return f"{self.value} packets" if self.unit == "packets" else SIZE.print(self.value)
 
 
 def _canonical(parse_and_print: Callable[[str], str], expected: str, bare: str | None) -> BeforeValidator:
-    """A pydantic validator that gives a quantity's one printed form. `bare` is the unit of a number
-    without one, where that is allowed."""
+    """Returns a pydantic validator that converts a quantity to its canonical text. `bare` is the unit of a
+    number without one, if that is allowed."""
 
     def validate(value: Any) -> str:
         if bare is not None and isinstance(value, int) and not isinstance(value, bool):
@@ -154,12 +155,12 @@ def _canonical(parse_and_print: Callable[[str], str], expected: str, bare: str |
 
 
 Rate = Annotated[str, _canonical(lambda text: RATE.print(RATE.parse(text)), RATE.expected, None)]
-"""A field that holds a rate's printed form."""
+"""A field with a rate in its canonical form."""
 Size = Annotated[str, _canonical(lambda text: SIZE.print(SIZE.parse(text)), SIZE.expected, "B")]
-"""A field that holds a size's printed form; a bare number is bytes."""
+"""A field with a size in its canonical form; a bare number is in bytes."""
 Duration = Annotated[
     str, _canonical(lambda text: DURATION.print(DURATION.parse(text)), DURATION.expected, None)
 ]
-"""A field that holds a duration's printed form."""
+"""A field with a duration in its canonical form."""
 Queue = Annotated[str, _canonical(lambda text: QueueLimit.parse(text).print(), QUEUE_LIMIT_EXPECTED, None)]
-"""A field that holds a queue limit's printed form."""
+"""A field with a queue limit in its canonical form."""

@@ -1,4 +1,4 @@
-"""The backends that run trials. Only this package knows that there is an engine."""
+"""The backends that run trials. Only this package knows of the engine."""
 
 from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration, TrialFailed
 from nettrial.backends.hosts import Machines, install, restore

@@ -1,4 +1,4 @@
-"""The backends: each runs a scenario and gives a record."""
+"""The backends, each of which runs a scenario and returns a record."""
 
 from __future__ import annotations
 
@@ -31,49 +31,49 @@ from nettrial.scenario import (
 )
 
 ANSWER_SECONDS = 30.0
-"""The time that an engine may take for what is no trial."""
+"""The time in seconds allowed for a request other than a trial."""
 CHECK_SECONDS = 300.0
-"""The time that an engine may examine a scenario: the paths of a large fabric take a while."""
+"""The time in seconds allowed for checking a scenario: the paths of a large fabric take a while."""
 
 
-ANOTHER_VERSION = "build the engine anew with `make build`: it must be of this package's version"
+ANOTHER_VERSION = "rebuild the engine with `make build`: it must have the version of this package"
 
 
 class TrialFailed(Exception):
-    """A trial gave no record; the text says why."""
+    """The error for a trial that gave no record; the text is the reason."""
 
 
 class TrialLost(TrialFailed):
-    """A trial gave no record, for its engine was lost: another attempt may give one."""
+    """The error for a trial that gave no record because its engine was lost, so that another attempt may
+    succeed."""
 
 
 class Configuration(Strict):
-    """The settings that a backend is started with: none. A kind that needs some, such as an inventory of
-    hosts, has a model of its own that extends this one."""
+    """The settings with which a backend is started: none. A backend that needs settings, such as an inventory
+    of hosts, extends this model."""
 
     def arguments(self) -> list[str]:
-        """The engine's arguments that say it, after the subcommand."""
+        """Returns the arguments for the engine that follow the subcommand."""
         return []
 
 
 class Backend(Keeper):
-    """Runs trials in engine processes: one after the other, a new process after one was lost."""
+    """Runs trials one after the other in an engine process, which is replaced if it is lost."""
 
     def __init__(self, name: str, configuration: Configuration | None = None) -> None:
-        """`name` is the engine's subcommand."""
+        """Prepares a backend; `name` is the engine's subcommand."""
         self.name = name
         self._configuration = configuration or Configuration()
         super().__init__(name, *self._configuration.arguments())
 
     def another(self) -> Backend:
-        """Another one of the same kind and configuration, with a process of its own."""
+        """Returns another backend of the same kind and configuration, with its own process."""
         return Backend(self.name, self._configuration)
 
     def preflight(self, thorough: bool = False) -> Preflight:
-        """Returns what this machine can run, `thorough` with every congestion control that the engine brings;
-        raises CannotRun if not even that can be found out, or the engine's backend is not the one that this
-        package knows.
-        """
+        """Returns what this machine can run, including all congestion controls that the engine brings if
+        `thorough`; raises CannotRun if that can't be determined, or if the engine's capabilities differ from
+        those that this package knows."""
         event = self._ask(
             Request(PreflightRequest(thorough=thorough)),
             "asking what this machine can run",
@@ -82,18 +82,18 @@ class Backend(Keeper):
         assert isinstance(event, PreflightEvent)
         stated = event.preflight.capabilities
         if stated is not None and stated != CAPABILITIES[self.name]:
-            why = f"it states other capabilities of the backend {self.name} than this package knows"
+            why = f"its capabilities of the backend {self.name} differ from those that this package knows"
             raise CannotRun(
                 "asking what this machine can run", [Lack(str(self._binary), why, ANOTHER_VERSION)]
             )
         return event.preflight
 
     def check(self, scenario: Scenario) -> list[Problem]:
-        """Everything that keeps the scenario from running here; empty if nothing does."""
+        """Returns all problems that keep the scenario from running here; empty if there are none."""
         return self.checked(scenario).problems
 
     def checked(self, scenario: Scenario) -> CheckedEvent:
-        """The same, and what running it would take, where the engine knows that beforehand."""
+        """Returns the problems of the scenario, and its estimated work if the engine can predict it."""
         request = Request(CheckRequest(scenario=scenario))
         event = self._ask(request, "checking a scenario", CHECK_SECONDS).root
         assert isinstance(event, CheckedEvent)
@@ -102,8 +102,8 @@ class Backend(Keeper):
     def run(
         self, trial: str, scenario: Scenario, timeout: float | None, capture: Capture | None = None
     ) -> Record:
-        """Runs a trial of that name; raises TrialFailed, also when it takes more than `timeout` seconds, if
-        there is such a bound. Its packets are captured as `capture` says, if it is given."""
+        """Runs a trial of that name; raises TrialFailed, also if it takes more than `timeout` seconds, unless
+        that is None. `capture` selects the packets to capture, if any."""
         try:
             event = self.event(
                 Request(RunRequest(trial=trial, scenario=scenario, capture=capture)), timeout
@@ -114,12 +114,13 @@ class Backend(Keeper):
             return event.record
         if isinstance(event, FailedEvent) and event.trial == trial:
             raise TrialFailed(event.message)
-        self.close()  # it answers something else: no later answer of it can be trusted
+        self.close()  # after a wrong answer, no later answer can be trusted
         why = event.message if isinstance(event, RefusedEvent) else "it answered something else"
         raise TrialFailed(f"the engine did not run the trial: {why}")
 
     def _ask(self, request: Request, doing: str, timeout: float) -> Event:
-        """The answer to a request that is no trial; one that does not fit raises CannotRun."""
+        """Returns the answer to a request other than a trial; raises CannotRun for an answer of the wrong
+        kind."""
         expected = {"preflight": "preflight", "check": "checked"}[request.root.request]
         try:
             event = self.event(request, timeout)
@@ -138,18 +139,18 @@ class Backend(Keeper):
 
 @dataclass(frozen=True)
 class BackendKind:
-    """A backend there is, and how it is started: from a configuration."""
+    """A kind of backend, and the model of its configuration."""
 
     title: str
     start: Callable[[Configuration], Backend]
     where: str
-    """The place where its trials run, in the words of messages: "in the lab"."""
+    """The place where its trials run, as used in messages: "in the lab"."""
     configuration: type[Configuration] = Configuration
     """The model of its configuration."""
 
 
 BACKENDS: Registry[BackendKind] = Registry("backend")
-"""Every backend by name."""
+"""The backends by name."""
 
 BACKENDS.add(
     "lab",

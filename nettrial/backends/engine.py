@@ -1,7 +1,8 @@
-"""An engine process: one request a line on its standard input, one event a line on its output.
+"""An engine process, with one request per line on its standard input and one event per line on its standard
+output.
 
-The end of its input is the order to leave at once; so nothing of it outlives this process, however
-that ends."""
+The end of its input makes it exit at once, so that it never outlives this process, however this process
+ends."""
 
 from __future__ import annotations
 
@@ -23,13 +24,13 @@ from nettrial.systems import APART, GUEST_SYSTEMS, guest_systems
 Answer = TypeVar("Answer", bound=BaseModel)
 
 ERROR_TEXT_BYTES = 2000
-"""The bytes told of the end of an engine's error output."""
+"""The number of bytes quoted from the end of an engine's error output."""
 ANSWER_SHOWN_BYTES = 80
-"""The bytes told of an answer that can't be read."""
+"""The number of bytes quoted from an answer that can't be parsed."""
 LONGEST_LINE_BYTES = 4096
-"""A longer line of an engine's error output is taken for several."""
+"""The length at which lines of an engine's error output are split."""
 LOG_LINE = re.compile(r"(?:\d\S*\s+)?(ERROR|WARN|INFO|DEBUG|TRACE)\s+")
-"""The beginning of a line of the engine's log: its time, if it has one, and its level."""
+"""The beginning of a line of the engine's log: an optional time, and the level."""
 LEVELS = {
     "ERROR": logging.ERROR,
     "WARN": logging.WARNING,
@@ -38,18 +39,18 @@ LEVELS = {
     "TRACE": logging.DEBUG,
 }
 LEAVE_SECONDS = 5
-"""The time that an engine may take to leave before it is killed."""
+"""The time in seconds that an engine may take to exit before it is killed."""
 
 
 _LOG = logging.getLogger(__name__)
 
 
 class EngineLost(Exception):
-    """The engine died, was silent for too long, or said what is no event."""
+    """The error for an engine that died, did not answer in time, or sent something other than an event."""
 
     def __init__(self, message: str, status: int | None = None, said: str = "") -> None:
-        """`status` is the exit status of an engine that ended by itself, `said` the end of its error
-        output."""
+        """Creates the error; `status` is the exit status of an engine that ended by itself, and `said` the
+        end of its error output."""
         super().__init__(message)
         self.status = status
         self.said = said
@@ -69,11 +70,11 @@ class Engine:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env={**os.environ, GUEST_SYSTEMS: str(guest_systems())},
-                **APART,  # the terminal's Ctrl-C is for us, not for the engine
+                **APART,  # the terminal's Ctrl-C is for this process, not for the engine
             )
         except OSError as error:
-            raise EngineLost(f"{binary} can't be started: {error.strerror}") from None
-        # A pipe can't be read with a time limit, a queue can.
+            raise EngineLost(f"can't start {binary}: {error.strerror}") from None
+        # A pipe can't be read with a timeout, but a queue can.
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, args=[self._process.stdout], daemon=True)
         self._reader.start()
@@ -87,7 +88,7 @@ class Engine:
         self._lines.put(b"")
 
     def _listen(self, errors: IO[bytes]) -> None:
-        """Hands the lines of the error output on to the log, and keeps the end of those that are no log's."""
+        """Passes log lines of the error output on to the log, and keeps the end of the other lines."""
         while line := errors.readline(LONGEST_LINE_BYTES):
             text = line.decode(errors="replace").rstrip()
             logged = LOG_LINE.match(text)
@@ -97,15 +98,15 @@ class Engine:
                 self._said = (self._said + line)[-ERROR_TEXT_BYTES:]
 
     def ask(self, request: BaseModel, timeout: float | None) -> Event:
-        """Sends a request and waits for its answer for `timeout` seconds, without one for as long as the
-        engine lives; raises EngineLost, after which the engine is gone."""
+        """Sends a request and waits for its answer for `timeout` seconds, or without limit if it is None;
+        raises EngineLost, after which the engine has ended."""
         return self.exchange(request, Event, timeout)
 
     def exchange(self, request: BaseModel, answer: type[Answer], timeout: float | None) -> Answer:
-        """Sends any document and waits for the one that answers it, as `ask` does."""
+        """Sends a document and waits for the document that answers it, like `ask`."""
         line = request.model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n"
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # it is gone; the end of its output tells more
+        with contextlib.suppress(OSError):  # it has ended; the end of its output tells more
             self._process.stdin.write(line)
             self._process.stdin.flush()
         try:
@@ -113,7 +114,7 @@ class Engine:
         except queue.Empty:
             self.kill()
             self.close()
-            raise EngineLost(f"the engine gave no answer within {timeout:.0f} s and was killed") from None
+            raise EngineLost(f"the engine did not answer within {timeout:.0f} s and was killed") from None
         if not said:
             raise self._lost()
         try:
@@ -121,10 +122,10 @@ class Engine:
         except ValidationError:
             self.close()
             shown = said[:ANSWER_SHOWN_BYTES].decode(errors="replace").strip()
-            raise EngineLost(f"the engine's answer is not one of its protocol: {shown}") from None
+            raise EngineLost(f"the engine's answer does not follow its protocol: {shown}") from None
 
     def _lost(self) -> EngineLost:
-        """Returns how the engine died, with the end of its error output."""
+        """Returns an error with the way in which the engine died and the end of its error output."""
         status = self.close()
         how = f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
         said = self._said.decode(errors="replace").strip()
@@ -132,7 +133,7 @@ class Engine:
 
     @property
     def alive(self) -> bool:
-        """Returns whether the process runs."""
+        """Returns whether the process is running."""
         return self._process.poll() is None
 
     def kill(self) -> None:
@@ -140,7 +141,7 @@ class Engine:
         self._process.kill()
 
     def close(self) -> int:
-        """Tells the engine to leave, waits until it has, and gives its exit status."""
+        """Tells the engine to exit, waits until it has, and returns its exit status."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
@@ -149,6 +150,8 @@ class Engine:
         except subprocess.TimeoutExpired:
             self._process.kill()
             status = self._process.wait()
-        self._listener.join(LEAVE_SECONDS)  # what it started may have its error output, and go on
+        self._listener.join(
+            LEAVE_SECONDS
+        )  # a process that it started may have inherited its error output, and still run
         _LOG.debug("engine %d ended with status %d", self._process.pid, status)
         return status

@@ -1,4 +1,4 @@
-"""Finding the engine's binary."""
+"""The search for the engine's binary."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from nettrial.systems import executable, executables
 
 ENGINE = executable("nettrial-engine")
 VARIABLE = "NETTRIAL_ENGINE"
-"""The environment variable that says where the engine is."""
+"""The environment variable with the path of the engine."""
 
 
 def engine() -> Path:
-    """The engine: what the variable says, else that beside this Python, else that of the checkout.
+    """Returns the path of the engine: from the environment variable, next to this Python, or in the checkout.
 
     Raises CannotRun if there is none."""
     given = os.environ.get(VARIABLE)
     if given:
-        places = [Path(given).absolute()]  # a bare name would be looked for in PATH
+        places = [Path(given).absolute()]  # a bare name would be searched for in PATH
     else:
         checkout = Path(nettrial.__file__).parent.parent
         places = [folder / ENGINE for folder in (*executables(), checkout / "target" / "release")]

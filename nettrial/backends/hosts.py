@@ -1,4 +1,4 @@
-"""The user's own machines: how the engine reaches them, and getting it there."""
+"""The user's own machines: the commands that reach them, and the installation of the engine there."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configurat
 from nettrial.errors import BadInput, Lack
 
 SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
-"""The OpenSSH client (ssh_config(5)): without a terminal, and never asking for anything."""
+"""The command of the OpenSSH client (ssh_config(5)), without a terminal and without prompts."""
 ALIVE = ("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3")
-"""The options of ssh by which it notices that a machine vanished."""
+"""The options by which ssh notices that a machine has vanished."""
 SHELL = "sh"
-"""The shell that is run there, a POSIX shell, which takes what follows from its standard input, so that
-nothing must be quoted for what the command passes its words through."""
+"""The POSIX shell that is run there. It reads its commands from standard input, so that nothing must be
+quoted for the programs through which the words pass."""
 FOLDER = ".local/share/nettrial"
-"""The directory of the engine there, below the user's home directory."""
+"""The directory of the engine on a machine, below the user's home directory."""
 READY = "nettrial-ready"
 INSTALLED = "nettrial-installed"
 HASHES = "sha256sum 'shasum -a 256' 'sha256 -q'"
-"""The commands that print a file's SHA-256: of Linux, of macOS, and of FreeBSD."""
+"""The commands that print a file's SHA-256 on Linux, macOS and FreeBSD."""
 PATIENCE_SECONDS = 120.0
-"""The time that copying the engine, or restoring, may take."""
+"""The time in seconds allowed for copying the engine, or for restoring settings."""
 
 
 class Reachable(Protocol):
@@ -39,23 +39,24 @@ class Reachable(Protocol):
 
     @property
     def ssh(self) -> str | None:
-        """The destination for the OpenSSH client, if that reaches it."""
+        """The destination for the OpenSSH client, if it is used."""
 
     @property
     def command(self) -> list[str] | None:
-        """The command that reaches it, if one does."""
+        """The command that runs commands on the machine, if there is one."""
 
     @property
     def engine(self) -> list[str] | None:
-        """The command that is the engine there, if one is."""
+        """The command that runs the engine there, if there is one."""
 
     @property
     def binary(self) -> Path | None:
-        """The file here of the engine for its system and CPU, if that is another than this machine's."""
+        """The engine for its operating system and CPU as a file on this machine, if it differs from this
+        machine's engine."""
 
     @property
     def interfaces(self) -> dict[str, list[str]]:
-        """The addresses of traffic, by interface."""
+        """The addresses that traffic may use, by interface."""
 
     @property
     def may_change(self) -> Sequence[str]:
@@ -63,16 +64,16 @@ class Reachable(Protocol):
 
     @property
     def nodes(self) -> list[str]:
-        """The nodes of studies that it stands for."""
+        """The nodes of studies whose role it takes."""
 
     @property
     def reached_by(self) -> str:
-        """The way to it, in the user's words."""
+        """The way to reach it, in the user's words."""
 
 
 def reach(machine: Reachable) -> list[str]:
-    """The command whose standard input and output are those of a shell on the machine; of its engine, where a
-    command of the user's is that."""
+    """Returns the command whose standard input and output belong to a shell on the machine or, if the
+    inventory has a command for it, to the engine there."""
     if machine.engine:
         return [*machine.engine, "machine", "serve"]
     if machine.ssh:
@@ -83,20 +84,19 @@ def reach(machine: Reachable) -> list[str]:
 def engine_there(machine: Reachable) -> str:
     """Returns the file of the engine on a machine, below the user's home directory.
 
-    Its name has the version and the hash of the file here, so that no other one is run. Raises BadInput where
-    that file can't be read."""
+    Its name contains the version and the hash of the file here, so that no other engine is run. Raises
+    BadInput if that file can't be read."""
     return f"{FOLDER}/engine-{nettrial.__version__}-{_digest(_binary(machine))[:16]}"
 
 
 def _binary(machine: Reachable) -> Path:
-    """Returns the file here of the engine that is for a machine."""
+    """Returns the path of the engine for a machine on this machine."""
     return machine.binary or find.engine()
 
 
 @lru_cache
 def _digest(binary: Path) -> str:
-    """Returns the SHA-256 of an engine, which most machines have in common. Raises BadInput where it can't be
-    read."""
+    """Returns the SHA-256 of an engine, which most machines share; raises BadInput if it can't be read."""
     try:
         with binary.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -111,16 +111,18 @@ def _digest(binary: Path) -> str:
 
 
 class Machines(Configuration):
-    """The machines that the backend is started with."""
+    """The configuration of the backend: its machines."""
 
     inventory: str = '{"machines": {}}'
-    """The engine's inventory, a JSON document. Without a machine the engine can say what none could run."""
+    """The engine's inventory as a JSON document. Without machines, the engine can only report what no machine
+    could run."""
 
     @classmethod
     def of(cls, machines: Mapping[str, Reachable]) -> Machines:
-        """Makes the machines of an inventory.
+        """Returns the configuration for the machines of an inventory.
 
-        Raises CannotRun where there is no engine, and BadInput where one of the inventory can't be read."""
+        Raises CannotRun if there is no engine, and BadInput if an engine named by the inventory can't be
+        read."""
         document = {
             name: {
                 "reach": reach(machine),
@@ -138,7 +140,7 @@ class Machines(Configuration):
         return cls(inventory=json.dumps({"machines": document}))
 
     def arguments(self) -> list[str]:
-        """The engine's arguments that say it, after the subcommand."""
+        """Returns the arguments for the engine that follow the subcommand."""
         return [self.inventory]
 
 
@@ -159,14 +161,14 @@ class Done:
 
     output: str
     lack: Lack | None
-    """Why it did not do what it should, if it did not."""
+    """The reason why it failed, if it did."""
 
 
 def install(name: str, machine: Reachable) -> Lack | None:
-    """Copies the engine for a machine there, where it is checked by its hash; gives why that failed, if it
-    did. What was there under its name stays until the copy is whole.
+    """Copies the engine to a machine, where its hash is verified; returns the reason if that failed. An
+    existing file of that name stays until the copy is complete.
 
-    Raises BadInput where the inventory names an engine that can't be read."""
+    Raises BadInput if the inventory names an engine that can't be read."""
     digest = _digest(_binary(machine))
     data = _binary(machine).read_bytes()
     target, part = f'"$HOME"/{engine_there(machine)}', '"$part"'
@@ -188,15 +190,16 @@ def install(name: str, machine: Reachable) -> Lack | None:
     if done.lack is None and INSTALLED not in done.output.split():
         why = "the copy could not be run there" if READY in done.output else "no shell answered"
         remedy = (
-            f"try {machine.reached_by} by hand; if its system or CPU is another than this machine's, name "
-            "the engine that is built for it as its `binary` in the inventory"
+            f"try {machine.reached_by} by hand; if its operating system or CPU differs from this machine's, "
+            "name "
+            "an engine built for it as its `binary` in the inventory"
         )
         return Lack(_what(name, machine), why, remedy)
     return done.lack
 
 
 def restore(name: str, machine: Reachable) -> Done:
-    """Restores on a machine what a session left changed there."""
+    """Restores settings that a session left changed on a machine."""
     if machine.engine:
         return _run(name, machine, [*machine.engine, "machine", "restore"])
     target = f'"$HOME"/{shlex.quote(engine_there(machine))}'
@@ -211,8 +214,8 @@ def _what(name: str, machine: Reachable) -> str:
 
 
 def _shell(name: str, machine: Reachable, script: str, data: bytes = b"") -> Done:
-    """Runs one line of a shell on a machine. The data is sent once the line says that it is ready: until then
-    the shell may read ahead."""
+    """Runs one line of a shell script on a machine. The data is sent when the line reports that it is ready,
+    because the shell may read ahead until then."""
     return _run(name, machine, reach(machine), script.encode() + b"\n", data)
 
 
@@ -223,7 +226,7 @@ def _run(name: str, machine: Reachable, words: Sequence[str], script: bytes = b"
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
     except OSError as error:
-        return Done("", Lack(what, f"{words[0]} can't be started: {error.strerror}", "install it"))
+        return Done("", Lack(what, f"can't start {words[0]}: {error.strerror}", "install it"))
     assert started.stdin is not None
     assert started.stdout is not None
     before = b""
@@ -251,15 +254,15 @@ def _run(name: str, machine: Reachable, words: Sequence[str], script: bytes = b"
 
 
 def _remedy(said: str, machine: Reachable) -> str:
-    """Returns the remedy, by what ssh, the shell or the engine said."""
+    """Returns the remedy for an error message of ssh, the shell or the engine."""
     if "No space left" in said:
-        return "make room on the disk there that has the user's home directory"
+        return "free space on the machine's disk with the user's home directory"
     if "not installed there" in said:
         return "`nettrial machines install` copies it there"
     if "Host key verification failed" in said:
         return (
-            f"connect once by hand ({machine.reached_by}), and compare the machine's key before you accept it"
+            f"connect once by hand ({machine.reached_by}), and verify the machine's key before you accept it"
         )
     if "not restored" in said or "uses this machine" in said:
-        return "mend that there, or wait for the end of the session, and try again"
-    return f"see that {machine.reached_by} gives a shell without asking for anything"
+        return "fix that on the machine, or wait for the end of the session, and try again"
+    return f"make sure that {machine.reached_by} opens a shell without asking for anything"

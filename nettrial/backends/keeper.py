@@ -1,4 +1,4 @@
-"""Keeping an engine: started when something is first asked of it, anew after one was lost."""
+"""An engine process that is started at the first request, and again after it was lost."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nettrial.scenario import Event
 
 
 class Keeper:
-    """Keeps one engine process at a time."""
+    """The owner of one engine process at a time."""
 
     def __init__(self, *arguments: str) -> None:
-        """`arguments` are the engine's: its subcommand first. No process is started yet; raises CannotRun
-        if there is no engine."""
+        """Prepares an engine with these `arguments`, the subcommand first, without starting a process; raises
+        CannotRun if there is no engine."""
         self._arguments = arguments
         self._binary = find.engine()
         self._engine: Engine | None = None
@@ -34,20 +34,20 @@ class Keeper:
         self.close()
 
     def close(self) -> None:
-        """Ends the engine, if one runs."""
+        """Ends the engine, if one is running."""
         if self._engine:
             self._engine.close()
             self._engine = None
 
     def kill(self) -> None:
-        """Ends the engine at once, and any that is only being started; what it does is lost. May be called in
-        a signal handler and from another thread."""
+        """Ends the engine at once, even one that is just being started; its current work is lost. May be
+        called in a signal handler and from another thread."""
         self._killed = True
         if self._engine:
             self._engine.kill()
 
     def event(self, request: BaseModel, timeout: float | None) -> Event:
-        """The engine's answer within `timeout` seconds, or whenever it comes; raises EngineLost."""
+        """Returns the engine's answer within `timeout` seconds, or without limit; raises EngineLost."""
         if self._engine is None or not self._engine.alive:
             self.close()
             self._engine = Engine(self._binary, *self._arguments)

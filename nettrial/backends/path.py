@@ -1,4 +1,4 @@
-"""The examination of a path, by an engine of its own."""
+"""The examination of a path, in a separate engine process."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.path_report import BadRequestAnswer, PathAnswer, PathReport, PathRequest, ReportAnswer
 
 PATIENCE_SECONDS = 600.0
-"""The time that an examination may take. The longest are those of hosts that answer nothing."""
+"""The time in seconds allowed for an examination. Hosts that do not answer take longest."""
 
 
 def examine(request: PathRequest) -> PathReport:
-    """Examines a path; raises BadInput where the request can't be followed, and CannotRun where this
-    machine can't probe."""
+    """Examines a path; raises BadInput for an invalid request, and CannotRun if this machine can't probe."""
     doing = f"examining the path to {request.host}"
     binary = find.engine()
     try:
@@ -24,7 +23,7 @@ def examine(request: PathRequest) -> PathReport:
             engine.close()
     except EngineLost as lost:
         raise CannotRun(
-            doing, [Lack(str(binary), str(lost), "build the engine anew with `make build`")]
+            doing, [Lack(str(binary), str(lost), "rebuild the engine with `make build`")]
         ) from None
     if isinstance(answer, ReportAnswer):
         return answer.report

@@ -1,4 +1,4 @@
-"""Other machines: serving them, and measuring against those that serve."""
+"""Measurements between machines: the server, and the client."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from nettrial.systems import become
 from nettrial.units import DURATION
 
 GRACE_SECONDS = 150.0
-"""The time that a measurement may take beyond its traffic: the engine's own limits are shorter."""
+"""The time in seconds that a measurement may take in addition to its traffic: the engine's own limits are
+shorter."""
 INTERVAL_SECONDS = 0.1
-"""The interval at which a flow's transport state is read, if that does not make too many samples."""
+"""The interval in seconds at which a flow's transport state is read, unless that gives too many samples."""
 MOST_SAMPLES = 100_000
-"""The most samples of all streams of a measurement together. A server refuses more (`MOST_SAMPLES` of
-engine/remote/src/rules.rs)."""
+"""The largest number of samples of all streams of a measurement together. A server refuses more
+(`MOST_SAMPLES` of engine/remote/src/rules.rs)."""
 
 
 def serve(arguments: Sequence[str]) -> NoReturn:
-    """Becomes an engine that serves other machines; raises CannotRun if there is none.
+    """Replaces this process by an engine that serves other machines; raises CannotRun if there is none.
 
-    The process is the engine's from here on: what ends it ends the serving, and nothing else is left."""
+    Ending the process ends the server, and nothing else remains."""
     binary = find.engine()
     become(binary, "serve", *arguments)
 
 
 class Measurer(Keeper):
-    """Measures between this machine and one that serves: one session, opened anew after a failure."""
+    """Measures between this machine and a server, in one session that is reopened after a failure."""
 
     def __init__(self, server: str, iperf3: bool, token_file: Path | None) -> None:
-        """`server` is an address and a port."""
+        """Prepares measurements against a `server`, given as an address and a port."""
         options = ["--iperf3"] if iperf3 else []
         options += ["--token-file", str(token_file)] if token_file else []
         super().__init__("measure", server, *options)
@@ -45,11 +46,11 @@ class Measurer(Keeper):
         self._remedy = (
             "start `iperf3 -s` there, or `nettrial serve --iperf3`"
             if iperf3
-            else "start `nettrial serve` there, with the same token and version, and let the port through"
+            else "start `nettrial serve` there, with the same token and version, and open its port"
         )
 
     def warm_up(self, flow: Flow, streams: int, seconds: float) -> None:
-        """Measures once, and forgets the result; raises BadInput and CannotRun."""
+        """Measures once and discards the result; raises BadInput and CannotRun."""
         try:
             self.run("warm-up", flow, streams, seconds)
         except TrialFailed as failed:
@@ -59,9 +60,9 @@ class Measurer(Keeper):
         return CannotRun(f"measuring against {self._server}", [Lack(what, why, self._remedy)])
 
     def run(self, trial: str, flow: Flow, streams: int, seconds: float) -> Record:
-        """Measures once, with traffic of so many seconds in so many streams at the same time.
+        """Measures once, with traffic of that many seconds in that many parallel streams.
 
-        Raises BadInput for a flow or token that can't be, CannotRun if there is no session to be had, and
+        Raises BadInput for an invalid flow or token, CannotRun if no session can be opened, and
         TrialFailed."""
         interval = max(INTERVAL_SECONDS, streams * seconds / MOST_SAMPLES)
         measure = Measure(
@@ -83,7 +84,7 @@ class Measurer(Keeper):
                 Fault(f"{p.setting} of {p.object}", p.value, p.expected, p.hint) for p in event.problems
             ]
             raise BadInput.listing("checking the measurement", faults)
-        self.close()  # the next measurement gets a session of its own
+        self.close()  # the next measurement opens a new session
         if isinstance(event, FailedEvent) and event.trial == trial:
             raise TrialFailed(event.message)
         raise TrialFailed("the engine answered something else")

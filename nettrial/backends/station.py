@@ -1,7 +1,7 @@
-"""The engines of a worker, which runs trials for a runner elsewhere: kept from trial to trial, and gone with
-the worker's process, however that ends.
+"""The engines of a worker, which runs trials for a runner elsewhere. They are kept between trials, and end
+with the worker's process, however it ends.
 
-The functions here run in the worker. A runner names its session by a text that no other one has."""
+The functions here run in the worker. A runner gives its session a unique name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nettrial.backends.backend import Backend
 from nettrial.scenario import Record, Scenario
 
 MOST_ENDED = 1000
-"""The sessions that a worker remembers to have ended."""
+"""The number of ended sessions that a worker remembers."""
 
 _LOCK = threading.Lock()
 _IDLE: dict[str, list[Backend]] = defaultdict(list)
@@ -26,40 +26,40 @@ _ENDED: dict[str, None] = {}
 
 
 class SessionEnded(Exception):
-    """The session begins no more trials."""
+    """The error for a trial of a session that has ended."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """The build of nettrial that a process has."""
+    """The build of nettrial in a process."""
 
     version: str
     """The package's version."""
     platform: str
-    """The system and CPU that its engine is for."""
+    """The operating system and CPU of its engine."""
     engine: str
     """The SHA-256 of its engine."""
 
     def differs(self, other: Build) -> str:
-        """Returns why the two do not go together, in words; empty where they do. Engines for different
-        systems or CPUs are different files: there the version alone counts."""
+        """Returns the reason why two builds are incompatible, in words; empty if they are compatible. Engines
+        for different systems or CPUs are different files, for which only the version is compared."""
         if self.version != other.version:
-            return f"it has nettrial {other.version}, and the runner {self.version}"
+            return f"it runs nettrial {other.version}, and the runner {self.version}"
         if self.platform == other.platform and self.engine != other.engine:
-            return f"its engine is another build of {self.version} than the runner's"
+            return f"its engine is a different build of {self.version} than the runner's"
         return ""
 
 
 def build() -> Build:
-    """Returns the build that this process has; raises CannotRun where it has no engine."""
+    """Returns the build of this process; raises CannotRun if it has no engine."""
     with find.engine().open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return Build(nettrial.__version__, f"{platform.system()} {platform.machine()}", digest)
 
 
 def run(session: str, backend: str, trial: str, scenario: Scenario) -> Record:
-    """Runs a trial by an engine of this process, without a bound on its time; raises TrialFailed, CannotRun,
-    and SessionEnded where none may begin."""
+    """Runs a trial with an engine of this process, without a time limit; raises TrialFailed, CannotRun, and
+    SessionEnded if the session has ended."""
     with _LOCK:
         if session in _ENDED:
             raise SessionEnded
@@ -78,7 +78,7 @@ def run(session: str, backend: str, trial: str, scenario: Scenario) -> Record:
 
 
 def end(session: str) -> None:
-    """Lets a session begin no more trials here. Those that run go on."""
+    """Prevents a session from starting more trials here. Running trials continue."""
     with _LOCK:
         _ENDED[session] = None
         while len(_ENDED) > MOST_ENDED:
@@ -86,7 +86,7 @@ def end(session: str) -> None:
 
 
 def abandon(session: str) -> None:
-    """Ends a session's trials at once, and the engines that wait for one."""
+    """Ends a session's trials at once, and its idle engines."""
     end(session)
     with _LOCK:
         running = _RUNNING.pop(session, set())

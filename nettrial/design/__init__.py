@@ -1,4 +1,4 @@
-"""From a study to trials: treatments from factors, the order they run in, and the scenario of each."""
+"""From a study to its trials: the treatments, their order, and the scenario of each."""
 
 from nettrial.design.capture import CAPTURES, capture_of, refuse_unknown_interfaces, remove_partial
 from nettrial.design.plan import PlannedTrial, Treatment, next_block, plan, treatments

@@ -1,4 +1,4 @@
-"""Chooses the packets of a trial that are captured, and their files."""
+"""The selection of the packets of a trial that are captured, and their files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from nettrial.study import Settings, Study
 from nettrial.units import SIZE
 
 CAPTURES = "captures"
-"""The directory of the files within the run's."""
+"""The directory of the captures within the run's directory."""
 PARTIAL = "*.pcapng.partial"
-"""The names of files that are not complete."""
+"""The pattern for incomplete files."""
 
 
 def capture_of(settings: Settings, trial: PlannedTrial, run: Path) -> Capture | None:
-    """Returns what to capture of a trial of the run in `run`, with the directory made; None for nothing."""
+    """Returns the capture of a trial of the run in `run`, after creating its directory; None if nothing is
+    captured."""
     wanted = settings.measurement.capture
     if wanted.trials == "none" or (wanted.trials == "first" and trial.block > 1):
         return None
@@ -34,14 +35,15 @@ def capture_of(settings: Settings, trial: PlannedTrial, run: Path) -> Capture | 
 
 
 def remove_partial(run: Path) -> None:
-    """Removes the files of a run that a killed engine left incomplete. The caller holds the run."""
+    """Removes the files of a run that a killed engine left incomplete. The caller holds the lock of the
+    run."""
     for path in (run / CAPTURES).glob(PARTIAL):
         path.unlink(missing_ok=True)
 
 
 def refuse_unknown_interfaces(study: Study, resolved: Resolved) -> None:
-    """Raises BadInput where a treatment of the study asks for captures of an interface that its scenario does
-    not have, or for any on a backend that captures nothing."""
+    """Raises BadInput if a treatment of the study asks for captures on an interface that its scenario does
+    not have, or with a backend that can't capture packets."""
     wanted = resolved.origins.settings.measurement.capture
     if wanted.trials != "none" and not study.capabilities.captures:
         where = study.where("measurement", "capture", "trials")

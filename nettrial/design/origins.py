@@ -1,4 +1,4 @@
-"""The study's fields that a scenario's values come from."""
+"""The origins of a scenario's values in the study's fields."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pydantic import BaseModel
 from nettrial.study import EVERY, LinkKind, Settings, Study
 
 Place = tuple[str | int, ...]
-"""The way to a value in a study: fields, names and numbers from its root."""
+"""The path to a value in a study: fields, names and indices from its root."""
 
 OWN_OF_HOST = ("congestion_control", "ecn", "minimum_rto", "scheduler")
-"""Settings of a stack that a host may have other than its stack profile."""
+"""The settings of a stack profile that a host may override."""
 OF_FLOW = {"name": "flow", "pair": "pairs"}
-"""Fields of a scenario's flow that have another name in a study."""
+"""The fields of a scenario's flow that have different names in a study."""
 
 
 @dataclass(frozen=True)
@@ -25,26 +25,26 @@ class Origins:
     study: Study
     treatment: Mapping[str, str]
     settings: Settings
-    """The study's, with the treatment in them."""
+    """The settings of the study with the treatment applied."""
     nodes: Sequence[tuple[str, str]]
     """The name and the kind of each node, in the scenario's order."""
     links: Sequence[LinkKind]
     """The kind of each link, in the scenario's order."""
     flows: Sequence[int]
-    """The entry of the study's workload that each flow is of, in the scenario's order."""
+    """The index of the workload entry of each flow, in the scenario's order."""
     _where: dict[Place, str] = field(default_factory=dict, repr=False)
 
     def where(self, pointer: str) -> str:
-        """The file, line and dotted path of what the value at `pointer` comes from, or the option
-        that gave it: a factor's level, where one sets it, else a field."""
+        """Returns the file, line and dotted path of the origin of the value at `pointer`, or the option that
+        set it: a factor's level if one sets it, otherwise a field."""
         place = self.place(pointer)
         if place not in self._where:
             self._where[place] = self.study.where(*(self._level(place) or place))
         return self._where[place]
 
     def place(self, pointer: str) -> Place:
-        """The study's field that the value at `pointer` comes from. Of a value that no field gives, such as a
-        router's name, the field that it follows from."""
+        """Returns the study's field from which the value at `pointer` comes. For a value without its own
+        field, such as a router's name, it is the field from which the value follows."""
         place: Place
         match [int(step) if step.isdecimal() else step for step in pointer.split("/")[1:]]:
             case ["nodes", int(number), *rest]:
@@ -97,14 +97,15 @@ class Origins:
             case ["ends", int(), "mtu"]:
                 return self._of_link(kind, ["mtu"])
             case [str(name), *more] if name not in ("ends", "medium"):
-                # A radio channel has no settings of its kind there.
+                # A study has no settings for radio channels as a kind of links.
                 own = getattr(getattr(self.settings.network.links, kind, None), name, None)
                 return ("network", *(() if own is None else ("links", kind)), name, *more)
             case _:
                 return ("network", "topology")
 
     def _there(self, place: Place) -> Place:
-        """The part of a place that the study's settings have: a scenario may spell out more."""
+        """Returns the part of a place that exists in the study's settings: a scenario may contain more
+        detail."""
         value: object = self.settings
         for number, step in enumerate(place):
             if isinstance(value, BaseModel):
@@ -119,7 +120,7 @@ class Origins:
         return place
 
     def _level(self, place: Place) -> Place | None:
-        """The place of the factor's level that sets what is at `place`, if one does."""
+        """Returns the place of the factor's level that sets the value at `place`, if there is one."""
         for name, level in self.treatment.items():
             factor = self.study.factors[name]
             for path in factor.settings(level):
@@ -131,7 +132,7 @@ class Origins:
         return None
 
     def _steps(self, path: str) -> Place:
-        """The place of a setting, of its dotted path, in which a flow goes by its name."""
+        """Returns the place of a setting from its dotted path, in which a flow goes by its name."""
         steps: list[str | int] = list(path.split("."))
         if steps[0] == "workload":
             steps[1] = [flow.flow for flow in self.settings.workload].index(str(steps[1]))

@@ -1,4 +1,4 @@
-"""The trials of a run, and their order: complete blocks, each in a random order of its own."""
+"""The trials of a run, and their order: complete blocks, each in a different random order."""
 
 from __future__ import annotations
 
@@ -12,36 +12,37 @@ from nettrial.study import Study
 
 @dataclass(frozen=True)
 class Treatment:
-    """One level of each factor."""
+    """A combination of one level of each factor."""
 
     levels: dict[str, str]
-    """The levels by the factor's name, in the study's order."""
+    """The levels by factor, in the study's order."""
 
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One trial of a plan."""
+    """A trial of a plan."""
 
     number: int
-    """The place in the run's order, from 1."""
+    """The position in the run order, from 1."""
     block: int
-    """The replicate, from 1."""
+    """The number of the block, from 1."""
     treatment: dict[str, str]
-    """A level of each factor."""
+    """The level of each factor."""
 
 
 def treatments(study: Study) -> list[Treatment]:
-    """Every combination of the factors' levels (a full factorial), the last factor changing fastest."""
+    """Returns all combinations of the factors' levels (a full factorial), with the last factor varying
+    fastest."""
     combinations = product(*(factor.levels for factor in study.factors.values()))
     return [Treatment(dict(zip(study.factors, levels, strict=True))) for levels in combinations]
 
 
 def plan(study: Study, replicates: int, seed: int) -> list[PlannedTrial]:
-    """`replicates` blocks, each with every treatment once, in an order that follows from the seed alone.
+    """Returns `replicates` blocks, each with every treatment once, in an order that depends only on the seed.
 
-    Blocks keep what drifts with time (a machine's temperature, its neighbours) out of the comparison of
-    treatments; the random order within keeps it from favouring one of them (Montgomery, Design and
-    Analysis of Experiments, chapter 4)."""
+    Blocks keep slow drift (of a machine's temperature, or by its neighbours) out of the comparison of
+    treatments, and the random order within a block prevents it from favouring a treatment (Montgomery, Design
+    and Analysis of Experiments, chapter 4)."""
     generator = random.Random(seed)
     trials: list[PlannedTrial] = []
     for block in range(1, replicates + 1):
@@ -53,11 +54,11 @@ def plan(study: Study, replicates: int, seed: int) -> list[PlannedTrial]:
 
 
 def next_block(study: Study, planned: Sequence[PlannedTrial], seed: int) -> list[PlannedTrial]:
-    """One block more than the plan of this study and seed has: what a longer plan would have held."""
+    """Returns the block that follows the plan of this study and seed, as a longer plan would contain it."""
     blocks = max((trial.block for trial in planned), default=0)
     return plan(study, blocks + 1, seed)[len(planned) :]
 
 
 def in_words(treatment: Mapping[str, str]) -> str:
-    """A treatment as text: `mtu 1500 B, sender classic`."""
+    """Returns a treatment as text: `mtu 1500 B, sender classic`."""
     return ", ".join(f"{factor} {level}" for factor, level in treatment.items())

@@ -1,4 +1,4 @@
-"""The scenario of a treatment: every setting resolved."""
+"""The scenario of a treatment, in which every setting is resolved."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from nettrial.study import (
 from nettrial.topology import CHANNEL, Interface, interfaces
 
 FORMAT = 1
-"""The version of the scenario document: the engine's `FORMAT`."""
+"""The version of the scenario document, `FORMAT` in the engine."""
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """A treatment with every setting decided."""
+    """A treatment with every setting resolved."""
 
     scenario: Scenario
     origins: Origins
@@ -47,14 +47,14 @@ class Resolved:
 
 
 def scenario_of(study: Study, treatment: Mapping[str, str], block: int = 1, seed: int = 0) -> Scenario:
-    """The scenario alone of what `resolve` gives."""
+    """Returns only the scenario from `resolve`."""
     return resolve(study, treatment, block, seed).scenario
 
 
 def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: int = 0) -> Resolved:
-    """The study's settings with this level of each factor, as the scenario of a trial in this block, from 1:
-    each block of the run with this `seed` has random numbers of its own, which its treatments share. Raises
-    BadInput where the levels don't fit together."""
+    """Returns the study's settings with this level of each factor as the scenario of a trial in this block,
+    from 1. Each block of the run with this `seed` has its own random numbers, which its treatments share.
+    Raises BadInput for inconsistent levels."""
     try:
         settings = study.settings(treatment)
     except ValidationError as error:
@@ -83,7 +83,7 @@ def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: in
 
 
 def _kinds(graph: nx.MultiGraph, links: Sequence[Sequence[Interface]], hosts: set[str]) -> list[LinkKind]:
-    """The kind of each link."""
+    """Returns the kind of each link."""
 
     def kind(link: Sequence[Interface]) -> LinkKind:
         first, second = link[:2]
@@ -128,7 +128,7 @@ def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
 
 
 def _stack(host: HostSettings) -> scenario.Stack:
-    """The host's stack profile, with what the host has other than that."""
+    """Returns the host's stack profile with the host's overrides."""
     own = host.model_dump(include=set(OWN_OF_HOST), exclude_none=True)
     return scenario.Stack.model_validate({**STACKS[host.stack].stack.model_dump(), **own})
 
@@ -158,7 +158,7 @@ def _links(
 
 
 def _channel(settings: Settings, interfaces: Sequence[Interface]) -> scenario.Link:
-    """A radio channel between these interfaces, of which the first is the access point's."""
+    """Returns a radio channel between these interfaces, of which the first belongs to the access point."""
     return scenario.Link(
         medium=scenario.Medium("wlan"),
         ends=[_interface(interface, settings.network.mtu) for interface in interfaces],
@@ -180,14 +180,14 @@ def _interface(interface: Interface, mtu: str) -> scenario.Interface:
 
 
 def _discipline(settings: DisciplineSettings | None) -> scenario.Discipline | None:
-    """Returns what a queue does before it is full, if anything."""
+    """Returns the discipline of a queue, unless it is drop-tail."""
     if settings is None or settings == DROP_TAIL:
         return None
     return scenario.Discipline.model_validate(settings.model_dump())
 
 
 def _impairment(settings: ImpairmentSettings | None, block: Block, link: int) -> scenario.Impairment | None:
-    """Returns what a link, by its number, does to frames, if anything."""
+    """Returns the impairment of the link with this number, if it has one."""
     if settings is None or settings == ImpairmentSettings(seed=settings.seed):
         return None
     has = settings.model_dump(exclude={"bursts"} if settings.bursts == LossBursts() else None)

@@ -12,13 +12,13 @@ from nettrial.study import Block, FlowSettings, Settings, imix
 from nettrial.study.base import SocketOptions
 
 UNSHAPED_BPS = 8e9
-"""The rate that a sweep is expected to reach where no link has one."""
+"""The expected rate of a sweep if no link has a rate, in bit/s."""
 REQUEST_SECONDS = 40e-6
-"""The time that a request is expected to take beside its bytes."""
+"""The expected time of a request in addition to that of its bytes, in seconds."""
 
 
 def workload(settings: Settings, block: Block) -> tuple[list[scenario.Flow], list[int]]:
-    """Every flow, those of groups one by one; and of each the number of the study's entry that it is of."""
+    """Returns all flows, with groups expanded, and for each flow the index of its entry in the study."""
     flows, entries = [], []
     several = settings.network.addresses * getattr(settings.network.shape(), "interfaces_per_host", 1)
     for place, entry in enumerate(settings.workload):
@@ -45,7 +45,7 @@ def workload(settings: Settings, block: Block) -> tuple[list[scenario.Flow], lis
 
 
 def _traffic(entry: FlowSettings, settings: Settings, block: Block, number: int) -> dict[str, Any]:
-    """Returns the traffic of the flow of that number in its group."""
+    """Returns the traffic of the flow with that number in its group."""
     traffic = entry.traffic.model_dump()
     if "seed" in traffic:
         traffic["seed"] = block.seed("traffic", traffic["seed"], number)
@@ -55,9 +55,9 @@ def _traffic(entry: FlowSettings, settings: Settings, block: Block, number: int)
 
 
 def traffic_seconds(trial: Scenario) -> float:
-    """Returns the time for which the traffic of a trial goes on by its description, in seconds. A transfer of
-    a size alone is taken to go at the rate of the slowest link, or to take no time where no link has one; a
-    sweep to take a while for each request."""
+    """Returns the expected duration of a trial's traffic, in seconds. A transfer with only a size is assumed
+    to run at the rate of the slowest link, or to take no time if no link has a rate; a sweep is assumed to
+    take a constant time for each request."""
     rates = [units.RATE.parse(link.rate.root) for link in trial.links if link.rate]
 
     def seconds(flow: scenario.Flow) -> float:

@@ -1,4 +1,4 @@
-"""A run as tables with units in their columns' names, and as files of them."""
+"""The export of a run as tables with units in the column names, and as files."""
 
 from nettrial.export.files import FORMS, export
 from nettrial.export.frames import frames

@@ -1,4 +1,4 @@
-"""Files of a run's tables: a directory that appears whole or not at all."""
+"""Files of a run's tables, in a directory that appears completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ EXPORTING = "exporting the run"
 
 
 def export(run: Run, form: str, directory: Path) -> list[tuple[str, int]]:
-    """Writes every table of a run as `NAME.FORM` into a directory that must not exist, and gives the tables'
-    names with their numbers of rows; tables without a row are written, too.
+    """Writes every table of a run, including empty ones, as `NAME.FORM` into a directory that must not exist,
+    and returns the tables' names with their numbers of rows.
 
-    Raises BadInput for a form that is none of `FORMS`, a directory that exists or can't be made, and a record
-    that can't be read; then nothing is left.
-    """
+    Raises BadInput for a form that is not in `FORMS`, for a directory that exists or can't be created, and
+    for a record that can't be read; nothing is left behind then."""
     if form not in FORMS:
         raise BadInput(EXPORTING, "--to", form, ", ".join(FORMS))
     written = []
@@ -46,10 +45,10 @@ def _csv(table: pl.DataFrame, target: Path, run: Run) -> None:
 
 
 def _as_text(name: str, kind: pl.DataType) -> pl.Expr:
-    """A list as one text: numbers with a space between, texts with a comma and a space."""
+    """Converts a list to one text: numbers are separated by a space, texts by a comma and a space."""
     between = ", " if kind == pl.List(pl.String) else " "
     return pl.col(name).cast(pl.List(pl.String)).list.join(between)
 
 
 FORMS: dict[str, Callable[[pl.DataFrame, Path, Run], None]] = {"parquet": _parquet, "csv": _csv}
-"""The writers of tables, by the form's name, which is also the end of the files' names."""
+"""The functions that write tables, by the form's name, which is also the files' extension."""

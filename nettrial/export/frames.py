@@ -1,4 +1,5 @@
-"""A run's tables, read from its records' JSON as columns: only the fields that a table has are looked at."""
+"""The tables of a run, read from the JSON of its records as columns: only the fields in a table are
+parsed."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ from nettrial.scenario import TimerLateness
 from nettrial.store import Run
 
 AT_ONCE = 500
-"""Records whose JSON is in memory at one time."""
+"""The number of records whose JSON is in memory at a time."""
 KEYS: dict[str, Type] = {"number": pl.Int64, "block": pl.Int64}
-"""A trial's number in the run's order, and its block: in every table, before its factors."""
+"""The number of a trial in run order, and its block, which precede the factors in every table."""
 
 
 def frames(run: Run) -> dict[str, Callable[[], pl.DataFrame]]:
-    """Every table of a run by name; each is read when it is called for."""
+    """Returns functions that read the tables of a run, by the table's name."""
     measured = cache(partial(frame, run))
     of_plan: dict[str, Callable[[], pl.DataFrame]] = {
         "trials": lambda: trials(run, measured()),
@@ -33,15 +34,16 @@ def frames(run: Run) -> dict[str, Callable[[], pl.DataFrame]]:
 
 
 def records(run: Run, table: RecordTable) -> pl.DataFrame:
-    """A table of a run's records: number, block and factors of the trial, then the table's columns."""
+    """Returns a table of a run's records: number, block and factors of the trial, followed by the table's
+    columns."""
     found = _read(run, table)
     return _with_trials(run, found, list(table.schema()))
 
 
 def trials(run: Run, measured: pl.DataFrame) -> pl.DataFrame:
-    """A row for each trial of the plan: its `state` (`finished`, `failed` or `pending`), what its record says
-    of it as a whole, how many `warnings` it has, and each response in base units, called after the study.
-    `measured` is the frame of responses."""
+    """Returns a row for each trial of the plan: its `state` (`finished`, `failed` or `pending`), the figures
+    of its record for the whole trial, its number of `warnings`, and each response in base units, under its
+    name in the study. `measured` is the frame of responses."""
     found = _read(run, TRIAL)
     names: dict[str, str] = {}
     for response in run.study.responses:
@@ -57,7 +59,7 @@ def trials(run: Run, measured: pl.DataFrame) -> pl.DataFrame:
 
 
 def _response_column(run: Run, name: str, others: Iterable[str]) -> str:
-    """A response's column in the table of trials: another name where that is taken."""
+    """Returns the name of a response's column in the table of trials, which is changed if it is taken."""
     taken = {*KEYS, "state", "warnings", *run.study.factors, *(column.name for column in TRIAL.own), *others}
     return f"response_{name}" if name in taken else name
 
@@ -74,21 +76,21 @@ def _states(run: Run, finished: set[int]) -> pl.DataFrame:
 
 
 def responses(run: Run, measured: pl.DataFrame) -> pl.DataFrame:
-    """A row for each finished trial and response: its value in the response's unit, or why it is absent.
-    `measured` is the frame of responses."""
+    """Returns a row for each finished trial and response, with its value in the response's unit, or the
+    reason for its absence. `measured` is the frame of responses."""
     found = measured.drop("block", *run.study.factors)
     return _with_trials(run, found, ["response", "unit", "value", "absent"])
 
 
 def failures(run: Run) -> pl.DataFrame:
-    """A row for each trial that gave no record when last tried: the message."""
+    """Returns a row with the message for each trial whose last attempt gave no record."""
     rows = [(failure.planned.number, failure.message) for failure in run.failures()]
     schema = {"number": pl.Int64, "message": pl.String}
     return _with_trials(run, pl.DataFrame(rows, schema=schema, orient="row"), ["message"])
 
 
 def sessions(run: Run) -> pl.DataFrame:
-    """A row for each start of the runner: when, and on which machine."""
+    """Returns a row for each session of the runner, with its time and its machine."""
     rows = [
         {
             "session": number,
@@ -119,18 +121,19 @@ def sessions(run: Run) -> pl.DataFrame:
 
 
 def _timer_lateness(lateness: TimerLateness | None) -> dict[str, int | None]:
-    """The columns on how late timers fired, by name; None where that was not measured."""
+    """Returns the columns about the lateness of timers by name, with None for values that were not
+    measured."""
     quantiles = ("median_ns", "p99_ns", "p99_9_ns")
     return {f"timer_lateness_{name}": getattr(lateness, name, None) for name in quantiles}
 
 
 def _factors(run: Run, others: Iterable[str]) -> dict[str, str]:
-    """The column of each factor in a table of these other columns."""
+    """Returns the column name of each factor in a table with these other columns."""
     return factor_columns(run.study.factors, {*KEYS, *others})
 
 
 def _with_trials(run: Run, found: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
-    """Rows with their trial's number, block and levels before `columns`, in the run's order."""
+    """Returns rows with their trial's number, block and levels before `columns`, in run order."""
     names = _factors(run, columns)
     levels = {
         column: pl.Series(
@@ -148,7 +151,7 @@ def _with_trials(run: Run, found: pl.DataFrame, columns: list[str]) -> pl.DataFr
 
 
 def _read(run: Run, table: RecordTable) -> pl.DataFrame:
-    """A table's rows with the numbers of their trials."""
+    """Returns a table's rows with the numbers of their trials."""
     kept = iter(run.record_texts())
     empty = pl.DataFrame(schema={"number": pl.Int64, **table.schema()})
     parts = [empty]
@@ -161,7 +164,7 @@ def _read(run: Run, table: RecordTable) -> pl.DataFrame:
 
 
 def _rows(batch: list[tuple[int, str]], table: RecordTable) -> pl.DataFrame:
-    """The rows of some records."""
+    """Returns the rows of some records."""
     texts = pl.DataFrame(batch, schema={"number": pl.Int64, "record": pl.String}, orient="row")
     found = texts.select("number", pl.col("record").str.json_decode(table.needed))
     row = pl.col("record")
@@ -180,7 +183,7 @@ def _rows(batch: list[tuple[int, str]], table: RecordTable) -> pl.DataFrame:
 
 
 def _taken(columns: Iterable[Column]) -> list[pl.Expr]:
-    """Returns what columns take from an entry."""
+    """Returns the expressions that extract columns from an entry."""
     taken = []
     for column in columns:
         value = pl.col("record")

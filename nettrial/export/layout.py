@@ -1,8 +1,8 @@
-"""The tables that a run's records give, and their columns: made from the record's own types, so that none of
-its figures is left out, and each column is called after the field it comes from.
+"""The tables of a run's records, and their columns. They are derived from the record's types, so that no
+figure is left out, and each column has the name of its field.
 
-A field of a field is called after both (`pacing`, `asked_bps`: `pacing_asked_bps`). Of a distribution the
-unit stays at the end (`rtt_us`, `p99`: `rtt_p99_us`)."""
+A nested field has both names (`pacing`, `asked_bps`: `pacing_asked_bps`). For a distribution, the unit stays
+at the end (`rtt_us`, `p99`: `rtt_p99_us`)."""
 
 from __future__ import annotations
 
@@ -32,31 +32,32 @@ class Column:
 
     name: str
     path: tuple[str, ...]
-    """The fields that lead to it, from what a row is of."""
+    """The path of fields from a row's entry to the value."""
     kind: Type
     model: type[BaseModel]
-    """The part of the record that has its last field, or, of a distribution's figure, the distribution."""
+    """The type that contains the last field or, for a figure of a distribution, the distribution."""
     figure: str = ""
-    """The figure of a distribution."""
+    """The name of a distribution's figure."""
 
 
 @dataclass(frozen=True)
 class RecordTable:
-    """A table with a row for each entry of one of the record's lists; or, without a list, for each record."""
+    """A table with a row for each entry of one of the record's lists or, without a list, for each record."""
 
     name: str
     holds: str
     """The content of a row, in words."""
     lists: tuple[str, ...] = ()
-    """The list's field; before it, that of the list whose entries have it."""
+    """The field of the list, preceded by that of the list whose entries contain it, if any."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Columns that are called otherwise than their fields; of the outer list's entries all that is kept."""
+    """The columns whose names differ from their fields; for entries of the outer list, these are the only
+    columns."""
     repeats: tuple[str, ...] = ()
-    """Columns whose entries are lists of as many repeats: a row for each of these."""
+    """The columns whose entries are lists of repeats, which become one row for each repeat."""
 
     @cached_property
     def model(self) -> type[BaseModel]:
-        """The type of what a row is of."""
+        """The type of a row's entry."""
         model: type[BaseModel] = Record
         for name in self.lists:
             model = _entries(model.model_fields[name].annotation)
@@ -64,7 +65,7 @@ class RecordTable:
 
     @cached_property
     def outer(self) -> tuple[Column, ...]:
-        """The columns that come from the entry that has the list."""
+        """The columns from the entry that contains the list."""
         if len(self.lists) < 2:
             return ()
         model = _entries(Record.model_fields[self.lists[0]].annotation)
@@ -73,7 +74,7 @@ class RecordTable:
 
     @cached_property
     def own(self) -> tuple[Column, ...]:
-        """The columns that come from what a row is of."""
+        """The columns from the row's own entry."""
         renamed = {} if self.outer else self.names
         found = [
             replace(column, name=renamed.get(column.name, column.name)) for column in columns(self.model)
@@ -82,7 +83,7 @@ class RecordTable:
 
     @property
     def needed(self) -> pl.Struct:
-        """The part of a record that the table needs, for reading its JSON."""
+        """The part of a record's JSON that the table needs."""
         inner: Type = _struct(self.own)
         if not self.lists:
             return pl.Struct(dict(inner.to_schema()))  # type: ignore[union-attr]
@@ -93,7 +94,7 @@ class RecordTable:
         return pl.Struct({self.lists[0]: pl.List(inner)})
 
     def schema(self) -> dict[str, Type]:
-        """The type of each column, in their order."""
+        """The types of the columns, in order."""
         kinds = {column.name: column.kind for column in (*self.outer, *self.own)}
         for name in self.repeats:
             kind = kinds[name]
@@ -105,7 +106,7 @@ class RecordTable:
 
 
 FIRST = ("node", "interface", "at_ns", "size_bytes", "code", "object", "metric", "local", "remote")
-"""Columns that say what a row is of, before all others."""
+"""The columns that identify a row, which precede all others."""
 FLOW = {"name": "flow"}
 END = {"node": "node", "interface": "interface"}
 TABLES = {
@@ -138,26 +139,28 @@ TABLES = {
         RecordTable("events", "a link or node that failed in a trial", ("events",)),
         RecordTable("warnings", "a warning that a trial carries", ("warnings",)),
         RecordTable("absent", "a metric that could not be measured", ("absent",)),
-        RecordTable("checks", "what was verified around a trial's traffic", ("checks",), {"name": "check"}),
+        RecordTable(
+            "checks", "a check made before or after a trial's traffic", ("checks",), {"name": "check"}
+        ),
         RecordTable(
             "congestion",
-            "a congestion control of nettrial's own, and how often it was called",
+            "one of nettrial's own congestion controls, and the number of calls to it",
             ("congestion",),
             {"name": "congestion_control"},
         ),
     )
 }
-"""The tables of records beside that of trials."""
+"""The tables of records other than that of trials."""
 TRIAL = RecordTable("trials", "a trial of the plan")
-"""The columns that the table of trials has from records."""
+"""The columns of the table of trials that come from records."""
 
 
 def columns(model: type[BaseModel]) -> list[Column]:
-    """The columns of a type of the record: its plain fields and those of its parts. Lists of parts are tables
-    of their own."""
+    """Returns the columns of a type of the record: its plain fields and those of its parts. Lists of parts
+    are separate tables."""
     found = list(_walk(model, ()))
     times = Counter(column.name for column in found)
-    # two distributions of one name, in two units, have a count each
+    # two distributions of one name in different units have a count each
     return [
         column if times[column.name] == 1 else replace(column, name="_".join(column.path)) for column in found
     ]
@@ -178,7 +181,7 @@ def _walk(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[Column]:
 
 
 def _of_distribution(path: tuple[str, ...], column: Column, model: type[BaseModel]) -> Column:
-    """A column of a distribution: the unit at the end, but for how many there are."""
+    """Returns the column of a distribution's figure, with the unit at the end, except for the count."""
     name = "_".join(path)
     unit = _UNIT.search(name)
     stem = name[: unit.start()] if unit else name
@@ -188,7 +191,7 @@ def _of_distribution(path: tuple[str, ...], column: Column, model: type[BaseMode
 
 
 def _bare(annotation: Any) -> Any:
-    """An annotation without None, without metadata, and without a type that only names another."""
+    """Returns an annotation without None, metadata and type aliases."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _bare(get_args(annotation)[0])
@@ -201,7 +204,7 @@ def _bare(annotation: Any) -> Any:
 
 
 def _type(kind: Any) -> Type | None:
-    """The type of a column; None for a list of parts."""
+    """Returns the type of a column; None for a list of parts."""
     if get_origin(kind) is Literal:
         return _SCALARS[type(get_args(kind)[0])]
     if get_origin(kind) is list:
@@ -211,13 +214,13 @@ def _type(kind: Any) -> Type | None:
 
 
 def _entries(annotation: Any) -> type[BaseModel]:
-    """The type of a list's entries."""
+    """Returns the type of a list's entries."""
     model: type[BaseModel] = get_args(_bare(annotation))[0]
     return model
 
 
 def _struct(found: tuple[Column, ...]) -> pl.Struct:
-    """The fields that lead to columns, as a type for reading JSON."""
+    """Returns the fields that lead to columns as a type for parsing JSON."""
     tree: dict[str, Any] = {}
     for column in found:
         at = tree

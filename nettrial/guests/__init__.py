@@ -1,5 +1,5 @@
-"""Operating systems that hosts of the lab can run as guests: a kernel and its modules, or the image of
-a disk, each, in a cache."""
+"""Operating systems that hosts of the lab can run as guests, in a cache: kernels with their modules, and disk
+images."""
 
 from nettrial.guests.catalogue import Catalogue, Entry
 from nettrial.guests.disk import Disk

@@ -1,5 +1,5 @@
-"""Archives in the format newc of cpio, as Linux reads its initial RAM disk from (the kernel's
-Documentation/driver-api/early-userspace/buffer-format.rst)."""
+"""cpio archives in the newc format, from which Linux reads its initial RAM disk
+(Documentation/driver-api/early-userspace/buffer-format.rst of the kernel)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _END = "TRAILER!!!"
 
 
 def archive(directory: str, files: Sequence[tuple[str, bytes]]) -> bytes:
-    """The archive of a directory and of files in it, by name and contents, in this order. It depends on
-    nothing else: no time and no owner."""
+    """Returns an archive of a directory with these files, given by name and content, in this order. It
+    depends on nothing else, such as times or owners."""
     parts = [_entry(1, directory, stat.S_IFDIR | 0o755, b"")]
     parts += [
         _entry(number, f"{directory}/{name}", stat.S_IFREG | 0o644, contents)
@@ -22,7 +22,7 @@ def archive(directory: str, files: Sequence[tuple[str, bytes]]) -> bytes:
 
 def _entry(number: int, name: str, mode: int, contents: bytes) -> bytes:
     text = name.encode() + b"\0"
-    # Inode, mode, user, group, links, time, size, four of devices, length of the name, checksum (unused).
+    # Inode, mode, user, group, links, time, size, four device numbers, length of the name, checksum (unused).
     fields = (number, mode, 0, 0, 1, 0, len(contents), 0, 0, 0, 0, len(text), 0)
     header = b"070701" + b"".join(b"%08X" % field for field in fields)
     return _padded(header + text) + _padded(contents)

@@ -28,22 +28,22 @@ Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class Entry(Strict):
-    """A system of the cache: a kernel with its modules, or the image of a disk."""
+    """A system in the cache: a kernel with its modules, or a disk image."""
 
     name: SystemName
-    """Its name in studies."""
+    """The name of the system in studies."""
     source: str
-    """The package or file that it comes from."""
+    """The package or file from which it comes."""
     release: str | None = None
-    """The release of its kernel."""
+    """The release of the kernel."""
     kernel: Sha256 | None = None
-    """The SHA-256 of the kernel's image."""
+    """The SHA-256 of the kernel image."""
     modules: Sha256 | None = None
-    """The SHA-256 of the archive of its modules (cpio)."""
+    """The SHA-256 of the cpio archive of its modules."""
     image: Sha256 | None = None
-    """The SHA-256 of the disk's image."""
+    """The SHA-256 of the disk image."""
     format: Literal["qcow2", "raw"] | None = None
-    """The format of the disk's image."""
+    """The format of the disk image."""
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Entry:
@@ -55,7 +55,7 @@ class Entry(Strict):
 
     @property
     def files(self) -> dict[str, str]:
-        """The SHA-256 of each of its files, by what it is."""
+        """The SHA-256 of each of its files, by the file's role."""
         files = {"kernel": self.kernel, "modules": self.modules, "image": self.image}
         return {what: hash for what, hash in files.items() if hash is not None}
 
@@ -68,7 +68,7 @@ class Catalogue:
         self.directory = directory or guest_systems()
 
     def add(self, name: str, kernel: Kernel, source: str) -> Entry:
-        """Keeps a kernel under a name; raises BadInput where that is another system's."""
+        """Stores a kernel under a name; raises BadInput if another system has that name."""
         modules = archive(
             "modules", [(f"{n:03}-{module}.ko", data) for n, (module, data) in enumerate(kernel.modules)]
         )
@@ -109,7 +109,7 @@ class Catalogue:
                 f"there is one of that name, of {other.source}",
                 hint=f"give another --name, or `nettrial systems remove {name}` first",
             )
-        # The document comes last: a system is there with all its files or not at all.
+        # The document is written last, so that a system appears with all its files or not at all.
         document = entry.model_dump_json(indent=2, exclude_none=True).encode() + b"\n"
         self._keep([document], f"{name}.json")
         return entry
@@ -119,7 +119,7 @@ class Catalogue:
         return [self._entry(file) for file in sorted(self.directory.glob("*.json"))]
 
     def check(self, entry: Entry) -> list[str]:
-        """Returns what is wrong with a system's files, a sentence each; nothing where they are as added."""
+        """Returns the faults of a system's files in a sentence each; empty if the files are unchanged."""
         problems = []
         for what, hash in entry.files.items():
             try:
@@ -169,8 +169,8 @@ class Catalogue:
             ) from None
 
     def _keep(self, pieces: Iterable[bytes], name: str | None = None) -> str:
-        """Writes a file under a name, or under its SHA-256, where it is whole or absent whatever happens.
-        What an earlier attempt left goes with the next removal. Returns the SHA-256."""
+        """Writes a file under a name, or under its SHA-256, and returns the SHA-256. The file is complete or
+        absent, whatever happens. Leftovers of earlier attempts are deleted by the next removal."""
         unfinished = self.directory / f"{_UNFINISHED}{os.getpid()}"
         digest = hashlib.sha256()
         with unfinished.open("wb") as file:

@@ -1,5 +1,4 @@
-"""Linux kernels: the release of an image, and the modules that a guest needs, in an order in which they
-can be loaded."""
+"""Linux kernels: the release of an image, and the modules that a guest needs, in the order of loading."""
 
 from __future__ import annotations
 
@@ -15,48 +14,48 @@ MOST_MODULE_BYTES = 64 << 20
 MOST_LIST_BYTES = 4 << 20
 
 NEEDED = ("virtio_pci", "virtio_net", "virtio_console")
-"""The drivers without which a guest can't be reached: part of the kernel, or modules."""
+"""The drivers without which a guest can't be reached, built into the kernel or as modules."""
 _CONGESTION = "kernel/net/ipv4/tcp_*.ko*"
-"""The congestion controls, all of which a guest has."""
+"""The modules of congestion controls, all of which are provided to a guest."""
 _ENDINGS = (".ko", ".ko.xz")
 
 
 class Unfit(Exception):
-    """A kernel that no guest can run; the text says why."""
+    """The error for a kernel that no guest can run; the text is the reason."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel and the modules that a guest loads."""
+    """A kernel, and the modules that a guest loads."""
 
     release: str
-    """Its release, such as `6.12.117+deb12-amd64`."""
+    """The release of the kernel, such as `6.12.117+deb12-amd64`."""
     image: bytes
-    """The compressed image that a boot loader takes (bzImage)."""
+    """The compressed image for boot loaders (bzImage)."""
     modules: list[tuple[str, bytes]]
-    """Names and contents of the modules, each after those that it depends on."""
+    """The names and contents of the modules, each after the modules on which it depends."""
 
     @classmethod
     def read(cls, image: Path, modules: Path) -> Kernel:
-        """The kernel in these places; `modules` is a directory such as /lib/modules/6.12.0. Raises
-        Unreadable, and Unfit where a driver is missing."""
+        """Reads a kernel; `modules` is a directory such as /lib/modules/6.12.0. Raises Unreadable, and Unfit
+        if a driver is missing."""
         data = read_bytes(image, MOST_KERNEL_BYTES)
         return cls(_release(image, data), data, _modules(modules))
 
     @property
     def version(self) -> str:
-        """The first two numbers of its release, such as `6.12`."""
+        """Returns the first two numbers of the release, such as `6.12`."""
         return ".".join(self.release.split(".")[:2])
 
 
 def _release(path: Path, image: bytes) -> str:
-    """The release that an image for x86 tells (Documentation/arch/x86/boot.rst of the kernel)."""
+    """Returns the release stated in an image for x86 (Documentation/arch/x86/boot.rst of the kernel)."""
     if image[0x202:0x206] != b"HdrS":
-        raise Unfit(f"{path} is no kernel image for x86 (bzImage)")
+        raise Unfit(f"{path} is not a kernel image for x86 (bzImage)")
     start = int.from_bytes(image[0x20E:0x210], "little") + 0x200
     words = image[start : start + 256].partition(b"\0")[0].decode("ascii", "replace").split()
     if not words or not re.fullmatch(r"\d+\.\d+[\w.+~-]*", words[0]):
-        raise Unfit(f"{path} tells no release")
+        raise Unfit(f"{path} does not state its release")
     return words[0]
 
 
@@ -69,12 +68,12 @@ def _modules(directory: Path) -> list[tuple[str, bytes]]:
     builtin = {_name(Path(line)) for line in listed}
     missing = [name for name in NEEDED if name not in files and name not in builtin]
     if missing:
-        raise Unfit(f"the kernel lacks {', '.join(missing)}, of which {directory} has no module either")
+        raise Unfit(f"the kernel lacks {', '.join(missing)}, and {directory} has no such modules")
     order: dict[str, bytes] = {}
 
     def load(name: str) -> None:
         file = files.get(name)
-        if file is None or name in order:  # part of the kernel, or there already
+        if file is None or name in order:  # built into the kernel, or loaded already
             return
         contents = _contents(file)
         for other in depends(contents):
@@ -88,14 +87,14 @@ def _modules(directory: Path) -> list[tuple[str, bytes]]:
 
 
 def _name(file: Path) -> str:
-    """The name of a module, in which the kernel takes - and _ for the same."""
+    """Returns the name of a module, in which the kernel does not distinguish - and _."""
     return file.name.partition(".ko")[0].replace("-", "_")
 
 
 def _contents(file: Path) -> bytes:
     data = read_bytes(file, MOST_MODULE_BYTES)
     if not file.name.endswith(_ENDINGS):
-        raise Unfit(f"{file} is compressed in a way other than xz")
+        raise Unfit(f"{file} is compressed with an algorithm other than xz")
     try:
         return lzma.decompress(data) if file.suffix == ".xz" else data
     except lzma.LZMAError as error:
@@ -103,6 +102,6 @@ def _contents(file: Path) -> bytes:
 
 
 def depends(module: bytes) -> list[str]:
-    """The modules that a module depends on, as its section .modinfo says."""
+    """Returns the modules on which a module depends, from its section .modinfo."""
     found = re.search(rb"\0depends=([^\0]*)\0", module)
     return [name.replace("-", "_") for name in found[1].decode().split(",") if name] if found else []

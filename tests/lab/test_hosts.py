@@ -378,7 +378,7 @@ def test_a_full_disk_there_is_told_and_nothing_is_changed(machines: Machines) ->
     machines.do("receiver", "mount", "-t", "tmpfs", "-o", "size=64k", "none", str(engines))
     said = error_of(machines.nettrial("machines", "install", "receiver"), 3)
     assert "No space left on device" in said
-    assert "make room on the disk" in said
+    assert "free space on the machine's disk" in said
     machines.do("receiver", "umount", str(engines))
 
 

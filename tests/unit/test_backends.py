@@ -66,9 +66,9 @@ def test_a_failed_trial_tells_why(backend, monkeypatch):
     ("variable", "message"),
     [
         ("FAKE_DIE", r"^the engine ended with exit status 101: thread 'main' panicked at somewhere$"),
-        ("FAKE_GARBAGE", r"^the engine's answer is not one of its protocol: \{\"event\": \"nonsense\"\}$"),
+        ("FAKE_GARBAGE", r"^the engine's answer does not follow its protocol: \{\"event\": \"nonsense\"\}$"),
         ("FAKE_OTHER", r"^the engine did not run the trial: it answered something else$"),
-        ("FAKE_HANG", r"^the engine gave no answer within 1 s and was killed$"),
+        ("FAKE_HANG", r"^the engine did not answer within 1 s and was killed$"),
     ],
 )
 def test_an_engine_that_is_lost_costs_one_trial(backend, monkeypatch, variable, message):
@@ -135,7 +135,7 @@ def test_what_cannot_start_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("NETTRIAL_ENGINE", str(broken))
     with (
         BACKENDS["lab"].start(Configuration()) as backend,
-        pytest.raises(CannotRun, match="can't be started"),
+        pytest.raises(CannotRun, match="can't start"),
     ):
         backend.preflight()
     broken.write_text("#!/bin/sh\necho unknown subcommand >&2\nexit 2\n")

@@ -180,7 +180,7 @@ def test_a_worker_of_another_build_is_refused_by_name(dask, nettrial):
     assert (done.returncode, done.stdout) == (3, "")
     assert "error: reaching the Dask cluster tcp://" in done.stderr
     assert "worker tcp://127.0.0.1:" in done.stderr
-    assert "its engine is another build of 0.1.0 than the runner's" in done.stderr
+    assert "its engine is a different build of 0.1.0 than the runner's" in done.stderr
     assert not (nettrial.directory / "mine").exists()
 
 
@@ -313,7 +313,7 @@ def test_builds_differ_by_version_and_on_one_platform_by_engine():
     assert mine.differs(mine) == ""
     assert mine.differs(station.Build("0.1.0", "Linux aarch64", "b")) == ""
     assert "nettrial 0.0.9" in mine.differs(station.Build("0.0.9", "Linux x86_64", "a"))
-    assert "another build" in mine.differs(station.Build("0.1.0", "Linux x86_64", "b"))
+    assert "different build" in mine.differs(station.Build("0.1.0", "Linux x86_64", "b"))
 
 
 def test_the_engines_of_a_worker_stay_until_its_session_is_abandoned(monkeypatch, tmp_path):

@@ -73,7 +73,7 @@ def test_a_kernel_that_no_guest_can_run_is_refused_with_the_reason(made):
     with pytest.raises(Unfit, match="lacks virtio_console"):
         Kernel.read(image, modules)
     image.write_bytes(b"no kernel" * 100)
-    with pytest.raises(Unfit, match="no kernel image"):
+    with pytest.raises(Unfit, match="not a kernel image"):
         Kernel.read(image, modules)
 
 

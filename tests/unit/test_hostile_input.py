@@ -163,14 +163,14 @@ def test_a_file_that_is_none_is_not_waited_for(nettrial, study, tmp_path):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "folder" / "study.yaml")
-    assert "it is no regular file" in refusal(nettrial, "show", tmp_path / "folder")
+    assert "it is not a regular file" in refusal(nettrial, "show", tmp_path / "folder")
     told = refusal(nettrial, "draw", "file", "--set", f"path={tmp_path / 'fifo'}")
-    assert "it is no regular file" in told
-    assert "/dev/zero: it is no regular file" in refusal(nettrial, "draw", "file", "--set", "path=/dev/zero")
+    assert "it is not a regular file" in told
+    assert "/dev/zero: it is not a regular file" in refusal(nettrial, "draw", "file", "--set", "path=/dev/zero")
     file = study(("file: published.csv", "file: fifo"))
     told = refusal(nettrial, "run", file, "--out", "mine")
     assert "published.file: fifo\n" in told
-    assert "it is no regular file" in told
+    assert "it is not a regular file" in told
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "link", "."])

@@ -55,7 +55,7 @@ def test_an_engine_may_be_a_command_of_the_users(write):
         (
             ALPHA.replace("ssh: root@alpha", "engine: [engine.exe]") + "    binary: engine\n",
             "machines.alpha.binary",
-            "no binary where",
+            "no binary with",
         ),
         (ALPHA + "    colour: red\n", ":5: machines.alpha.colour", "unknown field"),
         (ALPHA + "    command: [docker]\n", "machines.alpha.ssh", "both given"),
@@ -150,7 +150,7 @@ def test_machines_are_added_and_listed(nettrial, tmp_path):
     done = nettrial(*add, "alpha", "--ssh=root@alpha")
     assert (done.returncode, "a name that no other machine has" in done.stderr) == (2, True)
     done = nettrial(*add, "beta", "--command=docker exec -i web")
-    assert (done.returncode, "alpha has it, too" in done.stderr) == (2, True)
+    assert (done.returncode, "alpha has the same address" in done.stderr) == (2, True)
     other = ("machines", "add", file, "--interface=eth0=192.0.2.2", "beta")
     assert nettrial(*other).returncode == 2
     assert nettrial(*other, "--command=docker exec -i web").returncode == 0
