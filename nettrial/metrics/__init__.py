@@ -1,6 +1,6 @@
 """Metrics: figures of a flow, a host, an interface or a radio station in a trial's record, or of the trial's
-network, by name, each with its unit, definition and source. A metric that could not be measured is absent,
-with the reason; it is never a number."""
+network, by name, each with a unit, a definition and a source. A metric that could not be measured is absent,
+with a reason, and never a number."""
 
 from nettrial.metrics import rates  # isort: skip  # the order of these is that of the lists
 from nettrial.metrics import groups, delay, loss, transport, hosts, links, radio, networks  # isort: skip

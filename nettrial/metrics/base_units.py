@@ -1,4 +1,4 @@
-"""The units of machine-readable columns: bits, bytes, packets and seconds, as the ends of columns' names."""
+"""The units of machine-readable columns: bits, bytes, packets and seconds, as suffixes of column names."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class BaseUnit:
-    """The unit that a unit is turned into where programs read: value × `up` / `down`."""
+    """The base unit of a unit, for programs: the value in it is value × `up` / `down`."""
 
     suffix: str
-    """The end of a column's name; empty for a pure number."""
+    """The suffix of a column's name; empty for a pure number."""
     up: int = 1
     down: int = 1
 
     def value(self, shown: float) -> float:
-        """A value of the unit, in base units."""
+        """Converts a value of the unit to base units."""
         return shown * self.up / self.down
 
     def exact(self, printed: str) -> float:
-        """A printed value in base units: the nearest to what stands there."""
+        """Converts a printed value to base units, with the nearest representable result."""
         return float(Fraction(printed) * self.up / self.down)
 
     def column(self, name: str) -> str:
-        """A column's name with its unit."""
+        """Returns a column's name with its unit."""
         return f"{name}_{self.suffix}" if self.suffix else name
 
 
@@ -43,20 +43,20 @@ BASE_UNITS = {
     "subflows": BaseUnit("subflows"),
     "index": BaseUnit(""),
 }
-"""Every unit that a metric has."""
+"""The base units of the units of metrics."""
 
 
 def base_unit(unit: str) -> BaseUnit:
-    """Returns the unit that a unit is turned into; one that is not known stays as it is, under its own
-    name."""
+    """Returns the base unit of a unit; an unknown unit is its own base unit."""
     return BASE_UNITS.get(unit) or BaseUnit(re.sub(r"\W+", "_", unit).strip("_"))
 
 
 def column(name: str) -> str:
-    """A name as a column's: what is no letter, digit or _ becomes _."""
+    """Converts a name to a column name: characters other than letters, digits and _ become _."""
     return re.sub(r"\W", "_", name)
 
 
 def factor_columns(factors: Iterable[str], others: Collection[str]) -> dict[str, str]:
-    """The column of each factor: its name, or, where another column is called so, `factor_` and its name."""
+    """Returns the column of each factor: its name, with the prefix `factor_` if another column has that
+    name."""
     return {name: f"factor_{name}" if name in others else name for name in factors}

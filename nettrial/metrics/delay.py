@@ -9,7 +9,7 @@ from nettrial.scenario import Figure, FlowRecord
 
 
 def _sweep(flow: FlowRecord) -> float | None:
-    """The mean over sizes and repeats of the mean round-trip time."""
+    """Returns the mean over sizes and repeats of the mean round-trip time."""
     return fmean(fmean(size.rtt_us) for size in flow.sizes) / 1000 if flow.sizes else None
 
 
@@ -37,7 +37,7 @@ add(
     "sweep_rtt",
     "ms",
     "Round-trip time over all sizes",
-    "mean over a sweep's sizes, each weighing the same, of the mean time from sending a request to reading "
+    "mean over a sweep's sizes, with equal weights, of the mean time from sending a request to reading "
     "its answer",
     "RFC 2681, at the application",
     "lower",
@@ -78,8 +78,8 @@ add(
     "owd_error",
     "ms",
     "Error of the one-way delay",
-    "by how much one-way delays may be wrong because the offset between two clocks was estimated; absent "
-    "where both hosts have one clock",
+    "the possible error of one-way delays due to the estimated offset between two clocks; absent "
+    "if both hosts share a clock",
     "RFC 7679 section 3.7.1",
     "lower",
     "maximum",
@@ -110,7 +110,7 @@ add(
     "delay_difference_mean",
     "ms",
     "Mean delay difference",
-    "mean of the differences of successive transit times, each without its sign",
+    "mean of the absolute differences of successive transit times",
     "D-ITG's average jitter",
     "lower",
     "mean",

@@ -1,4 +1,4 @@
-"""Metrics of a group of flows: their sums, and how evenly its flows share it."""
+"""Metrics of a group of flows: sums, and the fairness of the shares."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from nettrial.scenario import FlowRecord
 
 
 def jain(shares: Sequence[float]) -> float | str:
-    """Jain's fairness index (Σx)²/(n·Σx²) of shares of 0 or more: 1 where all are equal, 1/n where one has
-    everything; why there is none where nobody has anything."""
+    """Returns Jain's fairness index (Σx)²/(n·Σx²) of non-negative shares: 1 if all are equal, 1/n if one has
+    everything; or the reason if nobody has anything."""
     largest = max(shares)
     if largest == 0:
         return "no flow of the group moved a byte"
-    parts = [share / largest for share in shares]  # so that no square is too large or too small
+    parts = [share / largest for share in shares]  # scaled, so that no square overflows or underflows
     return math.fsum(parts) ** 2 / (len(parts) * math.fsum(part * part for part in parts))
 
 
 def _goodput(flow: FlowRecord) -> float | None:
-    """Mbit/s."""
+    """Returns the goodput in Mbit/s."""
     return scaled(flow.goodput_bps, 1e6)
 
 
@@ -39,7 +39,7 @@ add(
     "fairness",
     "index",
     "Jain's fairness index",
-    "(Σx)²/(n·Σx²) of the goodputs x of a group's n flows: 1 where all are equal, 1/n where one has all",
+    "(Σx)²/(n·Σx²) of the goodputs x of a group's n flows: 1 if all are equal, 1/n if one has everything",
     "Jain, Chiu, Hawe: A Quantitative Measure of Fairness and Discrimination, DEC TR-301, 1984",
     "higher",
     flow=_goodput,
@@ -60,7 +60,7 @@ add(
     "host_fairness",
     "index",
     "Jain's fairness index of hosts",
-    "(Σx)²/(n·Σx²) of what each of the n hosts that send the group's flows reaches with all of its flows",
+    "(Σx)²/(n·Σx²) of the total goodputs x of the n hosts that send the group's flows",
     "Jain, Chiu, Hawe: A Quantitative Measure of Fairness and Discrimination, DEC TR-301, 1984",
     "higher",
     flow=_goodput,

@@ -1,4 +1,4 @@
-"""Metrics of the cost of traffic to a host."""
+"""Metrics of the CPU cost of traffic on a host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ add(
     "cpu",
     "%",
     "CPU",
-    "time the host's CPU was not idle while traffic went, interrupts included",
+    "share of the time during the traffic in which the host's CPU was not idle, including interrupts",
     "Linux Documentation/filesystems/proc.rst: /proc/stat",
     "lower",
     host=lambda host: host.cpu_percent,
@@ -17,7 +17,7 @@ add(
     "service_demand",
     "us/kB",
     "Service demand",
-    "CPU time per kilobyte (1000 bytes) of payload that the host's transfers moved",
+    "CPU time per kilobyte (1000 bytes) of payload transferred by the host",
     "netperf's service demand",
     "lower",
     host=lambda host: host.service_demand_us_per_kb,

@@ -1,4 +1,4 @@
-"""Metrics of the packets that an interface sent, and of its queue."""
+"""Metrics of the packets sent by an interface, and of its queue."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ add(
     "B",
     "Packet size",
     "mean size of the IP packets that the interface sent",
-    "RFC 6985: what is on the wire, whatever was asked for",
+    "RFC 6985: sizes on the wire, whatever was requested",
     "higher",
     link=_mean_size,
 )
@@ -77,7 +77,7 @@ add(
     "B",
     "Packet size, median",
     "median size of the IP packets that the interface sent",
-    "RFC 6985: what is on the wire, whatever was asked for",
+    "RFC 6985: sizes on the wire, whatever was requested",
     "higher",
     link=_median_size,
 )

@@ -1,4 +1,4 @@
-"""Metrics of packets: loss, reordering and duplication are three figures, and none hides another."""
+"""Metrics of packets: loss, reordering and duplication as three separate figures."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from nettrial.scenario import FlowRecord
 
 
 def _arrived(flow: FlowRecord, count: int | None) -> float | None:
-    """The share of `count` in the packets that arrived, percent; None if it was not counted."""
+    """Returns `count` in percent of the packets that arrived; None if it was not counted."""
     if flow.packets is None or count is None:
         return None
     return share(count, flow.packets.received_pkts)
 
 
 def _burst(flow: FlowRecord) -> float | str | None:
-    """The mean length of a run of losses."""
+    """Returns the mean length of a burst of losses."""
     if flow.packets is None:
         return None
     lost, bursts = flow.packets.lost_pkts, flow.packets.loss_bursts
@@ -24,7 +24,7 @@ def _burst(flow: FlowRecord) -> float | str | None:
 
 
 def _longest(flow: FlowRecord) -> float | None:
-    """The longest run of losses."""
+    """Returns the length of the longest burst of losses."""
     if flow.packets is None or flow.packets.longest_loss_burst_pkts is None:
         return None
     return float(flow.packets.longest_loss_burst_pkts)
@@ -34,7 +34,7 @@ add(
     "loss",
     "%",
     "Loss",
-    "packets sent that never arrived, of those sent",
+    "share of the packets sent that never arrived",
     "RFC 7680",
     "lower",
     "mean",
@@ -44,7 +44,7 @@ add(
     "loss_burst_mean",
     "packets",
     "Mean loss burst",
-    "packets lost in a row without an arrival between them, the mean of such runs",
+    "mean number of packets lost in a row, without an arrival between them",
     "RFC 3357",
     "lower",
     "none",
@@ -54,7 +54,7 @@ add(
     "loss_burst_longest",
     "packets",
     "Longest loss burst",
-    "the longest run of packets lost without an arrival between them",
+    "largest number of packets lost in a row, without an arrival between them",
     "RFC 3357",
     "lower",
     "maximum",
@@ -64,7 +64,7 @@ add(
     "reordering",
     "%",
     "Reordering",
-    "packets that arrived after one that was sent later, of those that arrived",
+    "share of the packets received that arrived after one sent later",
     "RFC 4737 section 3.3",
     "lower",
     "mean",
@@ -74,7 +74,7 @@ add(
     "duplication",
     "%",
     "Duplication",
-    "packets that arrived again, of those that arrived",
+    "share of the packets received that were duplicates",
     "RFC 5560",
     "lower",
     "mean",
@@ -84,8 +84,8 @@ add(
     "sweep_resent",
     "packets",
     "Requests retransmitted",
-    "requests of a sweep over UDP that were not answered in time and retransmitted",
-    "this project: what the round-trip times of a sweep leave out",
+    "requests of a sweep over UDP that were retransmitted because they were not answered in time",
+    "this project: requests that the round-trip times of a sweep exclude",
     "lower",
     "sum",
     flow=lambda flow: float(sum(size.resent_pkts for size in flow.sizes)) if flow.sizes else None,

@@ -1,4 +1,4 @@
-"""The type of a metric, and how one is registered."""
+"""The type of metrics, and their registry."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from nettrial.scenario import (
 
 Better = Literal["higher", "lower"]
 Kind = Literal["flow", "group", "size", "host", "link", "station", "network"]
-"""The kind of object that a metric is of; a group is of flows, a size is one of a sweep's, FLOW.BYTES, and
-the network is a trial's graph."""
+"""The kind of object of a metric; a `group` consists of flows, a `size` belongs to a sweep, as FLOW.BYTES,
+and the `network` is a trial's graph."""
 NEEDED: dict[Kind, Figure] = {
     "host": Figure("cpu"),
     "link": Figure("interfaces"),
     "station": Figure("channels"),
 }
-"""The figure that every metric of a kind needs."""
+"""The figure of a record that all metrics of a kind need."""
 Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "sum": sum,
@@ -40,12 +40,12 @@ COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "maximum": max,
     "minimum": min,
 }
-"""The functions that make one figure of those of a group's flows."""
+"""The functions that combine the figures of a group's flows."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of one flow, group of flows, host, interface or radio station in one trial."""
+    """A figure of a flow, a group of flows, a host, an interface or a radio station in a trial."""
 
     name: str
     unit: str
@@ -55,32 +55,35 @@ class Metric:
     better: Better
     of: Kind
     group: Combination
-    """The combination of the figures of several flows; `none` where they have none, as with percentiles."""
+    """The way in which figures of several flows are combined; `none` if they can't be, such as
+    percentiles."""
     read: Callable[[Record, str], float | str]
-    """The figure of the flow, host or interface of that name, in `unit`; or why it is absent. Of a metric of
-    a group: what its index takes of one of the flows."""
+    """A function that returns the figure of the flow, host or interface of that name in `unit`, or the reason
+    for its absence. For a metric of a group, it returns a flow's contribution to the index."""
     index: Callable[[Sequence[float]], float | str] | None = None
-    """The index of a metric of a group: its figure from those of the flows, or why there is none."""
+    """For a metric of a group, the function that returns its figure from those of the flows, or the reason
+    for its absence."""
     of_senders: bool = False
-    """True of a metric of a group if it is from the sums of each sending host's flows."""
+    """True for a metric of a group that is computed from the sums of each sending host's flows."""
     needs: Figure | None = None
-    """The figure that the record must have beside what every record has."""
+    """The figure that the record must contain in addition to those of every record."""
     network: Callable[[Scenario], float | None] | None = None
-    """The figure of a trial's network, of a metric that is of no record; None where the network has none."""
+    """For a metric of a trial's network instead of its record, the function that returns the figure; None if
+    the network has none."""
 
     def of_network(self, scenario: Scenario) -> float | str:
-        """The figure of a trial's network, of a metric of that kind, or why it is absent."""
+        """Returns the figure of a trial's network, or the reason for its absence."""
         found = self.network(scenario) if self.network else None
         return f"the network has no {self.title.lower()}" if found is None else found
 
     def backends(self) -> list[str]:
-        """The names of the backends that can measure it, by their capabilities."""
+        """Returns the names of the backends whose capabilities allow this metric."""
         return [name for name in CAPABILITIES if self.needs in (None, *CAPABILITIES[name].figures)]
 
     def combined(self, record: Record, names: Sequence[str], senders: Sequence[str] = ()) -> float | str:
-        """The figure of several flows in one, or why it is absent; of one flow its own. All of them must
-        have it: part of a group says nothing of the whole. `senders` are the flows' sending hosts; without
-        them each flow has its own."""
+        """Returns the combined figure of several flows, or the reason for its absence; for a single flow, its
+        own figure. All flows must have the figure, because part of a group does not represent the whole.
+        `senders` are the flows' sending hosts, by default a different one for each flow."""
         found = [self.read(record, name) for name in names]
         values = [value for value in found if not isinstance(value, str)]
         if len(values) < len(found):
@@ -91,12 +94,12 @@ class Metric:
             return values[0]
         if self.group == "none":
             one = f"look at one of them, such as {names[0]}"
-            return f"the {self.title.lower()} of {len(names)} flows is no combination of theirs: {one}"
+            return f"the {self.title.lower()} of {len(names)} flows can't be combined from theirs: {one}"
         return COMBINE[self.group](values)
 
 
 def _sums(values: Sequence[float], owners: Sequence[str]) -> list[float]:
-    """The sum of each owner's values."""
+    """Returns the sum of each owner's values."""
     sums: dict[str, float] = {}
     for value, owner in zip(values, owners, strict=True):
         sums[owner] = sums.get(owner, 0.0) + value
@@ -104,11 +107,12 @@ def _sums(values: Sequence[float], owners: Sequence[str]) -> list[float]:
 
 
 METRICS: Registry[Metric] = Registry("metric")
-"""Every metric by name."""
+"""The metrics by name."""
 
 
 def reason(record: Record, name: str, of: str, otherwise: str) -> str:
-    """Why `name` of `of` is absent: the engine's reason, where it gives one."""
+    """Returns the reason why the metric `name` of `of` is absent: the engine's, if it gives one, or else
+    `otherwise`."""
     given = (absence.reason for absence in record.absent if (absence.metric, absence.object) == (name, of))
     return next(given, otherwise)
 
@@ -131,12 +135,12 @@ def add(
     needs: Figure | None = None,
     network: Callable[[Scenario], float | None] | None = None,
 ) -> None:
-    """Registers a metric that `flow`, `size`, `host`, `link` or `station` (one of them) takes from a record
-    of its kind, with a station from that of its channel, too; a text from it is why there is none. With
-    `index` it is of a group: the index of what `flow` takes from each of its flows, or with `of_senders` of
-    the sums of each sending host's. With `network` it is of no record but of a trial's graph. `needs` is a
-    figure that not every record has; the metrics of a host, an interface and a station need one by
-    themselves."""
+    """Registers a metric that one of `flow`, `size`, `host`, `link` and `station` reads from a record of its
+    kind, for a station together with that of its channel; if it returns a text, that is the reason for the
+    absence. With `index` it is a metric of a group: the index of what `flow` reads from each flow or, with
+    `of_senders`, of the sums of each sending host's flows. With `network` it is computed from a trial's graph
+    instead of a record. `needs` is a figure that not every record has; metrics of hosts, interfaces and
+    stations have such a need anyway."""
 
     def read(record: Record, of: str) -> float | str:
         value: float | str | None = None
@@ -183,37 +187,37 @@ def add(
 
 
 def _sizes(record: Record, of: str) -> list[SizeRecord]:
-    """The size of that name, FLOW.BYTES, if it was measured."""
+    """Returns the size of that name, FLOW.BYTES, if it was measured."""
     flow, _, size = of.partition(".")
     sizes = next((found.sizes or [] for found in record.flows if found.name == flow), [])
     return [found for found in sizes if str(found.size_bytes) == size]
 
 
 def _interfaces(record: Record, of: str) -> list[InterfaceRecord]:
-    """The interfaces of that name: NODE.INTERFACE, or a node with one."""
+    """Returns the interfaces of that name: NODE.INTERFACE, or a node with a single interface."""
     node, _, interface = of.partition(".")
     found = [found for found in record.ends if found.node == node and interface in ("", found.interface)]
     return found if len(found) == 1 else []
 
 
 def _stations(record: Record, of: str) -> list[tuple[ChannelRecord, StationRecord]]:
-    """The stations of that node, each with its channel."""
+    """Returns the stations of that node, each with its channel."""
     channels = record.channels or []
     return [(channel, found) for channel in channels for found in channel.stations if found.node == of]
 
 
 def mean_of(values: Distribution | None, divisor: float = 1000) -> float | None:
-    """The mean of a distribution over `divisor`; None if it has no values."""
+    """Returns the mean of a distribution divided by `divisor`; None if it has no values."""
     return values.mean / divisor if values and values.count else None
 
 
 def scaled(value: float | None, divisor: float) -> float | None:
-    """A value in a larger unit; None stays."""
+    """Converts a value to a larger unit; None stays None."""
     return None if value is None else value / divisor
 
 
 def share(part: float, whole: float) -> float | None:
-    """A part in percent of the whole; None if there is no whole."""
+    """Returns a part in percent of the whole; None if the whole is 0 or absent."""
     return 100 * part / whole if whole else None
 
 
@@ -225,16 +229,17 @@ PERCENTILES = {
     "p99_99": "percentile 99.99",
     "p99_999": "percentile 99.999",
 }
-"""The percentiles that a distribution has, by their field."""
+"""The percentiles of a distribution, by field."""
 VALUES_NEEDED = {"p99_9": 1000, "p99_99": 10_000, "p99_999": 100_000}
-"""With fewer values such a percentile would be the largest of them."""
+"""The number of values needed for a percentile: with fewer, it would be the largest value."""
 
 
 def percentile(values: Distribution | None, field: str, divisor: float = 1000) -> float | str | None:
-    """A percentile over `divisor`, or why there is none; None if there are no values."""
+    """Returns a percentile divided by `divisor`, or the reason for its absence; None if there are no
+    values."""
     if not values or not values.count:
         return None
     value: float | None = getattr(values, field)
     if value is None:
-        return f"{values.count} values are too few: it takes {VALUES_NEEDED[field]}"
+        return f"{values.count} values are too few: {VALUES_NEEDED[field]} are needed"
     return value / divisor

@@ -1,4 +1,4 @@
-"""Metrics of what a station of a radio channel used it for, and of its frames."""
+"""Metrics of a station's use of a radio channel, and of its frames."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ add(
     "airtime",
     "%",
     "Airtime",
-    "share of the trial's time in which the station had the channel, collisions not counted",
+    "share of the trial's time in which the station used the channel, excluding collisions",
     STANDARD,
     "lower",
     station=lambda channel, station: share(_used(station), channel.elapsed_ps),
@@ -33,7 +33,7 @@ add(
     "airtime_data",
     "%",
     "Airtime of data",
-    "share of the trial's time that the bytes of the station's MPDUs took which arrived",
+    "share of the trial's time taken by the bytes of the station's MPDUs that arrived",
     STANDARD,
     "higher",
     station=lambda channel, station: share(station.airtime.data_ps, channel.elapsed_ps),
@@ -42,8 +42,9 @@ add(
     "airtime_overhead",
     "%",
     "Airtime of overhead",
-    "share of the trial's time that the station's preambles, padding, acknowledgments, RTS, CTS, beacons and "
-    "the spaces between them took",
+    "share of the trial's time taken by the station's preambles, padding, acknowledgments, RTS, CTS, beacons "
+    "and "
+    "the gaps between them",
     STANDARD,
     "lower",
     station=lambda channel, station: share(station.airtime.overhead_ps, channel.elapsed_ps),
@@ -52,7 +53,7 @@ add(
     "channel_idle",
     "%",
     "Idle channel",
-    "share of the trial's time in which nobody had the channel of the station, backoff counted",
+    "share of the trial's time in which nobody used the channel of the station, including backoff",
     STANDARD,
     "lower",
     station=lambda channel, _: share(channel.idle_ps, channel.elapsed_ps),
@@ -70,7 +71,7 @@ add(
     "collided_attempts",
     "%",
     "Attempts that collided",
-    "share of the station's attempts to send that collided with another station's",
+    "share of the station's transmission attempts that collided with another station's",
     "Bianchi, IEEE JSAC 18(3), 2000: conditional collision probability",
     "lower",
     station=lambda _, station: share(station.collisions, station.collisions + station.exchanges),
@@ -79,7 +80,7 @@ add(
     "aggregate_size",
     "packets",
     "MPDUs of a PPDU",
-    "mean number of MPDUs in the station's PPDUs that did not collide",
+    "mean number of MPDUs in those of the station's PPDUs that did not collide",
     f"{STANDARD} clause 9.7",
     "higher",
     station=_aggregate,
@@ -88,7 +89,7 @@ add(
     "mpdu_retries",
     "%",
     "MPDUs retransmitted",
-    "share of the MPDUs that the station sent which had been sent before",
+    "share of the MPDUs sent by the station that had been sent before",
     STANDARD,
     "lower",
     station=lambda _, station: share(station.retries_pkts, station.mpdus_pkts),
@@ -97,7 +98,7 @@ add(
     "mpdu_loss",
     "%",
     "MPDUs lost to noise",
-    "share of the MPDUs that the station sent which were lost, collisions not counted",
+    "share of the MPDUs sent by the station that were lost, excluding collisions",
     STANDARD,
     "lower",
     station=lambda _, station: share(station.lost_mpdus_pkts, station.mpdus_pkts),
@@ -106,7 +107,7 @@ add(
     "radio_drops",
     "packets",
     "Drops at the station",
-    "IP packets that the station dropped, for a full queue, by CoDel, or after the last try",
+    "IP packets that the station dropped because of a full queue, by CoDel, or after the last attempt",
     STANDARD,
     "lower",
     station=lambda _, station: float(
@@ -117,7 +118,7 @@ add(
     "radio_queue_delay",
     "ms",
     "Queue delay at the station",
-    "mean time from an IP packet's arrival at the station's interface until it is sent for the first time",
+    "mean time from an IP packet's arrival at the station's interface until its first transmission",
     STANDARD,
     "lower",
     station=lambda _, station: station.queue_delay_mean_ns / 1e6,
@@ -126,7 +127,7 @@ add(
     "contention_delay",
     "ms",
     "Contention delay",
-    "mean time from when the station has something to send and may contend for it until it sends",
+    "mean time from the start of the station's contention for the channel until it transmits",
     STANDARD,
     "lower",
     station=lambda _, station: station.contention_delay_mean_ns / 1e6,

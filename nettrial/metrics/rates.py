@@ -1,4 +1,4 @@
-"""Metrics of amounts and rates: goodput, IP rate and wire rate are three figures."""
+"""Metrics of amounts and rates: goodput, IP rate and wire rate are separate figures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from nettrial.scenario import FlowRecord
 
 
 def _rate(count: float | None, flow: FlowRecord) -> float | None:
-    """A count over the flow's time, a second."""
+    """Returns a count per second of the flow's duration."""
     return None if count is None or not flow.active_ns else count * 1e9 / flow.active_ns
 
 
@@ -26,7 +26,7 @@ add(
     "ip_rate",
     "Mbit/s",
     "IP rate",
-    "bytes of the IP packets that the flow's first host sent, headers and retransmissions counted, over the "
+    "bytes of the IP packets sent by the flow's first host, including headers and retransmissions, over the "
     "time of the goodput",
     "RFC 5136: IP-layer bits",
     "higher",
@@ -37,7 +37,7 @@ add(
     "wire_rate",
     "Mbit/s",
     "Wire rate",
-    "the same packets as frames on Ethernet: header, preamble, frame check sequence and gap counted",
+    "the same packets as Ethernet frames, including header, preamble, frame check sequence and gap",
     "IEEE 802.3 clauses 3 and 4.4.2",
     "higher",
     "sum",
@@ -47,8 +47,8 @@ add(
     "packet_rate",
     "packets/s",
     "Packet rate",
-    "different packets that arrived over the time from the first departure to the last arrival",
-    "RFC 2544, which counts frames a second",
+    "number of different packets that arrived, over the time from the first departure to the last arrival",
+    "RFC 2544, which counts frames per second",
     "higher",
     "sum",
     flow=lambda flow: _rate(flow.packets.received_pkts, flow) if flow.packets else None,
@@ -67,7 +67,8 @@ add(
     "completion_time",
     "ms",
     "Completion time",
-    "mean time from the call to connect until the receiver's confirmation, each sized transfer or file",
+    "mean time from the call to connect until the receiver's confirmation, for each transfer of a size or a "
+    "file",
     "RFC 6349 section 4.1",
     "lower",
     "maximum",
@@ -77,8 +78,8 @@ add(
     "rate_error",
     "%",
     "Rate error",
-    "how far the payload rate sent is from the rate asked for, without its sign",
-    "this project: how well the sender paced",
+    "absolute deviation of the payload rate sent from the requested rate",
+    "this project: accuracy of the sender's pacing",
     "lower",
     "mean",
     flow=lambda flow: (
@@ -91,8 +92,8 @@ add(
     "lateness_p99",
     "us",
     "Lateness, 99th percentile",
-    "99th percentile of how much later than asked a packet was handed to the kernel",
-    "this project: how well the sender paced",
+    "99th percentile of the delay between a packet's requested departure and its handover to the kernel",
+    "this project: accuracy of the sender's pacing",
     "lower",
     "none",
     flow=lambda flow: flow.pacing.lateness_us.p99 if flow.pacing and flow.pacing.lateness_us.count else None,

@@ -1,4 +1,4 @@
-"""Metrics of what the transport says of itself."""
+"""Metrics reported by the transport protocol."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from nettrial.scenario import FlowRecord
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    """The mean of those that are there and not 0, which stands for no open connection."""
+    """Returns the mean of the values that are present and not 0, which stands for no open connection."""
     there = [value for value in values if value]
     return fmean(there) if there else None
 
 
 def _busiest(flow: FlowRecord) -> float | None:
-    """The share of the subflow that carried most, in percent."""
+    """Returns the share of the subflow that carried most, in percent."""
     carried = [subflow.bytes for subflow in flow.subflows or []]
     return share(max(carried), sum(carried)) if carried else None
 
@@ -35,7 +35,7 @@ add(
     "min_rtt",
     "ms",
     "Smallest round-trip time",
-    "the smallest round-trip time the kernel saw",
+    "the smallest round-trip time that the kernel measured",
     "TCP_INFO tcpi_min_rtt",
     "lower",
     "minimum",
@@ -45,7 +45,7 @@ add(
     "cwnd",
     "packets",
     "Congestion window",
-    "mean of the congestion window over the samples in which a connection was open, segments",
+    "mean of the congestion window in segments, over the samples in which a connection was open",
     "TCP_INFO tcpi_snd_cwnd",
     "higher",
     "mean",
@@ -55,7 +55,7 @@ add(
     "delivery_rate",
     "Mbit/s",
     "Delivery rate",
-    "mean of the kernel's estimate of the rate at which data arrives over the samples that have one",
+    "mean of the kernel's estimate of the delivery rate, over the samples that have one",
     "TCP_INFO tcpi_delivery_rate",
     "higher",
     "sum",
@@ -65,7 +65,7 @@ add(
     "retransmissions",
     "packets",
     "Retransmissions",
-    "segments retransmitted, all connections of the flow",
+    "number of segments retransmitted on all connections of the flow",
     "TCP_INFO tcpi_total_retrans",
     "lower",
     "sum",
@@ -85,7 +85,7 @@ add(
     "subflows",
     "subflows",
     "Subflows",
-    "subflows of the connection at its end",
+    "number of subflows of the connection at its end",
     "RFC 8684",
     "higher",
     "mean",
@@ -95,7 +95,7 @@ add(
     "subflow_share",
     "%",
     "Share of the busiest subflow",
-    "bytes acknowledged on the subflow that carried most, of those on all subflows of the connection",
+    "share of the connection's acknowledged bytes on the subflow that carried most",
     "RFC 8684; TCP_INFO tcpi_bytes_acked",
     "lower",
     "mean",
@@ -115,7 +115,7 @@ add(
     "subflow_cwnd",
     "packets",
     "Congestion window of subflows",
-    "sum over the connection's subflows of their congestion windows at its end, segments",
+    "sum of the congestion windows of the connection's subflows at its end, in segments",
     "TCP_INFO tcpi_snd_cwnd",
     "higher",
     "mean",
@@ -125,9 +125,11 @@ add(
     "time_to_recover",
     "ms",
     "Time to recover",
-    "how long after an event (a link or node that fails) goodput was below a share of what it was before, by "
-    "samples of the measurement's interval; half of it where the study has no `recovered_share`; of several "
-    "events the longest",
+    "time after an event (the failure of a link or node) during which goodput was below a share of its "
+    "previous value, "
+    "with the resolution of the measurement's interval; the share is `recovered_share`, by default one half; "
+    "for several "
+    "events, the longest time",
     "RFC 6412: rate-derived convergence, here of a flow's goodput",
     "lower",
     "maximum",

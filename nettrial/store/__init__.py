@@ -1,4 +1,4 @@
-"""The run file: everything about a run, in one SQLite file in the run's directory."""
+"""The run file: a SQLite file in the run's directory that contains everything about a run."""
 
 from nettrial.store.run import Failure, Run, Session, Trial
 

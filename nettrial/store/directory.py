@@ -1,9 +1,9 @@
-"""A run's directory: made whole or not at all, and held by one runner at a time.
+"""A run's directory, which appears completely or not at all, and is locked by one runner at a time.
 
-Both rest on a lock of the directory: the kernel lets go of it with the process that has it, however that
-ends, so a killed runner leaves no lock. What is being made is in a temporary directory, beside a marker, and
-the temporary directory is locked before the marker is there: one that has a marker and no lock was abandoned.
-Nothing else is ever removed, whatever its name."""
+Both rely on a lock of the directory, which the kernel releases when the owning process ends in any way, so
+that a killed runner leaves no lock. New directories are prepared in a temporary directory next to a marker
+file, and the temporary directory is locked before the marker is created: a temporary directory with a marker
+but without a lock was abandoned. Nothing else is ever removed, whatever its name."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ from nettrial.systems import hold
 
 TEMPORARY = ".nettrial-"
 MARKER = "nettrial-unfinished"
-"""The file that tells a temporary directory of nettrial from any other directory."""
+"""The file that distinguishes a temporary directory of nettrial from other directories."""
 MADE = "made"
-"""The directory in a temporary one that takes the name that was asked for."""
+"""The directory within a temporary one that is finally renamed to the requested name."""
 CREATING = "creating the run"
 
 
 @contextmanager
 def lock(directory: Path) -> Iterator[None]:
-    """Holds a run's directory; raises BadInput while another process does."""
+    """Locks a run's directory; raises BadInput while another process holds the lock."""
     held = hold(directory)
     if held is None:
         hint = "wait for it, or stop it"
-        raise BadInput("running the trials", str(directory), "another nettrial runs it", "", hint)
+        raise BadInput(
+            "running the trials", str(directory), "another nettrial process is running it", "", hint
+        )
     try:
         yield
     finally:
@@ -43,8 +45,8 @@ def lock(directory: Path) -> Iterator[None]:
 def appearing(
     directory: Path, doing: str = CREATING, option: str = "--out", hint: str | None = None
 ) -> Iterator[Path]:
-    """A directory to fill, which takes its name `directory` when the block ends without an error. `doing`,
-    `option` and `hint` are for the error where that can't be."""
+    """Yields a directory to fill, which is renamed to `directory` when the block ends without an error.
+    `doing`, `option` and `hint` are for the error if that is impossible."""
     refuse_existing(directory, doing, option, hint)
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +58,7 @@ def appearing(
     held = None
     try:
         held = hold(temporary)
-        (temporary / MARKER).touch()  # now whoever gets the lock may remove it
+        (temporary / MARKER).touch()  # from now on, whoever gets the lock may remove it
         (temporary / MADE).mkdir()
         yield temporary / MADE
         (temporary / MADE).rename(directory)
@@ -69,17 +71,17 @@ def appearing(
 def refuse_existing(
     directory: Path, doing: str = CREATING, option: str = "--out", hint: str | None = None
 ) -> None:
-    """Raises BadInput if there is anything of that name."""
+    """Raises BadInput if the path exists."""
     if os.path.lexists(directory):
         if hint is None:
-            hint = f"`nettrial resume {directory}` goes on with a run; or choose another directory"
+            hint = f"use `nettrial resume {directory}` to resume a run, or choose another directory"
         raise BadInput(doing, option, f"{directory} exists", "a directory that does not exist", hint)
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Removes what runners that are gone were making."""
+    """Removes temporary directories of runners that have ended."""
     for left in parent.glob(f"{TEMPORARY}*"):
-        with contextlib.suppress(OSError):  # another runner may finish or remove it first
+        with contextlib.suppress(OSError):  # another runner may rename or remove it first
             if not _is_unfinished(left):
                 continue
             held = hold(left)
@@ -93,6 +95,6 @@ def _remove_abandoned(parent: Path) -> None:
 
 
 def _is_unfinished(directory: Path) -> bool:
-    """Returns whether it is a temporary directory of nettrial."""
+    """Returns whether a directory is a temporary directory of nettrial."""
     marker = directory / MARKER
     return not directory.is_symlink() and not marker.is_symlink() and marker.is_file()

@@ -1,4 +1,4 @@
-"""Documents in less memory."""
+"""Documents with a smaller memory footprint."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _SHARED: dict[frozenset[str], set[str]] = {}
 
 
 def lean(document: Document) -> Document:
-    """The document, its parts sharing what pydantic notes of each: the set of the fields that were given,
-    which takes more memory than most parts' values. Parts that were given the same fields have one set
-    together, so what was set in one of them later can't be told by `model_fields_set`."""
+    """Returns the document with shared field sets: pydantic stores for each part the set of the fields that
+    were given, which takes more memory than most parts' values. Parts with the same given fields share one
+    set, so `model_fields_set` does not reflect later assignments."""
     parts: list[BaseModel] = [document]
     while parts:
         part = parts.pop()

@@ -1,5 +1,5 @@
-"""Reading a run file that may be damaged, or made by anyone: what is wrong with it is an error of the user's,
-with the file named, and not a fault of nettrial."""
+"""Reading a run file that may be damaged or come from anyone: its faults are reported as errors of the user's
+input with the file's name, not as faults of nettrial."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 
 Unreadable: TypeAlias = Callable[[str, str], BadInput]
-"""Makes the error of a kind of entry and what is wrong with it."""
+"""A function that returns the error for a kind of entry and its fault."""
 
 SURROUNDINGS = ("BUSY", "CANTOPEN", "FULL", "INTERRUPT", "IOERR", "LOCKED", "NOMEM", "PERM", "READONLY")
-"""SQLite's errors that say nothing of a file's content (https://www.sqlite.org/rescode.html)."""
+"""SQLite's errors that do not concern a file's content (https://www.sqlite.org/rescode.html)."""
 
 
 @contextmanager
 def damage(unreadable: Unreadable) -> Iterator[None]:
-    """Turns errors of the module sqlite3 about what is in a file into the user's."""
+    """Converts errors of the module sqlite3 about a file's content into errors for the user."""
     try:
         yield
     except sqlite3.Error as error:
@@ -31,12 +31,12 @@ def damage(unreadable: Unreadable) -> Iterator[None]:
             raise
         raise unreadable("table", str(error)) from None
     except UnicodeDecodeError as error:
-        # The module sqlite3 decodes names and messages by itself.
+        # The module sqlite3 decodes names and messages itself.
         raise unreadable("table", f"text that is not UTF-8: {error.object[:40]!r}") from None
 
 
 def tables(connection: sqlite3.Connection) -> set[str]:
-    """The names of everything in a file that can be read like a table."""
+    """Returns the names of the tables and views in a file."""
     rows = connection.execute("SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')")
     return {str(name) if kind == "table" else f"{name} ({kind})" for name, kind in rows}
 
@@ -44,7 +44,8 @@ def tables(connection: sqlite3.Connection) -> set[str]:
 def planned(
     number: Any, block: Any, treatment: Any, factors: Mapping[str, Collection[str]], unreadable: Unreadable
 ) -> PlannedTrial:
-    """A trial of the plan; raises BadInput where it is none of a study with these levels of its factors."""
+    """Returns a trial of the plan; raises BadInput if it does not match a study with these levels of its
+    factors."""
     try:
         levels = json.loads(treatment)
     except (TypeError, ValueError, RecursionError):
@@ -52,7 +53,7 @@ def planned(
     if not isinstance(number, int) or not isinstance(block, int) or number < 1 or block < 1:
         raise unreadable("planned trial", f"number {number!r}, block {block!r}")
     if not isinstance(levels, dict) or list(levels) != list(factors):
-        raise unreadable("planned trial", f"trial {number} has no level of each factor")
+        raise unreadable("planned trial", f"trial {number} does not have a level of each factor")
     for name, level in levels.items():
         if not isinstance(level, str) or level not in factors[name]:
             raise unreadable("planned trial", f"trial {number}: {name} {str(level)[:40]}")
@@ -60,11 +61,11 @@ def planned(
 
 
 def moment(text: Any, unreadable: Unreadable) -> datetime:
-    """Returns the time at which a session began or ended; raises BadInput where that is no time."""
+    """Returns the time at which a session began or ended; raises BadInput for an invalid time."""
     try:
         found = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         raise unreadable("session", f"the time {str(text)[:40]}") from None
     if found.tzinfo is None:
-        raise unreadable("session", f"the time {text} without a zone")
+        raise unreadable("session", f"the time {text} without a time zone")
     return found

@@ -1,4 +1,4 @@
-"""Adding to a run file."""
+"""Writing to a run file."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from nettrial.scenario import Record, Scenario
 
 
 class TooLarge(Exception):
-    """A document that is too large for a run file; the text says how large."""
+    """The error for a document that is too large for a run file; the text contains the size."""
 
 
 class Recorder:
-    """Adds to a run."""
+    """Adds entries to a run."""
 
     def __init__(self, connection: sqlite3.Connection, number: int, packed: bool) -> None:
-        """Comes from `Run.session`; `packed` says whether the file keeps documents compressed."""
+        """Creates a recorder; use `Run.session`. `packed` is true if the file stores compressed documents."""
         self._connection = connection
         self._keep = pack if packed else as_json
         self.number = number
         self.note = "finished"
-        """The end of the session, for the run file."""
+        """The outcome of the session, for the run file."""
 
     def finished(self, trial: PlannedTrial, scenario: Scenario | str, record: Record | str) -> None:
-        """Keeps a trial's record, and the scenario that gave it, as documents or as JSON; raises
-        sqlite3.IntegrityError if it has one, TooLarge."""
+        """Stores a trial's record and its scenario, given as documents or as JSON; raises
+        sqlite3.IntegrityError if the trial already has a record, and TooLarge."""
         self._insert("trial", trial.number, self.number, self._keep(scenario), self._keep(record))
 
     def planned(self, trials: Sequence[PlannedTrial]) -> None:
-        """Adds trials to the plan, all or none of them."""
+        """Adds trials to the plan, all or none."""
         rows = [(trial.number, trial.block, json.dumps(trial.treatment)) for trial in trials]
         self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -48,7 +48,7 @@ class Recorder:
         self._connection.execute("COMMIT")
 
     def failed(self, trial: PlannedTrial, message: str) -> None:
-        """Keeps that a trial gave no record."""
+        """Stores the failure of a trial."""
         self._insert("failure", None, trial.number, self.number, message)
 
     def _insert(self, table: str, *values: Any) -> None:
@@ -56,26 +56,26 @@ class Recorder:
 
 
 def as_json(document: BaseModel | str) -> str:
-    """A document as the run file keeps it: JSON, which it may be already."""
+    """Returns a document as JSON, which it may be already."""
     return (
         document if isinstance(document, str) else document.model_dump_json(by_alias=True, exclude_none=True)
     )
 
 
 def pack(document: BaseModel | str) -> bytes:
-    """A document as the run file keeps large ones: compressed. Raises TooLarge."""
+    """Returns a document in the compressed form of the run file; raises TooLarge."""
     text = as_json(document).encode()
     if len(text) > MOST_DOCUMENT_BYTES:
-        raise TooLarge(f"it has {len(text)} bytes, and a run file keeps up to {MOST_DOCUMENT_BYTES}")
+        raise TooLarge(f"it has {len(text)} bytes, and a run file can store up to {MOST_DOCUMENT_BYTES}")
     return zlib.compress(text)
 
 
 def unpack(kept: Any) -> bytes | str:
-    """A document's JSON, of what the run file keeps; raises ValueError where it is none."""
+    """Returns the JSON of a document stored in the run file; raises ValueError if it is invalid."""
     if isinstance(kept, str):
         return kept
     if not isinstance(kept, bytes):
-        raise ValueError(f"it is no document but {kept!r}")
+        raise ValueError(f"it is not a document but {kept!r}")
     reader = zlib.decompressobj()
     try:
         text = reader.decompress(kept, MOST_DOCUMENT_BYTES + 1)
@@ -89,5 +89,5 @@ def unpack(kept: Any) -> bytes | str:
 
 
 def now() -> str:
-    """This moment as the run file keeps it."""
+    """Returns the current time in the form of the run file."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,5 @@
-"""A run: its study, plan and finished trials, kept so that a runner killed at any moment loses none."""
+"""A run: its study, plan and finished trials, stored so that a runner killed at any moment loses none of
+them."""
 
 from __future__ import annotations
 
@@ -31,21 +32,22 @@ Document = TypeVar("Document", bound=BaseModel)
 RUN_FILE = "run.sqlite"
 OPENING = "opening the run"
 READER_SECONDS = 600
-"""The time that a runner waits for another process that reads the run. Nothing can be added to the file while
-many trials are read, and with SQLite's default of five seconds a report made meanwhile would end the run."""
+"""The time in seconds that a runner waits for another process that reads the run. Nothing can be added to the
+file while many trials are read, and with SQLite's default of five seconds, a report made meanwhile would
+abort the run."""
 _RECORDS = "SELECT number, record FROM trial ORDER BY number"
 
 
 @dataclass(frozen=True)
 class Session:
-    """One start of the runner."""
+    """A session of the runner."""
 
     started: datetime
     ended: datetime | None
-    """None: it was killed, or goes on."""
+    """The end of the session; None if it was killed, or is still running."""
     environment: Environment
     note: str
-    """The end of the session in words; empty if it has not ended."""
+    """The outcome of the session in words; empty if it has not ended."""
 
 
 @dataclass(frozen=True)
@@ -55,33 +57,35 @@ class Trial:
     planned: PlannedTrial
     record: Record
     read_scenario: Callable[[], Scenario] = field(repr=False, compare=False)
-    """Reads what the backend was given; use `scenario`."""
+    """Reads the scenario given to the backend; use `scenario`."""
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario that the backend was given. Read when it is asked for: few readers need it, and of few
-        trials. Raises BadInput where this version can't read it."""
+        """The scenario given to the backend. It is read on access, because few readers need it. Raises
+        BadInput if this version can't read it."""
         return self.read_scenario()
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A trial that gave no record when last tried."""
+    """A trial whose last attempt gave no record."""
 
     planned: PlannedTrial
     message: str
 
 
 class Run:
-    """A run's directory and the file in it. Each change is one transaction."""
+    """A run's directory with its run file. Each change is one transaction."""
 
     def __init__(self, directory: Path, connection: sqlite3.Connection, version: int) -> None:
-        """Use `create` or `open`."""
+        """Wraps an open run file; use `create` or `open`."""
         self.directory = directory
         self._packed = version >= FORMAT_OF_PACKED_DOCUMENTS
         self._connection = connection
-        self._trials: dict[int, Trial] = {}  # those that were read: a record may hold thousands of sizes
-        self._scenarios: dict[bytes | str, Scenario] = {}  # as kept: the trials of a treatment share one
+        self._trials: dict[int, Trial] = {}  # the trials read so far: a record may contain thousands of sizes
+        self._scenarios: dict[
+            bytes | str, Scenario
+        ] = {}  # by stored form: the trials of a treatment share one
 
     @classmethod
     def create(
@@ -94,10 +98,10 @@ class Run:
         seed: int,
         command: str,
     ) -> Run:
-        """A new run in a directory that must not exist. It appears whole or not at all."""
+        """Creates a run in a directory that must not exist, and that appears completely or not at all."""
         with folders.appearing(directory) as temporary:
             connection = sqlite3.connect(temporary / RUN_FILE, isolation_level=None)
-            connection.execute("PRAGMA journal_mode = MEMORY")  # nobody knows of the file yet
+            connection.execute("PRAGMA journal_mode = MEMORY")  # no other process knows of the file yet
             connection.execute("BEGIN")
             for statement in statements():
                 connection.execute(statement)
@@ -113,7 +117,7 @@ class Run:
 
     @classmethod
     def open(cls, directory: Path) -> Run:
-        """A run there is; raises BadInput where there is none, or it is from a newer version."""
+        """Opens an existing run; raises BadInput if there is none, or if it was made by a newer version."""
         file = directory / RUN_FILE
         if not file.is_file():
             there = "has no run" if directory.is_dir() else "does not exist"
@@ -124,11 +128,11 @@ class Run:
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             tables = reading.tables(connection)
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # the module sqlite3 decodes names by itself
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the module sqlite3 decodes names itself
             raise BadInput(OPENING, str(file), str(error), "a run file of nettrial") from None
         if application != APPLICATION_ID:
             connection.close()
-            raise BadInput(OPENING, str(file), "it is no run file", "a run file of nettrial")
+            raise BadInput(OPENING, str(file), "it is not a run file", "a run file of nettrial")
         if version > FORMAT:
             connection.close()
             hint = "it was written by a newer nettrial: use that, or a newer one"
@@ -141,7 +145,7 @@ class Run:
         return run
 
     def _rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Yields what a query finds; raises BadInput where the file is damaged."""
+        """Yields the rows of a query; raises BadInput if the file is damaged."""
         with reading.damage(self.unreadable):
             yield from self._connection.execute(query, values)
 
@@ -158,32 +162,32 @@ class Run:
 
     @cached_property
     def study(self) -> Study:
-        """The study as it was run, options included."""
+        """The study as it was run, including options."""
         return self._read(Study, self._row[0])
 
     @cached_property
     def study_text(self) -> str:
-        """The study file's text."""
+        """The text of the study file."""
         return self._row[1]
 
     @cached_property
     def published_text(self) -> str | None:
-        """The text of the publication's figures."""
+        """The text of the file of published figures."""
         return self._row[2]
 
     @cached_property
     def seed(self) -> int:
-        """The seed of the order of trials."""
+        """The seed of the trial order."""
         return self._row[3]
 
     @cached_property
     def command(self) -> str:
-        """The command that makes such a run again."""
+        """The command that makes the same run."""
         return self._row[4]
 
     @property
     def started_as(self) -> str:
-        """The study as that command names it."""
+        """The name of the study in that command."""
         try:
             return shlex.split(self.command)[2]
         except (ValueError, IndexError):
@@ -191,7 +195,7 @@ class Run:
 
     @cached_property
     def plan(self) -> list[PlannedTrial]:
-        """Every trial, in the run's order."""
+        """The planned trials, in run order."""
         factors = {name: set(factor.levels) for name, factor in self.study.factors.items()}
         rows = self._rows("SELECT number, block, treatment FROM planned ORDER BY number")
         return [
@@ -200,14 +204,13 @@ class Run:
         ]
 
     def extend(self, recorder: Recorder, trials: Sequence[PlannedTrial]) -> None:
-        """Adds trials to the end of the plan, all or none of them; `recorder` is the session that runs
-        them."""
+        """Appends trials to the plan, all or none; `recorder` belongs to the session that runs them."""
         recorder.planned(trials)
-        self.__dict__.pop("plan", None)  # it is read again
+        self.__dict__.pop("plan", None)  # the plan is read again on next access
 
     @property
     def sessions(self) -> list[Session]:
-        """Every start of the runner, the first one first."""
+        """Returns the sessions of the runner, in order."""
         rows = self._rows(
             "SELECT started, ended, environment, coalesce(note, '') "
             "FROM session LEFT JOIN session_end USING (session) ORDER BY session"
@@ -223,14 +226,14 @@ class Run:
         ]
 
     def trials(self) -> list[Trial]:
-        """The finished trials, in the run's order. They stay in memory: of many trials, `each_trial` is for
-        those who look at one after the other."""
+        """Returns the finished trials, in run order. They stay in memory: use `each_trial` to process many
+        trials one after the other."""
         with _without_collector():
             self._trials.update({trial.planned.number: trial for trial in self.each_trial()})
         return [self._trials[number] for number in sorted(self._trials)]
 
     def each_trial(self) -> Iterator[Trial]:
-        """Yields the finished trials in the run's order, and keeps none."""
+        """Yields the finished trials in run order, without keeping them in memory."""
         planned = self._planned()
         for number, record in self._rows(_RECORDS):
             if number not in planned:
@@ -242,8 +245,8 @@ class Run:
                 yield Trial(planned[number], lean(self._read(Record, record)), read)
 
     def record_texts(self) -> Iterator[tuple[int, str]]:
-        """The number and the record of each finished trial, in the run's order, as JSON: for readers that
-        take a few figures of many trials. Raises BadInput where one can't be read."""
+        """Yields the number and the record of each finished trial as JSON, in run order, for readers of a few
+        figures of many trials. Raises BadInput if one can't be read."""
         for number, kept in self._rows(_RECORDS):
             try:
                 text = unpack(kept)
@@ -259,7 +262,8 @@ class Run:
         return self._scenarios[kept]
 
     def failures(self) -> list[Failure]:
-        """The trials that were tried and have no record, in the run's order; each with its last message."""
+        """Returns the trials that were attempted and have no record, in run order, each with its last
+        message."""
         rows = self._rows(
             "SELECT number, message, max(failure) FROM failure "  # SQLite: message is that of max(failure)
             "WHERE number NOT IN (SELECT number FROM trial) GROUP BY number ORDER BY number"
@@ -272,25 +276,25 @@ class Run:
         return found
 
     def pending(self) -> list[PlannedTrial]:
-        """The trials that have no record, in the run's order; failed ones are among them."""
+        """Returns the trials that have no record, including failed ones, in run order."""
         finished = {number for (number,) in self._rows("SELECT number FROM trial")}
         return [trial for trial in self.plan if trial.number not in finished]
 
     def revision(self) -> str:
-        """A text that is another one as soon as anything was added to the run file."""
+        """Returns a text that changes whenever anything is added to the run file."""
         tables = ("planned", "session", "session_end", "trial", "failure")
         counts = [count for table in tables for (count,) in self._rows(f"SELECT count(*) FROM {table}")]
         return "-".join(map(str, counts))
 
     def close(self) -> None:
-        """Closes the run file; the run can't be read any more."""
+        """Closes the run file, after which the run can't be read any more."""
         self._connection.close()
 
     def _planned(self) -> dict[int, PlannedTrial]:
         return {trial.number: trial for trial in self.plan}
 
     def _read(self, kind: type[Document], kept: Any) -> Document:
-        """A document of the file; raises BadInput where this version can't read it."""
+        """Returns a document of the file; raises BadInput if this version can't read it."""
         try:
             return kind.model_validate_json(unpack(kept))
         except (ValueError, RecursionError) as error:  # pydantic's ValidationError is a ValueError
@@ -300,14 +304,16 @@ class Run:
             raise self.unreadable(kind.__name__.lower(), what) from None
 
     def unreadable(self, kind: str, what: str) -> BadInput:
-        """The error of a document of the file, of this kind, that this version can't read, and why."""
-        value = f"a {kind} in it can't be read: {what}"
+        """Returns the error for a document of this kind that this version can't read, with the reason
+        `what`."""
+        value = f"can't read a {kind} in it: {what}"
         hint = "it was written by another version of nettrial, or it is damaged"
         return BadInput(OPENING, str(self.directory), value, "a run of this version", hint)
 
     @contextmanager
     def session(self, environment: Environment) -> Iterator[Recorder]:
-        """A start of the runner, which alone may add trials; raises BadInput while another has one."""
+        """Begins a session of the runner, in which only this process may add trials; raises BadInput during
+        another session."""
         with folders.lock(self.directory):
             row = (now(), as_json(environment))
             cursor = self._connection.execute("INSERT INTO session (started, environment) VALUES (?, ?)", row)
@@ -324,8 +330,8 @@ class Run:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Reads many documents without the collector of reference cycles, of which they have none: it would look
-    through all that were read before, again and again, which takes longer than the reading."""
+    """Disables the garbage collector while many documents are read: they have no reference cycles, and it
+    would scan all documents read so far again and again, which takes longer than reading them."""
     was_on = gc.isenabled()
     gc.disable()
     try:

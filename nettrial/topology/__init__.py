@@ -1,6 +1,6 @@
-"""Networks by name: which nodes there are, how they are joined, and the addresses they get."""
+"""Topologies by name: their nodes, their links, and the addresses of interfaces."""
 
-# Each of these modules adds its topologies to the registry, in this order.
+# Each of these modules registers its topologies, in this order.
 from nettrial.topology import shapes  # noqa: I001
 from nettrial.topology import parking_lot, leaf_spine, fat_tree, jellyfish, xpander, wlan, file
 from nettrial.topology.addresses import Interface, interfaces

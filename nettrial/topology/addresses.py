@@ -1,4 +1,4 @@
-"""Interfaces and their addresses: every layer-2 segment is a network of its own."""
+"""Interfaces and their addresses: every layer-2 segment is a separate IP network."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ import networkx as nx
 from nettrial.topology.topology import CHANNEL
 
 BASE = {4: int(ipaddress.ip_address("10.0.0.0")), 6: int(ipaddress.ip_address("fd00::"))}
-"""The first addresses of segments: private use (RFC 1918 section 3), unique local (RFC 4193 section 3)."""
+"""The first address of the segments: private (RFC 1918 section 3) or unique local (RFC 4193 section 3)."""
 BITS = {4: 32, 6: 128}
 HOST_BITS = {4: 8, 6: 64}
-"""The bits of a segment's hosts, at least: 64 is what RFC 4291 section 2.5.1 asks for. 10.0.0.0/8 holds
+"""The minimum number of host bits of a segment: RFC 4291 section 2.5.1 requires 64. 10.0.0.0/8 has room for
 65,536 segments of the smallest size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """One end of a link."""
+    """An interface, which connects a node to a link."""
 
     node: str
     name: str
-    """Unique in the node: eth0, eth1, … in the order of its links."""
+    """The name, unique in the node: eth0, eth1, … in the order of its links."""
     address: str | None
-    """With the prefix length; None on a switch."""
+    """The address with its prefix length; None on a switch."""
     further: tuple[str, ...] = ()
-    """Other addresses of a host's interface, in the same network."""
+    """The other addresses of a host's interface, in the same network."""
 
 
 def interfaces(graph: nx.MultiGraph, ip: int, count: int = 1) -> list[tuple[Interface, ...]]:
-    """The interfaces of every link of `graph`, in the links' order, with addresses of IP version `ip` (4 or
-    6): `count` of them at a host, one at a router. A cable has two; a radio channel, which stands in the
-    place of its first link, the access point's and those of its stations."""
+    """Returns the interfaces of every link of `graph`, in the order of the links, with addresses of IP
+    version `ip` (4 or 6): `count` addresses at a host, one at a router. A cable has two interfaces; a radio
+    channel, which takes the place of its first link, has those of the access point and of its stations."""
     links = list(graph.edges())
     used: dict[str, int] = dict.fromkeys(graph.nodes, 0)
     addresses = dict(_addresses(graph, links, ip, count))
@@ -62,8 +62,8 @@ def interfaces(graph: nx.MultiGraph, ip: int, count: int = 1) -> list[tuple[Inte
 def _addresses(
     graph: nx.MultiGraph, links: list[tuple[str, str]], ip: int, count: int
 ) -> Iterator[tuple[tuple[int, str], Sequence[str | None]]]:
-    """The addresses of each link's end that is not on a switch, by the link's number and the node. Whatever
-    `count` is, the first ones of all ends are the same."""
+    """Yields the addresses of each interface that is not on a switch, by the link's number and the node. The
+    first address of each interface does not depend on `count`."""
     kinds = dict(graph.nodes(data="kind"))
     switches = {node for node, kind in kinds.items() if kind == "switch"}
     begin, make = BASE[ip], ipaddress.IPv4Address if ip == 4 else ipaddress.IPv6Address
@@ -72,10 +72,10 @@ def _addresses(
         ends = [(number, node) for number in segment for node in links[number] if node not in switches]
         is_ad_hoc = channels[segment[0]] is not None and switches.isdisjoint(links[segment[0]])
         if is_ad_hoc:
-            # One station is at all links of the channel, by one interface.
+            # One station is at all links of the channel, with a single interface.
             firsts = {node: (number, node) for number, node in reversed(ends)}
             ends = [end for end in ends if firsts[end[1]] == end]
-        # All ones and all zeros are no addresses of interfaces.
+        # Interfaces can't have addresses with all zeros or all ones.
         several = [end for end in ends if kinds[end[1]] == "host" for _ in range(count - 1)]
         bits = max(HOST_BITS[ip], (len(ends) + len(several) + 1).bit_length())
         begin = -(-begin >> bits) << bits
@@ -89,8 +89,8 @@ def _addresses(
 def _segments(
     links: list[tuple[str, str]], channels: list[int | None], switches: set[str]
 ) -> list[list[int]]:
-    """Links by number, those together that switches or a radio channel join; in the order of each one's first
-    link."""
+    """Returns the numbers of the links of each segment, which switches or a radio channel connect, in the
+    order of each segment's first link."""
     joined = nx.utils.UnionFind(switches)
     for one, other in links:
         if one in switches and other in switches:

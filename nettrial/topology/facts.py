@@ -1,4 +1,4 @@
-"""Facts about a network's graph: path lengths, how it can be cut in half, its spectrum."""
+"""The properties of a network's graph: path lengths, bisection, spectrum."""
 
 from __future__ import annotations
 
@@ -13,81 +13,85 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 
 CUTS = 10
-"""Random halves that Kernighan and Lin's method starts from, beside one out of the spectrum."""
+"""The number of random halves from which Kernighan and Lin's method starts, in addition to those from the
+spectrum."""
 
 
 @dataclass(frozen=True)
 class Paths:
-    """Shortest paths between each two nodes of a kind, in links. Hosts pass nothing on."""
+    """The shortest paths between every two nodes of a kind, in links. Hosts do not forward packets."""
 
     pairs: dict[int, int]
-    """The number of pairs, by their distance."""
+    """The number of pairs by distance."""
 
     @property
     def mean(self) -> float:
-        """The mean length."""
+        """Returns the mean path length."""
         return sum(length * count for length, count in self.pairs.items()) / sum(self.pairs.values())
 
     @property
     def diameter(self) -> int:
-        """The longest."""
+        """Returns the longest path length."""
         return max(self.pairs)
 
 
 @dataclass(frozen=True)
 class EqualPaths:
-    """The number of shortest paths between two switches, over each two that a path joins: what routing by
-    equal cost (ECMP) can choose from. Parallel links are paths of their own."""
+    """The number of shortest paths between two switches, over all connected pairs: the paths among which
+    equal-cost multipath routing (ECMP) chooses. Parallel links count as separate paths."""
 
     mean: float
     several: float
-    """The share of pairs with more than one, from 0 to 1."""
+    """The share of pairs with more than one path, from 0 to 1."""
     most: int
-    """The most of a pair."""
+    """The largest number of paths of a pair."""
 
 
 @dataclass(frozen=True)
 class Bisection:
-    """The number of links to cut to part the switches into two halves of equal number (one more in one of
-    them where the number is odd): an estimate, since the least cut is hard to find."""
+    """The number of links that must be cut to split the switches into two halves of equal size (or with a
+    difference of one if the number is odd). It is given by bounds, because the smallest cut is hard to
+    find."""
 
     at_least: int
-    """The bound by the spectrum: μ₂·|S|·|T|/n, μ₂ the Laplacian's second smallest eigenvalue (Fiedler 1973;
-    Mohar, The Laplacian Spectrum of Graphs, 1991)."""
+    """The lower bound from the spectrum: μ₂·|S|·|T|/n with the Laplacian's second smallest eigenvalue μ₂
+    (Fiedler 1973; Mohar, The Laplacian Spectrum of Graphs, 1991)."""
     at_most: int
-    """The best cut found: Kernighan and Lin's method (1970), from random halves and the spectrum's."""
+    """The best cut found by Kernighan and Lin's method (1970), starting from random halves and from those of
+    the spectrum."""
     per_host: float
-    """`at_most` for each host of a half: 1 or more is full bisection, where all links have the same rate."""
+    """`at_most` divided by the number of hosts in a half: 1 or more is full bisection bandwidth, if all links
+    have the same rate."""
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues of the adjacency matrix of the switches."""
+    """The eigenvalues of the switches' adjacency matrix."""
 
     second: float
-    """The second largest."""
+    """The second largest eigenvalue."""
     gap: float
-    """The largest less the second largest: the larger, the better the network expands."""
+    """The largest eigenvalue minus the second largest: the larger the gap, the better the network expands."""
     bound: float
-    """2√(d − 1), d being the most links of a switch to others: the second largest can't stay below it in
-    large regular graphs (Alon and Boppana; Nilli 1991)."""
+    """2√(d − 1), where d is the largest number of links from a switch to others: in large regular graphs, the
+    second largest eigenvalue can't stay below it (Alon and Boppana; Nilli 1991)."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts told of a graph. What it has no part for is None."""
+    """The properties of a graph. Properties that do not apply are None."""
 
     switches: int
-    """Routers and switches."""
+    """The number of routers and switches."""
     hosts: int
     host_links: int
-    """Links with a host at one end."""
+    """The number of links with a host at one end."""
     fabric_links: int
-    """Links between switches."""
+    """The number of links between switches."""
     fewest_links: int
-    """The fewest links of a switch to others."""
+    """The smallest number of links from a switch to other switches."""
     most_links: int
-    """The most links of a switch to others."""
+    """The largest number of links from a switch to other switches."""
     between_hosts: Paths | None
     between_switches: Paths | None
     equal_paths: EqualPaths | None
@@ -96,8 +100,10 @@ class Facts:
 
 
 def facts_of(graph: nx.MultiGraph) -> Facts:
-    """The facts of a graph whose nodes have a `kind`."""
-    from scipy.sparse import csgraph  # it is slow to load, and drawing and showing alone need it
+    """Returns the properties of a graph whose nodes have a `kind`."""
+    from scipy.sparse import (
+        csgraph,
+    )  # imported here: it is slow to load, and only drawing and showing need it
 
     kinds = dict(graph.nodes(data="kind"))
     hosts = [node for node, kind in kinds.items() if kind == "host"]
@@ -144,7 +150,8 @@ def switch_paths(graph: nx.MultiGraph) -> tuple[Paths, EqualPaths] | None:
 
 
 def _paths(apart: Matrix, count: Matrix) -> Paths | None:
-    """The lengths between each two of what stands at the places of a matrix, so many at each."""
+    """Returns the path lengths between every two nodes, from the distances `apart` of groups of equivalent
+    nodes and the pair `count` of each two groups."""
     weight = np.outer(count, count)
     np.fill_diagonal(weight, count * (count - 1))
     reached = np.isfinite(apart)
@@ -154,7 +161,7 @@ def _paths(apart: Matrix, count: Matrix) -> Paths | None:
 
 
 def _equal_paths(links: Matrix, apart: Matrix) -> EqualPaths | None:
-    """Counts paths by their length: those of a length end with a link behind those of one link less."""
+    """Counts shortest paths by length: each path of a length extends a path that is one link shorter."""
     count: Matrix = np.eye(len(links))
     longest = int(apart[np.isfinite(apart)].max())
     for length in range(1, longest + 1):
@@ -167,7 +174,8 @@ def _equal_paths(links: Matrix, apart: Matrix) -> EqualPaths | None:
 
 
 def _between_hosts(graph: nx.MultiGraph, hosts: list[str], devices: list[str], apart: Matrix) -> Paths | None:
-    """From the lengths between devices: hosts on the same ones are the same to all others."""
+    """Returns the paths between hosts from the distances of devices: hosts on the same devices have the same
+    distances to all others."""
     number = {device: place for place, device in enumerate(devices)}
     places = {host: tuple(sorted(number[node] for node in graph[host] if node in number)) for host in hosts}
     groups = Counter(places.values())
@@ -197,7 +205,7 @@ def _bisection(links: Matrix, hosts: int) -> Bisection:
     values, vectors = np.linalg.eigh(np.diag(links.sum(axis=0)) - links)
     half = count // 2
     least = math.ceil(values[1] * half * (count - half) / count - 1e-6)
-    graph = nx.Graph()  # of numbers: an order that is the same in every run
+    graph = nx.Graph()  # nodes are numbers, so that the order is the same in every run
     graph.add_nodes_from(range(count))
     graph.add_weighted_edges_from(
         (int(a), int(b), int(links[a, b])) for a, b in np.argwhere(np.triu(links) > 0)
@@ -215,6 +223,6 @@ def _bisection(links: Matrix, hosts: int) -> Bisection:
 def _improved(
     graph: nx.Graph, start: tuple[set[int], set[int]] | None, seed: int
 ) -> tuple[set[int], set[int]]:
-    """Two halves, between which no exchange makes the cut smaller."""
+    """Returns two halves between which no exchange makes the cut smaller."""
     one, other = nx.community.kernighan_lin_bisection(graph, start, weight="weight", seed=seed)
     return one, other

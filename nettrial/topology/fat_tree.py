@@ -14,14 +14,15 @@ from nettrial.topology.topology import DEVICE, TOPOLOGIES, Topology, WithHosts
 
 
 class FatTree(WithHosts):
-    """k pods of k/2 edge and k/2 aggregation switches, and (k/2)² core
-    switches. The edge switches take the hosts: as many as their ports allow, unless fewer are asked for."""
+    """k pods of k/2 edge and k/2 aggregation switches, and (k/2)² core switches. The edge switches have the
+    hosts: as many as their ports allow, unless fewer are requested."""
 
     k: Annotated[int, Field(ge=2, le=34)] = 4
-    """Ports of each switch, an even number."""
+    """The number of ports of each switch, which is even."""
 
     def host_count(self, switches: int) -> int:
-        """Returns as many hosts as the edge switches have ports for, unless fewer are asked for."""
+        """Returns the number of hosts: one for each free port of the edge switches, unless fewer are
+        requested."""
         each = self.hosts_per_switch or self.k // 2 // self.interfaces_per_host
         return self.hosts or switches * each
 
@@ -37,8 +38,8 @@ class FatTree(WithHosts):
 
 
 def build(parameters: FatTree, _: Sequence[str] = ()) -> nx.MultiGraph:
-    """`edge-1`, …, `aggregation-1`, … pod by pod, and `core-1`, …. Aggregation switch j of each pod has the
-    core switches of group j (section 3.1)."""
+    """Returns the graph of `edge-1`, …, `aggregation-1`, … pod by pod, and `core-1`, …. Aggregation switch j
+    of each pod is connected to the core switches of group j (section 3.1)."""
     half = parameters.k // 2
     pods = range(parameters.k)
     edges = [f"edge-{number + 1}" for number in range(parameters.k * half)]

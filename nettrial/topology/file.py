@@ -1,4 +1,4 @@
-"""Any graph from a file."""
+"""A topology from a graph in a file."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from nettrial.topology.graph_file import GraphData, GraphError, read
 from nettrial.topology.topology import TOPOLOGIES, Topology, WithHosts
 
 ANY = 10**6
-"""More links to hosts than a node can be asked for."""
+"""A number of links to hosts beyond any node's possible number."""
 
 
 class File(WithHosts):
-    """A graph out of a file. Where no node of the graph is a host, each is given some."""
+    """A graph from a file. If none of its nodes is a host, each node gets hosts."""
 
     path: str
-    """The file: GraphML, or node-link JSON; relative to the folder of the study file. A node may have a
+    """The file, in GraphML or node-link JSON, relative to the directory of the study file. A node may have a
     `kind`: host, router or switch."""
     graph: GraphData | None = None
-    """The graph that the file holds: put here when the study is read. A run does not look at the file
+    """The content of the file, stored here when the study is read, so that a run does not need the file
     again."""
 
     @model_validator(mode="before")
     @classmethod
     def _read(cls, data: Any, info: ValidationInfo) -> Any:
-        """Reads the file where the folder is known, which it is when a study is read."""
+        """Reads the file if its directory is known, as it is when a study is read."""
         if not isinstance(data, Mapping) or not isinstance(data.get("path"), str):
             return data
         name, graph, folder = data["path"], data.get("graph"), (info.context or {}).get("folder")
@@ -41,7 +41,9 @@ class File(WithHosts):
                 raise wrong(("path",), str(error), error.expected) from None
         source = graph.get("source") if isinstance(graph, Mapping) else getattr(graph, "source", None)
         if source != name:
-            raise wrong(("path",), name, "a file that is no level of a factor", "it is read with the study")
+            raise wrong(
+                ("path",), name, "a file that is not a level of a factor", "it is read with the study"
+            )
         return data
 
     @model_validator(mode="after")
@@ -54,12 +56,12 @@ class File(WithHosts):
             return self
         for name in ("hosts_per_switch", "hosts", "interfaces_per_host"):
             if name in self.model_fields_set:
-                raise wrong((name,), str(getattr(self, name)), "left out: the graph has hosts of its own")
+                raise wrong((name,), str(getattr(self, name)), "left out: the graph contains hosts")
         return self
 
 
 def build(parameters: File, _: Sequence[str] = ()) -> nx.MultiGraph:
-    """The file's graph, with hosts if it has none."""
+    """Returns the file's graph, with added hosts if it has none."""
     assert parameters.graph is not None
     kinds = dict(parameters.graph.nodes)
     graph = nx.MultiGraph()

@@ -1,5 +1,5 @@
-"""Graphs out of files that anyone may have written: GraphML, and the node-link JSON of networkx and d3. What
-is no plain network is an error; nothing in a file is carried out, fetched or expanded."""
+"""Graphs from untrusted files: GraphML, and the node-link JSON of networkx and d3. Anything other than a
+plain network is an error; nothing in a file is executed, fetched or expanded."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ MOST_BYTES = 16 * 2**20
 MOST_NODES = 4000
 MOST_LINKS = 20_000
 MOST_DEPTH = 32
-"""Elements within elements; GraphML without nested graphs has five."""
+"""The largest depth of nested elements; GraphML without nested graphs has five."""
 LINK_SETTINGS = ("rate", "delay", "queue", "mtu", "impairment")
-"""Attributes that a file could be thought to set and does not."""
+"""Attributes of links that might be expected to have an effect, but have none."""
 
 Kind = Literal["host", "router", "switch", "device"]
-"""The kind of a node; `device` where the file doesn't say: what the study's `forwarding` says."""
+"""The kind of a node; `device` if the file doesn't state it, which stands for the kind given by the study's
+`forwarding`."""
 
 
 class GraphError(ValueError):
-    """A file that holds no network; the text says what is wrong, `expected` what would be right."""
+    """The error for a file without a valid network, with the fault and the expectation."""
 
     def __init__(self, found: str, expected: str) -> None:
         super().__init__(found)
@@ -37,22 +38,22 @@ class GraphError(ValueError):
 
 
 class GraphData(Strict):
-    """The content of a file, kept with the study so that a run does not depend on the file."""
+    """The content of a file, stored with the study so that a run does not depend on the file."""
 
     source: str
-    """The file, as the study names it."""
+    """The file, as named by the study."""
     nodes: tuple[tuple[str, Kind], ...]
-    """Each node's name and kind."""
+    """The name and kind of each node."""
     links: tuple[tuple[str, str], ...]
-    """The two nodes of each link; a pair may come more than once."""
+    """The two nodes of each link; a pair may occur more than once."""
 
 
 def read(folder: Path, name: str) -> GraphData:
-    """The graph in a file, whose name is relative to the folder; raises GraphError."""
+    """Returns the graph in a file, whose name is relative to the directory; raises GraphError."""
     try:
         data = read_bytes(folder / name, MOST_BYTES)
     except Unreadable as why:
-        raise GraphError(f"{name}: {why}", f"a file that can be read, of up to {MOST_BYTES} bytes") from None
+        raise GraphError(f"{name}: {why}", f"a readable file of up to {MOST_BYTES} bytes") from None
     try:
         graph = _json(data) if data.lstrip()[:1] == b"{" else _graphml(data)
         return _checked(name, graph)
@@ -64,13 +65,14 @@ def _graphml(data: bytes) -> nx.Graph:
     _refuse_traps(data)
     try:
         return nx.parse_graphml(data)
-    except Exception as error:  # a reader of others, of hostile input: whatever it raises
-        raise GraphError(f"no GraphML: {_line(error)}", "GraphML, or node-link JSON") from None
+    except Exception as error:  # networkx may raise any error for hostile input
+        raise GraphError(f"not GraphML: {_line(error)}", "GraphML, or node-link JSON") from None
 
 
 def _refuse_traps(data: bytes) -> None:
-    """Raises GraphError where the XML has entities of its own, which could grow without bound or name other
-    files, is nested deeply, or is no XML; and where GraphML has a node twice, which networkx makes one of."""
+    """Raises GraphError if the XML declares entities, which could grow without bound or refer to other files,
+    is nested too deeply, or is malformed; and if GraphML contains a node twice, which networkx would
+    merge."""
     parser = expat.ParserCreate(namespace_separator=" ")
     depth = 0
     nodes: set[str] = set()
@@ -82,7 +84,7 @@ def _refuse_traps(data: bytes) -> None:
             raise GraphError("elements nested too deeply", f"up to {MOST_DEPTH} levels")
         if name.rpartition(" ")[2] == "node" and "id" in attributes:
             if attributes["id"] in nodes:
-                raise GraphError(f"the node {_short(attributes['id'])} comes twice", "each node once")
+                raise GraphError(f"the node {_short(attributes['id'])} occurs twice", "each node once")
             nodes.add(attributes["id"])
 
     def end(name: str) -> None:
@@ -90,7 +92,7 @@ def _refuse_traps(data: bytes) -> None:
         depth -= 1
 
     def entity(*_: object) -> int:
-        raise GraphError("the XML declares entities", "GraphML without a document type of its own")
+        raise GraphError("the XML declares entities", "GraphML without a document type declaration")
 
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
@@ -105,11 +107,12 @@ def _refuse_traps(data: bytes) -> None:
 
 
 def _json(data: bytes) -> nx.Graph:
-    """A node-link document: `nodes` with an `id` each, `links` (or `edges`) with `source` and `target`."""
+    """Returns the graph of a node-link document, which has `nodes` with `id`s and `links` (or `edges`) with
+    `source` and `target`."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise GraphError(f"no JSON: {_line(error)}", "node-link JSON, or GraphML") from None
+        raise GraphError(f"not JSON: {_line(error)}", "node-link JSON, or GraphML") from None
     if document.get("directed"):
         return nx.DiGraph()
     nodes, links = _entries(document, "nodes"), _entries(document, "links", "edges")
@@ -117,13 +120,13 @@ def _json(data: bytes) -> nx.Graph:
     for node in nodes:
         name = _name(node.get("id"))
         if name in graph:
-            raise GraphError(f"node {name} comes twice", "each node once")
+            raise GraphError(f"node {name} occurs twice", "each node once")
         graph.add_node(name, **_plain(node))
     for link in links:
         ends = _name(link.get("source")), _name(link.get("target"))
         for end in ends:
             if end not in graph:
-                raise GraphError(f"a link names the node {end}, which is not there", "a node's id")
+                raise GraphError(f"a link refers to the node {end}, which does not exist", "a node's id")
         graph.add_edge(*ends, None, **_plain(link))
     return graph
 
@@ -131,17 +134,20 @@ def _json(data: bytes) -> nx.Graph:
 def _entries(document: Mapping[str, Any], *names: str) -> list[Mapping[str, Any]]:
     found = next((document[name] for name in names if name in document), None)
     if not isinstance(found, list) or not all(isinstance(entry, Mapping) for entry in found):
-        raise GraphError(f"no list of {names[0]}", "node-link JSON: nodes with an id, links with ends")
+        raise GraphError(
+            f"there is no list of {names[0]}",
+            "node-link JSON: nodes with an id, links with source and target",
+        )
     return found
 
 
 def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes that are looked at."""
+    """Returns the relevant attributes."""
     return {name: value for name, value in entry.items() if name in ("kind", *LINK_SETTINGS)}
 
 
 def _name(value: object) -> str:
-    """A node's name; raises GraphError where it can't be one."""
+    """Returns a node's name; raises GraphError if it is invalid."""
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text):
         raise GraphError(f"the node {_short(value)}", "names of letters, digits, - and _, up to 64")
@@ -149,9 +155,11 @@ def _name(value: object) -> str:
 
 
 def _checked(source: str, graph: nx.Graph) -> GraphData:
-    """The graph as data; raises GraphError where it is no network."""
+    """Returns the graph as data; raises GraphError if it is not a valid network."""
     if graph.is_directed():
-        raise GraphError("the graph is directed", "an undirected graph: links carry both directions")
+        raise GraphError(
+            "the graph is directed", "an undirected graph: links carry traffic in both directions"
+        )
     for count, most, what in (
         (graph.number_of_nodes(), MOST_NODES, "nodes"),
         (graph.number_of_edges(), MOST_LINKS, "links"),
@@ -165,14 +173,14 @@ def _checked(source: str, graph: nx.Graph) -> GraphData:
         raise GraphError(f"{len(nodes)} nodes", "2 nodes or more")
     for one, other, data in graph.edges(data=True):
         if one == other:
-            raise GraphError(f"a link joins {one} with itself", "links between two nodes")
+            raise GraphError(f"a link connects {one} to itself", "links between two nodes")
         if ignored := _named(data, LINK_SETTINGS):
             raise GraphError(
                 f"the link {one} - {other} has a {ignored}",
-                "links without one: the study's network.links says it",
+                "links without one: the study's network.links sets it",
             )
     if not nx.is_connected(graph):
-        raise GraphError("no way between some of the nodes", "a connected graph")
+        raise GraphError("some nodes are not connected", "a connected graph")
     _check_hosts(dict(nodes))
     return GraphData(source=source, nodes=nodes, links=tuple((one, other) for one, other in graph.edges()))
 
@@ -180,10 +188,10 @@ def _checked(source: str, graph: nx.Graph) -> GraphData:
 def _check_hosts(kinds: Mapping[str, str]) -> None:
     count = Counter(kinds.values())["host"]
     if count == 1:
-        raise GraphError("1 host", "2 hosts or more, or none: then each other node is given some")
+        raise GraphError("1 host", "2 hosts or more, or none, in which case each node gets hosts")
     made = [node for node in kinds if re.fullmatch(r"host-[0-9]+", node)]
     if not count and made:
-        raise GraphError(f"the node {made[0]} is no host", "kind host, or another name")
+        raise GraphError(f"the node {made[0]} is not a host", "kind host, or another name")
 
 
 def _kind(node: object, kind: object) -> Any:
@@ -202,5 +210,5 @@ def _short(value: object) -> str:
 
 
 def _line(error: BaseException) -> str:
-    """Returns the text of an error, on one line, not too long."""
+    """Returns the text of an error on one line of limited length."""
     return " ".join(str(error).split())[:80] or type(error).__name__

@@ -1,5 +1,5 @@
-"""Jellyfish: switches joined at random, of Singla, Hong, Popa and Godfrey, Jellyfish: Networking Data Centers
-Randomly, NSDI 2012."""
+"""Jellyfish, a random graph of switches, after Singla, Hong, Popa and Godfrey, Jellyfish: Networking Data
+Centers Randomly, NSDI 2012."""
 
 from __future__ import annotations
 
@@ -19,34 +19,37 @@ Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 class Jellyfish(WithHosts):
-    """A random graph in which each switch has `degree` links to others. Where
-    switches × degree is odd, one port of one switch stays free."""
+    """A random graph in which each switch has `degree` links to others. If switches × degree is odd, one port
+    of one switch stays free."""
 
     switches: Annotated[int, Field(ge=3, le=MOST_SWITCHES)] = 20
     """The number of switches."""
     ports: Annotated[int, Field(ge=3, le=1024)] = 6
-    """The ports of each switch; what `degree` leaves is for hosts."""
+    """The number of ports of each switch; ports beyond `degree` are for hosts."""
     degree: Annotated[int, Field(ge=2, le=1023)] = 4
-    """Ports of each switch for links to other switches."""
+    """The number of ports of each switch for links to other switches."""
     spare_ports: bool = False
-    """Use ports that hosts leave free for links between switches, too: switches with fewer hosts then
+    """True to use ports left free by hosts for links between switches, too, so that switches with fewer hosts
     have more links."""
     initial_switches: Annotated[int, Field(ge=3, le=MOST_SWITCHES)] | None = None
-    """The number of switches it was built with, before it grew by one at a time; all where absent."""
+    """The number of switches with which it was built, before it grew by one at a time; by default, all."""
     seed: Seed = 1
-    """Gives the graph; in a study together with the run's seed and the block, each of which has another."""
+    """The seed of the graph; in a study, it is combined with the run's seed and the block, so that each block
+    has a different graph."""
 
     @model_validator(mode="after")
     def _fits(self) -> Jellyfish:
         initial = self.initial_switches or self.switches
         if initial > self.switches:
             raise wrong(
-                ("initial_switches",), str(initial), f"up to {self.switches}, the switches in the end"
+                ("initial_switches",), str(initial), f"up to {self.switches}, the final number of switches"
             )
         if self.degree >= min(self.ports, initial):
             expected = f"below {min(self.ports, initial)}"
             hint = (
-                "a switch needs a port for hosts" if self.ports <= initial else "a switch has no more others"
+                "a switch needs at least one port for hosts"
+                if self.ports <= initial
+                else "there are no more other switches"
             )
             raise wrong(("degree",), str(self.degree), expected, hint)
         self.check_hosts(self.switches, self.ports - self.degree)
@@ -54,7 +57,8 @@ class Jellyfish(WithHosts):
 
 
 def build(parameters: Jellyfish, _: Sequence[str] = ()) -> nx.MultiGraph:
-    """`switch-1`, … joined at random: regular but for at most one free port, and connected."""
+    """Returns a random graph of `switch-1`, …, which is connected, and regular except for at most one free
+    port."""
     switches = [f"switch-{number + 1}" for number in range(parameters.switches)]
     graph = nx.MultiGraph()
     parameters.attach(graph, switches)
@@ -64,8 +68,8 @@ def build(parameters: Jellyfish, _: Sequence[str] = ()) -> nx.MultiGraph:
 
 
 def _links(parameters: Jellyfish) -> list[tuple[int, int]]:
-    """Pairs of switches by number. A graph that isn't connected, or has ports left that could be used, is
-    thrown away: with few switches or degree 2 that happens, else hardly ever."""
+    """Returns pairs of switches by number. A graph that is not connected, or that has usable ports left, is
+    discarded, which happens with few switches or degree 2, and otherwise hardly ever."""
     generator = random.Random(parameters.seed)
     initial = parameters.initial_switches or parameters.switches
     while True:
@@ -79,7 +83,7 @@ def _links(parameters: Jellyfish) -> list[tuple[int, int]]:
 
 
 def _spare(parameters: Jellyfish) -> list[int]:
-    """The ports of each switch that are for links between switches beyond `degree`."""
+    """Returns the number of ports of each switch beyond `degree` for links between switches."""
     if not parameters.spare_ports:
         return []
     count, ports = parameters.switches, parameters.ports - parameters.degree
@@ -90,5 +94,5 @@ def _spare(parameters: Jellyfish) -> list[int]:
 
 TOPOLOGIES.add(
     "jellyfish",
-    Topology("Switches joined at random", build, Jellyfish, forwarding=("routers", "bridges")),
+    Topology("A random graph of switches", build, Jellyfish, forwarding=("routers", "bridges")),
 )

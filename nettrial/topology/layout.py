@@ -1,4 +1,4 @@
-"""The places of a graph's nodes in a picture: in layers, on a circle, or spread out."""
+"""The positions of a graph's nodes in a picture: in layers, on a circle, or spread out."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from dataclasses import dataclass
 import networkx as nx
 
 Place = tuple[float, float]
-"""From the left and from the top, both from 0 to 1."""
+"""A position from the left and from the top, both from 0 to 1."""
 
 MOST_SPREAD = 60
-"""More devices than these stand on a circle: spreading them out takes long, and shows a knot."""
+"""The largest number of devices that are spread out; more are put on a circle, because spreading them out
+takes long and results in a tangle."""
 FEWEST_ON_CIRCLE = 12
 CIRCLE, OUTER_CIRCLE = 0.38, 0.46
-"""Radii of the devices' circle and of the hosts' around it."""
+"""The radii of the devices' circle and of the hosts' circle around it."""
 REACH = 0.09
-"""From a device that is spread out to its hosts."""
+"""The distance from a spread-out device to its hosts."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of all nodes."""
+    """The positions of all nodes."""
 
     places: dict[str, Place]
     height: float
@@ -30,7 +31,7 @@ class Layout:
 
 
 def layout(graph: nx.Graph) -> Layout:
-    """The places of the nodes, each of which has a `kind`."""
+    """Returns the positions of the nodes, each of which has a `kind`."""
     kinds = dict(graph.nodes(data="kind"))
     devices = [node for node, kind in kinds.items() if kind != "host"]
     if rows := _row(graph, devices) or tiers(graph):
@@ -41,7 +42,7 @@ def layout(graph: nx.Graph) -> Layout:
 
 
 def _row(graph: nx.Graph, devices: list[str]) -> list[list[str]]:
-    """The hosts, and the devices in their order, if these are linked one after the other; else nothing."""
+    """Returns the hosts, and the devices in order, if the devices form a chain; otherwise an empty list."""
     inner = nx.Graph(graph.subgraph(devices))
     ends = [node for node, degree in inner.degree() if degree == 1]
     if len(ends) != 2 or not nx.is_tree(inner) or len(devices) == len(graph):
@@ -52,7 +53,8 @@ def _row(graph: nx.Graph, devices: list[str]) -> list[list[str]]:
 
 
 def tiers(graph: nx.Graph) -> list[list[str]]:
-    """Nodes by their distance from the hosts, if no link joins two of the same distance; else nothing."""
+    """Returns the nodes by their distance from the hosts, if no link connects two of the same distance;
+    otherwise an empty list."""
     kinds = dict(graph.nodes(data="kind"))
     hosts = [node for node, kind in kinds.items() if kind == "host"]
     if not hosts:
@@ -73,7 +75,7 @@ def tiers(graph: nx.Graph) -> list[list[str]]:
 
 
 def _in_rows(graph: nx.Graph, rows: list[list[str]]) -> dict[str, Place]:
-    """Hosts at the bottom, each near its device."""
+    """Returns positions with hosts at the bottom, each near its device."""
     order = {node: place for place, node in enumerate(rows[1])} if len(rows) > 1 else {}
     hosts = sorted(rows[0], key=lambda host: min(order[node] for node in graph[host] if node in order))
     return {
@@ -84,13 +86,13 @@ def _in_rows(graph: nx.Graph, rows: list[list[str]]) -> dict[str, Place]:
 
 
 def _is_even(graph: nx.Graph, devices: list[str]) -> bool:
-    """Returns whether devices have about as many links to others each, and more than a ring has."""
+    """Returns whether all devices have about the same number of links to others, and more than in a ring."""
     degrees = dict(graph.subgraph(devices).degree()).values()
     return bool(max(degrees) - min(degrees) <= 1 and max(degrees) > 2)
 
 
 def _hosts_of(graph: nx.Graph, devices: list[str]) -> dict[str, list[str]]:
-    """Returns the hosts that stand near each device, each at one of its devices."""
+    """Returns the hosts to draw near each device; each host is drawn at one of its devices."""
     known = set(devices)
     found: dict[str, list[str]] = {device: [] for device in devices}
     for host in graph:
@@ -112,7 +114,7 @@ def _on_circle(graph: nx.Graph, devices: list[str]) -> dict[str, Place]:
 
 
 def _spread(graph: nx.Graph, devices: list[str]) -> dict[str, Place]:
-    """Kamada and Kawai's layout of the devices, their hosts around them on the outside."""
+    """Returns Kamada and Kawai's layout of the devices, with their hosts around them on the outside."""
     unit = nx.kamada_kawai_layout(nx.Graph(graph.subgraph(devices)))
     margin = 0.12
     low = [min(float(place[axis]) for place in unit.values()) for axis in (0, 1)]

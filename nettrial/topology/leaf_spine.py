@@ -1,4 +1,4 @@
-"""Leaf-spine: two layers, each leaf linked to each spine (a folded Clos network)."""
+"""Leaf-spine: two layers of switches, with a link from each leaf to each spine (a folded Clos network)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MOST_PER_LAYER = 256
 
 
 class LeafSpine(WithHosts):
-    """Each leaf has a link to each spine. The leaves take the hosts."""
+    """Two layers of switches, with a link from each leaf to each spine. The leaves have the hosts."""
 
     leaves: Annotated[int, Field(ge=1, le=MOST_PER_LAYER)] = 4
     """The number of leaves."""
     spines: Annotated[int, Field(ge=1, le=MOST_PER_LAYER)] = 2
     """The number of spines."""
     ports: Annotated[int, Field(ge=2, le=1024)] = 64
-    """The ports of a leaf: as many links to spines and hosts together."""
+    """The number of ports of a leaf, which limits its links to spines and hosts together."""
 
     @model_validator(mode="after")
     def _fits(self) -> LeafSpine:
@@ -30,7 +30,7 @@ class LeafSpine(WithHosts):
 
 
 def build(parameters: LeafSpine, _: Sequence[str] = ()) -> nx.MultiGraph:
-    """`leaf-1`, …, each with a link to each of `spine-1`, …."""
+    """Returns the graph of `leaf-1`, …, each with a link to each of `spine-1`, …."""
     leaves = [f"leaf-{number + 1}" for number in range(parameters.leaves)]
     spines = [f"spine-{number + 1}" for number in range(parameters.spines)]
     graph = nx.MultiGraph()
@@ -43,7 +43,7 @@ def build(parameters: LeafSpine, _: Sequence[str] = ()) -> nx.MultiGraph:
 TOPOLOGIES.add(
     "leaf-spine",
     Topology(
-        "Two layers of switches, each leaf linked to each spine",
+        "Two layers of switches, with a link from each leaf to each spine",
         build,
         LeafSpine,
         forwarding=("routers", "bridges"),

@@ -1,4 +1,4 @@
-"""The parking lot: switches in a row, so that a flow along all of them meets others on each link."""
+"""The parking lot: switches in a row, so that a flow along all of them competes with others on each link."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pydantic import Field, model_validator
 from nettrial.topology.topology import DEVICE, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
 
 ANY = 10**6
-"""More links to hosts than a switch can be asked for."""
+"""A number of links to hosts beyond any switch's possible number."""
 
 
 class ParkingLot(WithHosts):
-    """Switches in a row, each with hosts: a flow along all of them meets others on each link."""
+    """Switches in a row, each with hosts: a flow along all of them competes with others on each link."""
 
     switches: Annotated[int, Field(ge=2, le=MOST_SWITCHES)] = 4
     """The number of switches in the row."""
@@ -28,7 +28,7 @@ class ParkingLot(WithHosts):
 
 
 def build(parameters: ParkingLot, _: Sequence[str] = ()) -> nx.MultiGraph:
-    """`switch-1` to the last in a row."""
+    """Returns the graph of `switch-1`, … in a row."""
     switches = [f"switch-{number + 1}" for number in range(parameters.switches)]
     graph = nx.MultiGraph()
     parameters.attach(graph, switches)

@@ -1,4 +1,4 @@
-"""Links between switches at random, as Jellyfish draws them (Singla et al., NSDI 2012)."""
+"""Random links between switches, drawn by Jellyfish's algorithm (Singla et al., NSDI 2012)."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from itertools import combinations
 import networkx as nx
 
 TRIES = 50
-"""Draws that may fail before all that is left is looked through: it is little then."""
+"""The number of failed draws after which all remaining pairs are enumerated, because few are left then."""
 
 Link = tuple[int, int]
-"""Two switches by number, the lower first."""
+"""A link, as the numbers of its two switches, the lower first."""
 
 
 class RandomLinks:
-    """Switches by number, from 0, each with so many ports for links to others."""
+    """Random links between switches with numbers from 0, each with a number of ports for links to others."""
 
     def __init__(
         self, switches: int, degree: int, generator: random.Random, further: Sequence[int] = ()
     ) -> None:
-        """All ports are free at first. `further` are ports that switches have beyond `degree`, by their
-        numbers, those to be added included."""
+        """Begins with all ports free. `further` has the number of ports beyond `degree` of each switch,
+        including switches to be added."""
         self._degree = degree
         self._further = further
         self._random = generator
         self._neighbours: list[set[int]] = [set() for _ in range(switches)]
         self.links: list[Link] = []
-        """In no order that means anything."""
+        """The links, in arbitrary order."""
 
     def free_ports(self) -> list[int]:
-        """The switch of each free port."""
+        """Returns the switch of each free port."""
         return [
             switch
             for switch, neighbours in enumerate(self._neighbours)
@@ -39,13 +39,13 @@ class RandomLinks:
         ]
 
     def is_connected(self) -> bool:
-        """Returns whether there is a path from each switch to each other."""
+        """Returns whether there is a path between every two switches."""
         graph = nx.Graph(self.links)
         return len(graph) == len(self._neighbours) and nx.is_connected(graph)
 
     def join_random_pairs(self) -> None:
-        """Joins a random pair of switches with free ports that are no neighbours, again and again until there
-        is none (section 3)."""
+        """Connects random pairs of non-neighbouring switches with free ports until there are none (section
+        3)."""
         able = sorted(set(self.free_ports()))
         while pair := self._pair(able):
             self._join(*pair)
@@ -54,8 +54,8 @@ class RandomLinks:
                     able.remove(switch)
 
     def use_free_ports(self) -> None:
-        """Uses up free ports two at a time, as far as that can be done: a random link gives way, and each of
-        its ends goes to one of the ports (sections 3 and 4.2)."""
+        """Uses free ports two at a time, as far as possible: a random link is removed, and each of its ends
+        is connected to one of the ports (sections 3 and 4.2)."""
         while len(free := self.free_ports()) >= 2:
             one, other = free[0], free[1]
             if one != other and other not in self._neighbours[one]:
@@ -64,8 +64,8 @@ class RandomLinks:
                 return
 
     def add_switch(self) -> None:
-        """Adds a switch and uses its ports: the incremental expansion of section 4.2. A single odd port is
-        joined to another free one, if there is one, else left free."""
+        """Adds a switch and uses its ports, by the incremental expansion of section 4.2. A single odd port is
+        connected to another free port, if there is one, and otherwise left free."""
         self._neighbours.append(set())
         self.use_free_ports()
 
@@ -78,7 +78,7 @@ class RandomLinks:
         self.links.append((min(one, other), max(one, other)))
 
     def _pair(self, able: list[int]) -> Link | None:
-        """Two of these switches that are no neighbours, any such pair as likely as another."""
+        """Returns two of these switches that are not neighbours, with all such pairs equally likely."""
         for _ in range(TRIES if len(able) > 1 else 0):
             one, other = self._random.sample(able, 2)
             if other not in self._neighbours[one]:
@@ -88,7 +88,7 @@ class RandomLinks:
 
     def _splice(self, one: int, other: int) -> bool:
         """Replaces a random link by one from its first end to `one` and one from its second end to `other`
-        (or the other way round); tells whether there was such a link."""
+        (or vice versa); returns whether there was such a link."""
 
         def fits(near: int, far: int) -> bool:
             return (

@@ -1,4 +1,4 @@
-"""The small shapes, which join hosts that a study names."""
+"""Small topologies, which connect the hosts named by a study."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MOST_LINKS = 64
 
 
 class Parallel(Parameters):
-    """Two hosts with links between them, and nothing else."""
+    """Two hosts that are directly connected by several links."""
 
     links: Annotated[int, Field(ge=1, le=MOST_LINKS)] = 2
-    """The number of links that join the two hosts, each with addresses of its own."""
+    """The number of links between the two hosts, each with its own addresses."""
 
 
 def _graph(hosts: Sequence[str], *devices: str) -> nx.MultiGraph:
@@ -38,7 +38,7 @@ def _parallel(parameters: Parallel, hosts: Sequence[str]) -> nx.MultiGraph:
 
 
 def _around(device: str) -> Callable[[Parameters, Sequence[str]], nx.MultiGraph]:
-    """Every host with its links to the one device."""
+    """Returns a function that builds a graph in which every host is connected to the given device."""
 
     def build(parameters: Parameters, hosts: Sequence[str]) -> nx.MultiGraph:
         graph = _graph(hosts, device)
@@ -49,7 +49,8 @@ def _around(device: str) -> Callable[[Parameters, Sequence[str]], nx.MultiGraph]
 
 
 def _dumbbell(parameters: WithInterfaces, hosts: Sequence[str]) -> nx.MultiGraph:
-    """The first half of the hosts on the left router, the others on the right one."""
+    """Returns a graph with the first half of the hosts on the left router, and the others on the right
+    one."""
     graph = _graph(hosts, "left", "right")
     half = (len(hosts) + 1) // 2
     sides = {host: "left" if number < half else "right" for number, host in enumerate(hosts)}

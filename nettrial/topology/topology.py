@@ -1,4 +1,4 @@
-"""Topologies: graphs of named nodes, each a host, a router or a switch, made from parameters."""
+"""Topologies: graphs of hosts, routers and switches, built from parameters."""
 
 from __future__ import annotations
 
@@ -16,44 +16,46 @@ from nettrial.registry import Registry
 Forwarding = Literal["routers", "bridges"]
 """The kind of the devices: routers, which forward IP packets, or learning bridges, which forward frames."""
 KINDS: dict[Forwarding, str] = {"routers": "router", "bridges": "switch"}
-"""The kind of a node that forwards so."""
+"""The kind of a node with that forwarding."""
 DEVICE = "device"
-"""The kind of a node that is a router or a switch, whichever is asked for."""
+"""The kind of a node that is a router or a switch, depending on the study."""
 
 CHANNEL = "channel"
-"""The attribute of a graph's links that are one radio channel: its number. All are of one access point."""
+"""The attribute of a graph's links that form a radio channel, with the channel's number. All have the same
+access point."""
 
 KEPT = "graph"
-"""A parameter that nobody sets: what was read from a file."""
+"""A parameter that users can't set, with the content read from a file."""
 
 MOST_SWITCHES = 2000
 MOST_HOSTS = 10_000
 MOST_INTERFACES = 8
-"""The largest number of interfaces of a host: as many subflows as a Linux MPTCP connection can have."""
+"""The largest number of interfaces of a host, which equals the largest number of subflows of a Linux MPTCP
+connection."""
 
 Interfaces = Annotated[int, Field(ge=1, le=MOST_INTERFACES)]
 """The number of interfaces of a host."""
 
 
 class Parameters(Strict):
-    """A topology that has no parameters."""
+    """The parameters of a topology that has none."""
 
 
 class WithInterfaces(Parameters):
-    """Its hosts may have several links."""
+    """The parameters of a topology whose hosts may have several links."""
 
     interfaces_per_host: Interfaces = 1
-    """The number of links that join a host to its switch or router, each with an address of its own."""
+    """The number of links between a host and its switch or router, each with its own address."""
 
 
 class WithHosts(WithInterfaces):
-    """It makes its hosts: `host-1`, `host-2`, … in turn on the switches that take hosts, the first on the
-    first."""
+    """The parameters of a topology that makes its hosts: `host-1`, `host-2`, …, which are distributed in turn
+    over the switches that have hosts."""
 
     hosts_per_switch: Annotated[int, Field(ge=1, le=MOST_HOSTS)] | None = None
-    """Hosts on each switch that takes hosts; 1 where absent and `hosts` is, too."""
+    """The number of hosts on each switch that has hosts; 1 if neither this nor `hosts` is given."""
     hosts: Annotated[int, Field(ge=2, le=MOST_HOSTS)] | None = None
-    """Hosts altogether, instead of `hosts_per_switch`."""
+    """The total number of hosts, instead of `hosts_per_switch`."""
 
     @model_validator(mode="after")
     def _hosts_said_once(self) -> WithHosts:
@@ -62,12 +64,12 @@ class WithHosts(WithInterfaces):
         return self
 
     def host_count(self, switches: int) -> int:
-        """Returns the number of hosts on so many switches that take hosts."""
+        """Returns the total number of hosts on that many switches."""
         return self.hosts or switches * (self.hosts_per_switch or 1)
 
     def check_hosts(self, switches: int, ports: int) -> None:
-        """Raises where the hosts on so many switches need more than the `ports` each has for them, or are
-        fewer than two."""
+        """Raises an error if the hosts on that many switches need more than the `ports` of each switch for
+        hosts, or are fewer than two."""
         count = self.host_count(switches)
         if count < 2:
             raise wrong(("hosts_per_switch",), str(self.hosts_per_switch), "2 hosts or more altogether")
@@ -80,10 +82,10 @@ class WithHosts(WithInterfaces):
             if self.interfaces_per_host > 1:
                 asked += f" with {self.interfaces_per_host} interfaces each"
             expected = f"up to {ports} links to hosts on a switch"
-            raise wrong((name,), asked, expected, f"they need {needed}: the rest of its ports is taken")
+            raise wrong((name,), asked, expected, f"they need {needed}: its other ports are taken")
 
     def attach(self, graph: nx.MultiGraph, switches: Sequence[str]) -> None:
-        """Gives the switches, which are not in `graph` yet, their hosts."""
+        """Adds the switches, which are not in `graph` yet, and their hosts."""
         hosts = [f"host-{number + 1}" for number in range(self.host_count(len(switches)))]
         graph.add_nodes_from(hosts, kind="host")
         for number, host in enumerate(hosts):
@@ -92,30 +94,32 @@ class WithHosts(WithInterfaces):
 
 @dataclass(frozen=True)
 class Topology:
-    """A shape that joins the hosts a study names, in the order it names them, or makes hosts of its own."""
+    """A topology that connects the hosts named by a study, in the order in which it names them, or makes its
+    own hosts."""
 
     title: str
     build: Callable[[Any, Sequence[str]], nx.MultiGraph]
-    """The graph for these parameters and, where it joins hosts, these hosts. Each node has a `kind`: host,
-    router, switch, or DEVICE."""
+    """A function that returns the graph for parameters and, if the topology connects hosts, these hosts. Each
+    node has a `kind`: host, router, switch, or DEVICE."""
     parameters: type[Parameters] = Parameters
     joins: tuple[int, int | None] | None = None
-    """The fewest and the most hosts it joins (None: any number); None where it makes its own."""
+    """The smallest and the largest number of hosts that it connects (None for no limit); None if it makes its
+    own hosts."""
     devices: tuple[str, ...] = ()
-    """The names of its other nodes, where it joins hosts; no host may have one of them."""
+    """The names of its other nodes, if it connects hosts; no host may have one of these names."""
     forwarding: tuple[Forwarding, ...] = ()
-    """The kinds that its devices can be, the default first; none where it has no devices."""
+    """The possible kinds of its devices, the default first; empty if it has no devices."""
 
     @property
     def hosts(self) -> str:
-        """Returns the number of hosts that it joins, in words."""
+        """Returns the number of hosts that it connects, in words."""
         if self.joins is None:
             return "makes them"
         fewest, most = self.joins
         return f"{fewest}" if most == fewest else f"{fewest} or more"
 
     def settable(self) -> list[str]:
-        """The names of the parameters that a user may set, its own before those of its hosts."""
+        """Returns the names of the parameters that users may set, with those of the hosts last."""
         own = [name for name in self.parameters.model_fields if name in self.parameters.__annotations__]
         return [name for name in dict.fromkeys([*own, *self.parameters.model_fields]) if name != KEPT]
 
@@ -125,8 +129,8 @@ class Topology:
         hosts: Iterable[str] = (),
         forwarding: Forwarding | None = None,
     ) -> nx.MultiGraph:
-        """The graph, which can't be changed: the same parameters give the same one. Hosts come first, and so
-        do their links. Without parameters it has its defaults."""
+        """Returns the graph, which is immutable: the same parameters give the same graph. Hosts and their
+        links come first. Parameters have defaults."""
         return _graph(self, parameters or self.parameters(), tuple(hosts), forwarding)
 
 
@@ -142,4 +146,4 @@ def _graph(
 
 
 TOPOLOGIES: Registry[Topology] = Registry("topology")
-"""Every topology by name."""
+"""The topologies by name."""

@@ -1,4 +1,5 @@
-"""A radio channel: stations on an access point, and hosts on cables behind it, or stations alone."""
+"""A radio channel, with an access point that serves stations and connects wired hosts, or with stations
+only."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ MOST_STATIONS = 250
 
 
 class WlanParameters(Parameters):
-    """Stations on an access point, and hosts on cables behind it."""
+    """Stations on an access point, and wired hosts behind it."""
 
     stations: Annotated[int, Field(ge=1, le=MOST_STATIONS)] = 2
     """The number of stations that share the radio channel: `station-1`, `station-2`, …"""
     wired: Annotated[int, Field(ge=0, le=MOST_STATIONS)] = 0
-    """The number of hosts that have a cable to the access point: `wired-1`, `wired-2`, …"""
+    """The number of hosts connected to the access point by a cable: `wired-1`, `wired-2`, …"""
     access_point: bool = True
     """False for stations that reach each other directly, with `network.wlan.mode: ad_hoc`."""
 
@@ -35,13 +36,13 @@ class WlanParameters(Parameters):
     @model_validator(mode="after")
     def _has_two_hosts(self) -> WlanParameters:
         if self.stations + self.wired < 2:
-            raise wrong(("stations",), str(self.stations), "2 hosts or more, those with a cable counted")
+            raise wrong(("stations",), str(self.stations), "2 hosts or more, including wired ones")
         return self
 
 
 def build(parameters: WlanParameters, _: Sequence[str] = ()) -> nx.MultiGraph:
-    """The stations, the hosts with a cable, and the access point between them. Without one the first station
-    is at each of the graph's links, which are one channel."""
+    """Returns the graph of the stations, the wired hosts, and the access point between them. Without an
+    access point, all links of the graph, which form one channel, start at the first station."""
     stations = station_names(parameters.stations)
     wired = [f"wired-{number + 1}" for number in range(parameters.wired)]
     graph = nx.MultiGraph()

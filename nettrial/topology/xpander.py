@@ -1,4 +1,4 @@
-"""Xpander: an expander made by a random lift, of Valadarsky, Shahaf, Dinitz and Schapira, Xpander: Towards
+"""Xpander, an expander made by a random lift, after Valadarsky, Shahaf, Dinitz and Schapira, Xpander: Towards
 Optimal-Performance Datacenters, CoNEXT 2016."""
 
 from __future__ import annotations
@@ -17,23 +17,27 @@ from nettrial.topology.topology import DEVICE, MOST_SWITCHES, TOPOLOGIES, Topolo
 
 
 class Xpander(WithHosts):
-    """A random expander: degree + 1 groups of switches; each two groups are joined by a random
-    one-to-one matching, so that each switch has one link into each other group."""
+    """A random expander: degree + 1 groups of switches, of which every two are connected by a random
+    one-to-one matching, so that each switch has one link to every other group."""
 
     switches: Annotated[int, Field(ge=4, le=MOST_SWITCHES)] = 20
     """The number of switches: a multiple of degree + 1."""
     ports: Annotated[int, Field(ge=4, le=1024)] = 6
-    """The ports of each switch; what `degree` leaves is for hosts."""
+    """The number of ports of each switch; ports beyond `degree` are for hosts."""
     degree: Annotated[int, Field(ge=3, le=1023)] = 4
-    """Ports of each switch for links to other switches."""
+    """The number of ports of each switch for links to other switches."""
     seed: Seed = 1
-    """Gives the graph; in a study together with the run's seed and the block, each of which has another."""
+    """The seed of the graph; in a study, it is combined with the run's seed and the block, so that each block
+    has a different graph."""
 
     @model_validator(mode="after")
     def _fits(self) -> Xpander:
         if self.degree >= self.ports:
             raise wrong(
-                ("degree",), str(self.degree), f"below {self.ports}", "a switch needs a port for hosts"
+                ("degree",),
+                str(self.degree),
+                f"below {self.ports}",
+                "a switch needs at least one port for hosts",
             )
         if self.switches % (self.degree + 1):
             below = self.switches - self.switches % (self.degree + 1)
@@ -45,8 +49,8 @@ class Xpander(WithHosts):
 
 
 def build(parameters: Xpander, _: Sequence[str] = ()) -> nx.MultiGraph:
-    """`switch-1`, … group by group: a random lift of the complete graph of degree + 1 nodes, drawn again
-    until it is connected."""
+    """Returns the graph of `switch-1`, … group by group: a random lift of the complete graph of degree + 1
+    nodes, redrawn until it is connected."""
     generator = random.Random(parameters.seed)
     groups = parameters.degree + 1
     size = parameters.switches // groups
@@ -69,7 +73,7 @@ def build(parameters: Xpander, _: Sequence[str] = ()) -> nx.MultiGraph:
 TOPOLOGIES.add(
     "xpander",
     Topology(
-        "Groups of switches, each two groups joined by a random matching",
+        "Groups of switches, every two of which are connected by a random matching",
         build,
         Xpander,
         forwarding=("routers", "bridges"),

@@ -281,7 +281,7 @@ def test_a_graph_of_ones_own_is_kept_with_the_study(study):
 def test_a_file_is_no_level_of_a_factor(study):
     for name in ("one", "two"):
         nx.write_graphml(nx.path_graph(["left", "middle", "right"]), f"{name}.graphml")
-    with pytest.raises(BadInput, match=r"levels.1: two.graphml\n  expected: a file that is no level"):
+    with pytest.raises(BadInput, match=r"levels.1: two.graphml\n  expected: a file that is not a level"):
         study(
             ("topology: jellyfish\n" + PARAMETERS, "topology: file\n  parameters: {path: one.graphml}\n"),
             (

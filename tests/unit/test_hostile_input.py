@@ -166,7 +166,9 @@ def test_a_file_that_is_none_is_not_waited_for(nettrial, study, tmp_path):
     assert "it is not a regular file" in refusal(nettrial, "show", tmp_path / "folder")
     told = refusal(nettrial, "draw", "file", "--set", f"path={tmp_path / 'fifo'}")
     assert "it is not a regular file" in told
-    assert "/dev/zero: it is not a regular file" in refusal(nettrial, "draw", "file", "--set", "path=/dev/zero")
+    assert "/dev/zero: it is not a regular file" in refusal(
+        nettrial, "draw", "file", "--set", "path=/dev/zero"
+    )
     file = study(("file: published.csv", "file: fifo"))
     told = refusal(nettrial, "run", file, "--out", "mine")
     assert "published.file: fifo\n" in told
@@ -204,7 +206,7 @@ def test_graphml_with_a_node_twice_is_refused(tmp_path, form):
     text = f"{form.format(space)}<{prefix}graph edgedefault='undirected'>{nodes}"
     text += f"<{prefix}edge source='a' target='b'/></{prefix}graph></{prefix}graphml>"
     (tmp_path / "graph").write_text(text)
-    with pytest.raises(GraphError, match="the node 'a' comes twice"):
+    with pytest.raises(GraphError, match="the node 'a' occurs twice"):
         read_graph(tmp_path, "graph")
 
 

@@ -140,7 +140,7 @@ def test_a_percentile_of_too_few_values_says_how_many_it_takes():
     found = full_record()
     found.flows[0].rtt_us.count, found.flows[0].rtt_us.p99_99 = 5000, None
     said = METRICS["rtt_p99_99"].read(found, "transfer")
-    assert said == "5000 values are too few: it takes 10000"
+    assert said == "5000 values are too few: 10000 are needed"
 
 
 def test_no_loss_has_no_mean_burst():

@@ -156,7 +156,7 @@ def test_two_runners_of_one_run_are_one_too_many(nettrial, run):
         go_on(nettrial)
         process.communicate(timeout=PATIENCE)
     assert (second.returncode, second.stdout) == (2, "")
-    assert "error: running the trials: mine: another nettrial runs it" in second.stderr
+    assert "error: running the trials: mine: another nettrial process is running it" in second.stderr
     assert process.returncode == 0
     assert_complete(run())
 
