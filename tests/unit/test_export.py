@@ -299,11 +299,11 @@ def test_a_damaged_record_is_told(tmp_path):
     run = run_of(tmp_path / "run", [])
     with run.session(ENVIRONMENT) as session:
         session._insert("trial", 1, session.number, b"", b"no compressed text")
-    with pytest.raises(BadInput, match="a record in it can't be read"):
+    with pytest.raises(BadInput, match="can't read a record in it"):
         export(run, "csv", tmp_path / "out")
     assert not (tmp_path / "out").exists()
     other = run_of(tmp_path / "other", [])
     with other.session(ENVIRONMENT) as session:
         session._insert("trial", 1, session.number, b"", zlib.compress(b'{"flows": {'))
-    with pytest.raises(BadInput, match="a record in it can't be read"):
+    with pytest.raises(BadInput, match="can't read a record in it"):
         frames(other)["flows"]()
