@@ -1,29 +1,28 @@
-//! Reads what is about to be needed, so that events need not wait for memory one after the other.
-//!
-//! The links, packets and connections of a large fabric do not fit the CPU's cache. Were each event to wait for
-//! its own, that would be most of a hop's time. So what the events of the calendar's next bucket need is read before
-//! the first of them, and the CPU waits for all of that at once. Nothing is changed, and no result depends on it.
-//!
-//! A type says by [`read_ahead!`] which of its fields to read. CPUs fetch lines of 64 bytes in pairs, so one field
-//! in each 128 bytes is enough. That the fields named are no farther apart is checked when the tests are compiled, and
-//! `#[repr(C)]` keeps them where they are.
+//! Prefetches the memory of upcoming events, so that events need not wait for memory one after the other.
+//!The links, packets and connections of a large fabric do not fit into the CPU's cache. If each event waited for
+//!its own data, that would take most of a hop's time. So the data of all events in the calendar's next bucket is
+//!read before the first of them, and the CPU waits for all of it at once. Prefetching changes nothing, and no
+//!result depends on it.
+//!A type lists the fields to read in [`read_ahead!`]. CPUs fetch lines of 64 bytes in pairs, so one field in each
+//!128 bytes is enough. Compiling the tests checks that the listed fields are no farther apart, and `#[repr(C)]`
+//!keeps them in place.
 
 use crate::network::Network;
 
-/// Bytes that a CPU fetches at once: two lines of its cache.
+/// The number of bytes that a CPU fetches at once: two cache lines.
 #[cfg(test)]
 const FETCHED_BYTES: usize = 128;
-/// Bytes of links and endpoints that a CPU's second-level cache holds, as common CPUs have it: below that
-/// there is nothing to wait for, and reading ahead costs up to a fifth of a run's time.
+/// The bytes of links and endpoints that the second-level cache of a common CPU holds: below that there is nothing
+/// to wait for, and prefetching would cost up to a fifth of a run's time.
 const CACHED_BYTES: usize = 1 << 20;
 
-/// A value whose memory can be read ahead.
+/// A value whose memory can be prefetched.
 pub(crate) trait ReadAhead {
     /// Reads one field of each pair of cache lines.
     fn read_ahead(&self);
 }
 
-/// Implements [`ReadAhead`] for a type by the fields named, and checks that they cover all of it.
+/// Implements [`ReadAhead`] for a type by reading the named fields, and checks that they cover the whole type.
 macro_rules! read_ahead {
     ($type:ty: $($($field:ident).+),+ $(,)?) => {
         impl $crate::ahead::ReadAhead for $type {
@@ -40,7 +39,7 @@ macro_rules! read_ahead {
 }
 pub(crate) use read_ahead;
 
-/// Returns whether fields at these offsets, in order, leave no pair of lines of a value of `size` bytes out.
+/// Returns whether fields at these offsets, in order, touch every pair of cache lines of a value of `size` bytes.
 #[cfg(test)]
 pub(crate) const fn cover(size: usize, offsets: &[usize]) -> bool {
     let (mut number, mut end) = (0, 0);
@@ -54,8 +53,8 @@ pub(crate) const fn cover(size: usize, offsets: &[usize]) -> bool {
     size - end <= FETCHED_BYTES
 }
 
-/// Returns whether reading ahead is worth its time: whether a network's links and its endpoints, of `endpoints_bytes` in
-/// all, are more than a cache holds.
+/// Returns whether prefetching pays off, which is the case if a network's links and endpoints, of
+/// `endpoints_bytes` in total, do not fit into a cache.
 pub(crate) fn pays(network: &Network, endpoints_bytes: usize) -> bool {
     size_of_val(network.links.as_slice()) + endpoints_bytes > CACHED_BYTES
 }

@@ -1,7 +1,7 @@
-//! The radio channels of a network, by [`nettrial_wlan`], which simulated time drives.
-//!
-//! A packet stays in its channel from the interface that sends it to the one that it is for, over the access point where
-//! it crosses the air twice. When it will have left its sender is not known before: senders are told once it has.
+//! The radio channels of a network, modelled by [`nettrial_wlan`] in simulated time.
+//!A packet stays in its channel from the sending interface to the destination's, and passes the access point if it
+//!crosses the air twice. The time at which it leaves its sender is not known beforehand, so senders are notified
+//!once it has left.
 
 use crate::{Endpoint, Time};
 use nettrial_routing::Interfaces;
@@ -9,14 +9,14 @@ use nettrial_scenario::{ChannelRecord, Interface, Scenario};
 use nettrial_wlan::{Medium, Outcome, Packet, Sent};
 use std::collections::VecDeque;
 
-/// Bytes of the packet by which a channel's rate is told.
+/// The size in bytes of the packet from which a channel's rate is computed.
 const TYPICAL_BYTES: u64 = 1500;
 
 /// All radio channels.
 #[derive(Debug, Default)]
 pub struct Air {
     channels: Vec<Channel>,
-    /// The channel and the station at each interface, where there is one.
+    /// The channel and the station of each interface that has them.
     stations: Vec<Option<(usize, usize)>>,
     /// The node of each interface, by number.
     nodes: Vec<usize>,
@@ -28,15 +28,15 @@ struct Channel {
     medium: Medium,
     /// The interface of each station, the access point's first.
     interfaces: Vec<usize>,
-    /// The endpoint that is told once a packet has left, of each packet at each station, the oldest first.
+    /// The endpoint to notify when a packet has left, for each packet at each station, the oldest first.
     held: Vec<VecDeque<Option<Endpoint>>>,
-    /// The time of the earliest event that will look at it.
+    /// The time of the earliest event at which the channel is processed.
     scheduled: Time,
     outcomes: Vec<Outcome>,
 }
 
 impl Air {
-    /// The channels of `scenario`, whose interfaces have these numbers.
+    /// Creates the channels of `scenario`, whose interfaces have these numbers.
     pub fn new(scenario: &Scenario, interfaces: &Interfaces<'_>) -> Self {
         let number =
             |interface: &&Interface| scenario.nodes.iter().position(|node| node.name == interface.node);
@@ -62,33 +62,33 @@ impl Air {
         air
     }
 
-    /// Returns how many channels there are.
+    /// Returns the number of channels.
     pub fn len(&self) -> usize {
         self.channels.len()
     }
 
-    /// The channel of an interface, if it is at one.
+    /// Returns the channel of an interface, if it belongs to one.
     pub fn channel(&self, interface: u32) -> Option<usize> {
         Some(self.stations[interface as usize]?.0)
     }
 
-    /// The rate that a channel would have without headers and contention, bits per second.
+    /// Returns the rate that a channel would have without headers and contention, in bits per second.
     pub fn rate_bps(&self, interface: u32) -> Option<u64> {
         let medium = &self.channels[self.channel(interface)?].medium;
         let ps = medium.timing().phy.payload_ps(TYPICAL_BYTES).max(1);
         Some((u128::from(TYPICAL_BYTES) * 8_000_000_000_000 / u128::from(ps)) as u64)
     }
 
-    /// The interface at which a packet leaves the channel of interface `from` that goes on, or arrives, at interface
-    /// `at`: the one of its node.
+    /// Returns the interface at which a packet from interface `from` leaves the channel, if it continues or
+    /// arrives at interface `at`: the interface of the same node.
     pub fn receiver(&self, [from, at]: [u32; 2]) -> Option<u32> {
         let interfaces = &self.channels[self.channel(from)?].interfaces;
         let node = self.nodes[at as usize];
         interfaces.iter().find(|interface| self.nodes[**interface] == node).map(|found| *found as u32)
     }
 
-    /// A packet comes to interface `from` for interface `to` of its channel; gives whether the queue takes it. Then
-    /// [`Air::take_left`] gives `sender` once it has left.
+    /// Offers a packet at interface `from` for interface `to` of its channel; returns whether the queue accepts
+    /// it. If so, [`Air::take_left`] returns `sender` once the packet has left.
     pub fn offer(
         &mut self,
         now: Time,
@@ -106,8 +106,9 @@ impl Air {
         is_taken
     }
 
-    /// Takes the senders of the packets that have left their stations since the last call, one for each. As in the lab, as
-    /// many have left as the station has fewer, the oldest first.
+    /// Returns the senders of the packets that have left their stations since the last call, one for each packet.
+    /// As in the lab, the number of packets that have left is the decrease of the station's queue, the oldest
+    /// first.
     pub fn take_left(&mut self, channel: usize) -> Vec<Endpoint> {
         let Channel { medium, held, .. } = &mut self.channels[channel];
         let mut left = Vec::new();
@@ -118,7 +119,7 @@ impl Air {
         left
     }
 
-    /// The time at which a channel is to be looked at next, if nothing is under way by which it would be.
+    /// Returns the time at which a channel must be processed next, unless an event for it is already scheduled.
     pub fn schedule(&mut self, channel: usize) -> Option<Time> {
         let channel = &mut self.channels[channel];
         let next = Time(channel.medium.next());
@@ -128,7 +129,7 @@ impl Air {
         })
     }
 
-    /// Has everything in a channel happen until now; gives what became of packets.
+    /// Processes everything in a channel up to now, and returns the outcomes of packets.
     pub fn look(&mut self, now: Time, channel: usize) -> Vec<Outcome> {
         let channel = &mut self.channels[channel];
         if channel.scheduled <= now {
@@ -140,17 +141,17 @@ impl Air {
         std::mem::take(&mut channel.outcomes)
     }
 
-    /// Keeps what the stations of a channel send, for [`Air::take_sent`].
+    /// Records the transmissions of a channel's stations for [`Air::take_sent`].
     pub fn keep_sent(&mut self, channel: usize) {
         self.channels[channel].medium.keep_sent();
     }
 
-    /// Takes what the stations of a channel have sent since the last call.
+    /// Returns the transmissions of a channel's stations since the last call.
     pub fn take_sent(&mut self, channel: usize) -> Vec<Sent> {
         self.channels[channel].medium.take_sent()
     }
 
-    /// The records of all channels until `now`.
+    /// Returns the records of all channels up to `now`.
     pub fn records(&self, interfaces: &Interfaces<'_>, now: Time) -> Vec<ChannelRecord> {
         let ends = |channel: &Channel| -> Vec<&Interface> {
             channel.interfaces.iter().map(|interface| interfaces.get(*interface)).collect()

@@ -1,8 +1,8 @@
-//! Captures what passes the interfaces of a simulated network, as pcapng files.
-//!
-//! A frame is captured where it leaves, when its transmission begins (a real host's capture sees it after the queue),
-//! and where it arrives, when its last bit has. Of a radio channel every frame is captured when it begins. Headers are made for the capture alone, see [`headers`]. Capturing
-//! changes nothing in a trial or in its record.
+//! Captures packets at the interfaces of a simulated network, as pcapng files.
+//!A frame is captured at the sending interface when its transmission begins (as on a real host, whose captures see
+//!frames after the queue), and at the receiving interface when its last bit has arrived. On a radio channel, every
+//!frame is captured when it begins. Headers are generated only for captures, see [`headers`]. Capturing changes
+//!neither a trial nor its record.
 
 mod headers;
 mod options;
@@ -18,7 +18,7 @@ use nettrial_wlan::{Sent, Sniffer};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// A connection's flow, its turn there, and its place among the flow's connections.
+/// A connection's flow, its turn in it, and its index among the flow's connections.
 #[derive(Debug, Clone, Copy)]
 struct Opened {
     flow: u32,
@@ -31,11 +31,11 @@ struct Opened {
 pub struct Captures {
     /// The files by the interface's number.
     files: Vec<Option<Capture>>,
-    /// The sniffer and the file of each radio channel.
+    /// The sniffer and the capture file of each radio channel.
     channels: Vec<Option<(Sniffer, Capture)>>,
     /// Both sides of every flow's subflows: by flow, by turn of its connections, by subflow.
     flows: Vec<Vec<Vec<[Side; 2]>>>,
-    /// Each connection that was opened.
+    /// The connections that were opened, by number.
     connections: HashMap<u32, Opened>,
     /// The number of connections that each flow has opened.
     opened: Vec<u16>,
@@ -45,7 +45,7 @@ pub struct Captures {
 }
 
 impl Captures {
-    /// Opens the files that `settings` ask for.
+    /// Creates the files requested by `settings`.
     ///
     /// # Errors
     /// Fails if a file can't be created.
@@ -97,8 +97,8 @@ impl Captures {
         *place = place.wrapping_add(1);
     }
 
-    /// Captures a packet at the interface with this number, on its way `between` two interfaces, the first of which sends
-    /// it. What is given later is not older than `now`.
+    /// Captures a packet at the interface with this number, on its path `between` two interfaces, of which the
+    /// first is the sender. Later calls have no times before `now`.
     pub fn take(&mut self, interface: usize, between: [usize; 2], packet: &Packet, at: Time, now: Time) {
         if self.files[interface].is_none() {
             return;
@@ -128,13 +128,13 @@ impl Captures {
         sides
     }
 
-    /// The radio channels whose frames are captured, by number.
+    /// Returns the numbers of the radio channels whose frames are captured.
     pub fn of_channels(&self) -> impl Iterator<Item = usize> {
         self.channels.iter().enumerate().filter_map(|(channel, file)| file.is_some().then_some(channel))
     }
 
-    /// Captures what the stations of a radio channel have sent until `now`; `packet` gives the packet with a number, and the
-    /// interfaces that it is on its way between.
+    /// Captures the frames that the stations of a radio channel have sent up to `now`; `packet` returns the packet
+    /// with a number and the interfaces between which it travels.
     pub fn on_air(
         &mut self,
         channel: usize,
@@ -166,7 +166,7 @@ impl Captures {
     /// Completes all files.
     ///
     /// # Errors
-    /// Fails with the first failure to write one.
+    /// Fails with the first error in writing a file.
     pub fn finish(self) -> Result<()> {
         if let Some(failure) = self.failure {
             return Err(failure);

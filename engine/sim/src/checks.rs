@@ -1,8 +1,7 @@
 //! The problems that keep a scenario from being simulated.
-//!
-//! A setting that would make no difference here is refused, for a study that compares its levels would find
-//! none. Two are taken: a reader that polls (`busy_poll`) is what every simulated reader is; and whether `gro` makes one
-//! shows only when it runs, so that the record then warns if it did not.
+//!A setting without an effect in the simulator is refused, because a study that compares its levels would find no
+//!difference. There are two exceptions: `busy_poll` is accepted because every simulated reader polls, and `gro` is
+//!accepted because its effect shows only in the trial; the record has a warning if there was none.
 
 use crate::supported;
 use crate::wiring::pairs;
@@ -10,7 +9,7 @@ use nettrial_routing::Paths;
 use nettrial_scenario::{Flow, Interface, Link, Medium, Place, Problem, Scenario, Traffic, Transport};
 use std::collections::HashMap;
 
-/// Everything that is wrong with the nodes, links and flows of `scenario`, each by itself.
+/// Returns the problems of the individual nodes, links and flows of `scenario`.
 pub fn check_parts(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = nettrial_scenario::check(scenario);
     check_nodes(scenario, &mut problems);
@@ -38,10 +37,10 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The links with their numbers, by the node and name of their interfaces.
+/// The links with their numbers, by the nodes and names of their interfaces.
 type Links<'a> = HashMap<(&'a str, &'a str), (usize, &'a Link)>;
 
-/// Returns everything that is wrong with the paths of the flows of `scenario`, which has passed [`check_parts`].
+/// Returns the problems with the paths of the flows of `scenario`, which has passed [`check_parts`].
 pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let links = scenario.links.iter().enumerate();
@@ -69,7 +68,7 @@ pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
     problems
 }
 
-/// A flow whose packets take no time goes on for ever at one instant.
+/// Refuses a flow whose packets take no time, because it would continue for ever at one instant.
 fn check_time(
     flow: &Flow,
     place: &Place,

@@ -1,15 +1,13 @@
-//! Segments that a receiver's interface coalesces before TCP sees them (generic receive offload; net/core/gro.c,
+//! Generic receive offload: a receiver's interface coalesces segments before TCP sees them (net/core/gro.c,
 //! net/ipv4/tcp_offload.c).
-//!
-//! The packets that one interrupt finds are handed over in polls of 64, and within a poll the segments of a flow
-//! are coalesced that follow each other and differ in nothing else: the larger one is a packet to the CPU and
-//! to TCP, which acknowledges it once. Without a `cost` a host has its interrupt with every packet, and so
-//! coalesces only what arrives at one instant, which no link with a rate brings about: `coalescing` is what makes
-//! packets arrive together.
-//!
-//! The model differs from Linux: nothing is kept from one poll to the next; a coalesced packet is handed over in its first
-//! segment's place, not at the poll's end; no segment has PSH, which ends a coalesced packet there. Timestamps are compared
-//! by the millisecond, as the kernel's tick by default.
+//!The packets found by an interrupt are handed over in polls of 64. Within a poll, consecutive segments of a flow
+//!that do not differ otherwise are coalesced: the resulting segment counts as one packet for the CPU and for TCP,
+//!which acknowledges it once. Without a `cost`, a host has an interrupt for every packet and coalesces only
+//!packets that arrive at the same instant, which does not happen on links with a rate: `coalescing` makes packets
+//!arrive together.
+//!The model differs from Linux as follows: nothing is kept from one poll to the next; a coalesced packet is handed
+//!over at the position of its first segment instead of at the end of the poll; no segment has PSH, which ends a
+//!coalesced packet in Linux. Timestamps are compared in milliseconds, the kernel's default tick.
 
 use crate::arena::Arena;
 use crate::{Flags, Packet, Time};
@@ -17,10 +15,11 @@ use std::collections::VecDeque;
 
 /// The largest number of packets of a poll (NAPI_POLL_WEIGHT).
 pub const POLL_PKTS: usize = 64;
-/// The size that a coalesced packet stays below, IP header included (GRO_LEGACY_MAX_SIZE).
+/// The exclusive upper limit of a coalesced packet's size, including the IP header (GRO_LEGACY_MAX_SIZE).
 const LARGEST_BYTES: u32 = 65_536;
 
-/// Joins to packet `first` what can be of the first `count` of `waiting`, and takes that out; gives how many.
+/// Coalesces packet `first` with all suitable packets among the first `count` of `waiting`, removes those, and
+/// returns their number.
 pub fn coalesce_waiting(first: u32, waiting: &mut VecDeque<u32>, count: usize, arena: &mut Arena) -> usize {
     let mut packet = arena.packet(first);
     let (mut index, mut coalesced) = (0, 0);
@@ -44,7 +43,7 @@ pub fn coalesce_waiting(first: u32, waiting: &mut VecDeque<u32>, count: usize, a
     coalesced
 }
 
-/// Joins `next` to `first` if that is possible.
+/// Appends `next` to `first` if that is possible, and returns whether it was.
 fn join(first: &mut Packet, next: &Packet) -> bool {
     if !follows(first, next) || !is_like(first, next) {
         return false;
@@ -56,7 +55,7 @@ fn join(first: &mut Packet, next: &Packet) -> bool {
     true
 }
 
-/// Returns whether the data of `next` comes after that of `first`, and all of it is in full segments but the last.
+/// Returns whether the data of `next` directly follows that of `first`, with full segments except for the last.
 fn follows(first: &Packet, next: &Packet) -> bool {
     let length = u64::from(first.payload_bytes);
     let segment = first.segment();
@@ -69,7 +68,7 @@ fn follows(first: &Packet, next: &Packet) -> bool {
         && headers + first.payload_bytes + next.payload_bytes < LARGEST_BYTES
 }
 
-/// Returns whether the headers are alike, sequence numbers left aside. CWR may be in the first, FIN in the last.
+/// Returns whether the headers are equal except for sequence numbers. The first may have CWR, and the last FIN.
 fn is_like(first: &Packet, next: &Packet) -> bool {
     let other_flags = |packet: &Packet| packet.flags.with(Flags::CWR).with(Flags::FIN);
     let is_plain = |packet: &Packet| packet.flags.has(Flags::ACK) && !packet.flags.has(Flags::SYN);
@@ -110,7 +109,7 @@ mod tests {
         }
     }
 
-    /// The packets that come of these, each as its first sequence number and payload.
+    /// Returns the packets that result from these, each as its first sequence number and payload.
     fn coalesced(packets: &[Packet]) -> Vec<(u64, u32)> {
         let mut arena = Arena::default();
         let mut waiting: VecDeque<u32> = packets.iter().map(|packet| arena.insert(*packet, 0)).collect();
@@ -152,7 +151,7 @@ mod tests {
         assert_eq!(coalesced(&packets.map(|(flow, at)| segment(flow, at, 1000))), [(1, 2000), (1, 3000)]);
     }
 
-    /// Each change of the second of three segments, and what comes of them.
+    /// Applies changes to the second of three segments, and checks the resulting packets.
     #[test]
     fn what_differs_is_not_joined() {
         let after = |change: fn(&mut Packet)| {
@@ -179,7 +178,7 @@ mod tests {
                 }))
                 == none
         );
-        // The first may announce a reduced window, and the last end the data.
+        // The first may signal a reduced window (CWR), and the last may end the data (FIN).
         assert_eq!(after(|second| second.flags = Flags::ACK.with(Flags::CWR)), [(1, 1000), (1001, 2000)]);
         assert_eq!(after(|second| second.flags = Flags::ACK.with(Flags::FIN)), [(1, 2000), (2001, 1000)]);
     }

@@ -1,8 +1,8 @@
-//! A connection of TCP, or of MPTCP (RFC 8684): both sides, and every subflow.
-//!
-//! MPTCP here differs from Linux's: no token or key, so a subflow opens with the same three packets as TCP; the end
-//! of the data is told by the subflows' FINs, which leave once all data is acknowledged (DATA_FIN would tell it up
-//! to a round trip earlier); data is given to a subflow when it leaves, not before.
+//! A TCP or MPTCP (RFC 8684) connection: both sides, and all subflows.
+//!This MPTCP differs from Linux's as follows: there are no tokens or keys, so a subflow opens with the same three
+//!packets as TCP; the end of the data is signalled by the subflows' FINs, which leave once all data is
+//!acknowledged (DATA_FIN would signal it up to a round trip earlier); data is assigned to a subflow when it
+//!leaves, not before.
 
 mod scheduler;
 mod settings;
@@ -33,8 +33,8 @@ struct Side {
     told_failed: bool,
 }
 
-/// Both sides of a connection with all its subflows; TCP's is a connection with one. No data is stored, only
-/// counted. The application reads at once what arrives in order.
+/// Both sides of a connection with all its subflows; a TCP connection has one. Data is not stored, only counted.
+/// The application immediately reads all data that arrives in order.
 #[derive(Debug)]
 pub struct Connection {
     number: u32,
@@ -42,11 +42,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Opens it from side 0: the first SYN leaves; those of further subflows follow once it is established.
+    /// Opens the connection from side 0: the first SYN leaves, and the SYNs of other subflows follow once it is
+    /// established.
     ///
     /// # Panics
-    /// If a stack's congestion control is none of [`nettrial_congestion::names`], or there are no subflows or more
-    /// than eight: scenarios are checked before.
+    /// Panics if a stack's congestion control is not in [`nettrial_congestion::names`], or if there are no
+    /// subflows or more than eight; scenarios are checked before.
     pub fn open(settings: &ConnectionSettings<'_>, io: &mut dyn Io) -> Self {
         assert!((1..=8).contains(&settings.subflows.len()), "one to eight subflows");
         let mut connection =
@@ -55,17 +56,18 @@ impl Connection {
         connection
     }
 
-    /// The memory that a connection with one subflow takes.
+    /// The memory in bytes that a connection with one subflow takes.
     pub(crate) const SIZE_BYTES: usize = size_of::<Self>() + 2 * size_of::<Tcp>();
 
-    /// Reads ahead what a packet or a timer of that endpoint will need, and returns the path its own packets take.
+    /// Prefetches the memory that a packet or a timer of that endpoint will need, and returns the path of its own
+    /// packets.
     pub(crate) fn read_ahead(&self, endpoint: Endpoint) -> PathId {
         let side = &self.sides[usize::from(endpoint.side)];
         side.stream.read_ahead();
         side.subflows[usize::from(endpoint.subflow)].read_all_ahead()
     }
 
-    /// A packet whose `to` names this connection arrived.
+    /// Handles the arrival of a packet whose `to` names this connection.
     pub fn on_packet(&mut self, packet: &Packet, io: &mut dyn Io) {
         let side = &mut self.sides[usize::from(packet.to.side)];
         let index = usize::from(packet.to.subflow);
@@ -78,7 +80,7 @@ impl Connection {
         side.settle(self.number, packet.to.side, index, io);
     }
 
-    /// A time asked for by [`Io::wake`] came.
+    /// Handles a timer that was requested by [`Io::wake`].
     pub fn on_timer(&mut self, endpoint: Endpoint, io: &mut dyn Io) {
         let side = &mut self.sides[usize::from(endpoint.side)];
         let index = usize::from(endpoint.subflow);
@@ -89,7 +91,8 @@ impl Connection {
         side.settle(self.number, endpoint.side, index, io);
     }
 
-    /// A data segment of that endpoint has left its host, of which [`Io::send`] could not tell when it would.
+    /// Handles the departure of a data segment of that endpoint from its host, for which [`Io::send`] could not
+    /// return a time.
     pub fn on_left(&mut self, endpoint: Endpoint, io: &mut dyn Io) {
         let side = &mut self.sides[usize::from(endpoint.side)];
         let index = usize::from(endpoint.subflow);
@@ -99,9 +102,9 @@ impl Connection {
         }
     }
 
-    /// The application at `side` writes: gives how many of `bytes` the send buffer took. Where that is fewer,
-    /// [`crate::Notice::Writable`] follows once a third of the buffer is free. May be called before the
-    /// handshake is done.
+    /// Writes `bytes` by the application at `side`, and returns how many of them the send buffer accepted. If it
+    /// did not accept all, [`crate::Notice::Writable`] follows once a third of the buffer is free. This may be
+    /// called before the handshake is complete.
     pub fn write(&mut self, side: u8, bytes: u64, io: &mut dyn Io) -> u64 {
         let own = &mut self.sides[usize::from(side)];
         if !own.stream.has_unsent() {
@@ -116,31 +119,32 @@ impl Connection {
         taken
     }
 
-    /// The application at `side` has written all: FIN follows what it wrote. The other direction stays open.
+    /// Closes the direction from `side`, whose application has written all of its data: FIN follows the data. The
+    /// other direction stays open.
     pub fn close(&mut self, side: u8, io: &mut dyn Io) {
         let own = &mut self.sides[usize::from(side)];
         own.stream.close();
         own.push(None, io);
     }
 
-    /// The figures of a side, of all its subflows together.
+    /// Returns the figures of a side, for all its subflows together.
     pub fn statistics(&self, side: u8) -> Statistics {
         let side = &self.sides[usize::from(side)];
         statistics::of_all(&side.subflows, &side.stream)
     }
 
-    /// Returns how many subflows the connection has, by its settings.
+    /// Returns the number of subflows in the connection's settings.
     pub fn subflow_count(&self) -> usize {
         self.sides[0].subflows.len()
     }
 
-    /// The figures of one of a side's subflows.
+    /// Returns the figures of one of a side's subflows.
     pub fn subflow_statistics(&self, side: u8, subflow: usize) -> Statistics {
         statistics::of_one(&self.sides[usize::from(side)].subflows[subflow])
     }
 
-    /// Returns whether both sides have closed and everything is acknowledged, or it failed: nothing more comes of it.
-    /// Packets and timers that are still on their way to it may be thrown away.
+    /// Returns whether the connection has ended: both sides have closed and everything is acknowledged, or it
+    /// failed. Packets and timers that are still under way to it may be discarded.
     pub fn is_over(&self) -> bool {
         let is_over = |index: usize| {
             let [one, other] = [0, 1].map(|side: usize| &self.sides[side].subflows[index]);
@@ -170,7 +174,7 @@ impl Side {
         }
     }
 
-    /// A subflow, and what it works with.
+    /// Returns a subflow, and the scope in which it works.
     fn part<'a>(&'a mut self, index: usize, io: &'a mut dyn Io) -> (&'a mut Tcp, Scope<'a>) {
         let now = io.now();
         (&mut self.subflows[index], Scope { io, now, stream: &mut self.stream, views: &mut self.views })
@@ -181,7 +185,8 @@ impl Side {
         subflow.open(&mut scope);
     }
 
-    /// A subflow is established: there is room for its first flight, and the first opens the way for the others.
+    /// Handles the establishment of a subflow: there is room for its first flight, and the first subflow lets the
+    /// others open.
     fn on_established(&mut self, index: usize, side: u8, io: &mut dyn Io) {
         self.expand_buffer();
         if index == 0 && side == 0 {
@@ -196,7 +201,7 @@ impl Side {
         self.stream.expand_buffer(established.map(Tcp::buffered_segments).sum());
     }
 
-    /// After each event: sends what can be sent, and tells the application.
+    /// Finishes each event: sends all data that can be sent, and notifies the application.
     fn settle(&mut self, connection: u32, side: u8, origin: usize, io: &mut dyn Io) {
         if self.stream.is_full() {
             self.expand_buffer();
@@ -210,7 +215,7 @@ impl Side {
     }
 }
 
-/// A side of a subflow with a control of its own.
+/// Returns a side of a subflow with its own congestion control.
 fn new_subflow(settings: &ConnectionSettings<'_>, side: usize, index: usize) -> Tcp {
     let stack = settings.stacks[side];
     let subflow = settings.subflows[index];

@@ -1,9 +1,8 @@
-//! The headers of a captured frame, made of what the simulator knows of a packet.
-//!
-//! They differ from a real capture in this: initial sequence numbers, keys and nonces follow from the connection's number;
-//! payload bytes are zeros; the hop limit stays 64; MAC addresses are those of the link's two interfaces, numbered,
-//! where a switch would leave those of hosts; connections of one flow that follow each other have source ports in a row
-//! unless the path depends on the port. See [`super::options`] for TCP's options.
+//! The headers of a captured frame, generated from the simulator's state of a packet.
+//!They differ from those of a real capture as follows: initial sequence numbers, keys and nonces are derived from
+//!the connection's number; payload bytes are zeros; the hop limit stays 64; MAC addresses are numbered and belong
+//!to the link's two interfaces, whereas a switch would keep those of the hosts; successive connections of a flow
+//!have consecutive source ports unless the path depends on the port. See [`super::options`] for the TCP options.
 
 use super::options::{self, initial_sequence};
 use crate::connection::window_shift;
@@ -17,19 +16,19 @@ use etherparse::{
 use nettrial_scenario::Transport;
 use std::net::{IpAddr, SocketAddr};
 
-/// Hop limit of every packet (net.ipv4.ip_default_ttl).
+/// The hop limit of every packet (net.ipv4.ip_default_ttl).
 const HOP_LIMIT: u8 = 64;
-/// Bytes of a UDP header, which the first fragment of a datagram has.
+/// The size in bytes of the UDP header, which is in the first fragment of a datagram.
 const UDP_HEADER_BYTES: usize = 8;
-/// The largest IP packet, of whose zeros checksums are made.
+/// Zeros for checksums, as many as in the largest IP packet.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// One side of a subflow, as what it sends names itself.
+/// One side of a subflow, with the properties of the packets that it sends.
 #[derive(Debug, Clone, Copy)]
 pub struct Side {
     pub address: SocketAddr,
     pub transport: Transport,
-    /// Payload of a full segment without options, as the SYN announces it.
+    /// The payload of a full segment without options, as announced in the SYN.
     pub mss_bytes: u16,
     /// The bits by which this side's windows are scaled; `None` without window scaling.
     pub window_shift: Option<u8>,
@@ -40,8 +39,8 @@ pub struct Side {
 }
 
 impl Side {
-    /// Takes the port that many after its own, as the connections of a flow that follow each other do. Only where the
-    /// path does not depend on the port.
+    /// Increases the port by that number, as for successive connections of a flow; only allowed if the path does
+    /// not depend on the port.
     pub fn use_later_port(&mut self, places: u16) {
         let (first, last) = (*EPHEMERAL_PORTS.start(), *EPHEMERAL_PORTS.end());
         let count = u32::from(last - first) + 1;
@@ -49,7 +48,7 @@ impl Side {
         self.address.set_port(first + at as u16);
     }
 
-    /// Both sides of each subflow of a flow, by turn of its connections; the side that opens first.
+    /// Returns both sides of each subflow of a flow, by turn of its connections, with the opening side first.
     pub fn all(wiring: &Wiring<'_>) -> Vec<Vec<[Self; 2]>> {
         let stacks = wiring.stacks;
         let side = |side: usize, address: SocketAddr, mtu: u64| {
@@ -80,20 +79,20 @@ impl Side {
     }
 }
 
-/// A frame being made; its memory is used again.
+/// A frame under construction, whose memory is reused.
 #[derive(Debug, Default)]
 pub struct Frame {
     bytes: Vec<u8>,
 }
 
 impl Frame {
-    /// The frame's bytes, as many as were asked for.
+    /// Returns the frame's bytes, as many as were requested.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Makes the frame of `packet` between the interfaces with these numbers, of at least `keep` bytes where it has as many.
-    /// Returns its length in bytes, Ethernet's header counted.
+    /// Makes the frame of `packet` between the interfaces with these numbers, with at least the first `keep`
+    /// bytes, if it has as many. Returns its length in bytes, including the Ethernet header.
     pub fn make(
         &mut self,
         packet: &Packet,
@@ -124,7 +123,7 @@ impl Frame {
         Ok(length)
     }
 
-    /// Bytes of the IP packet as its header has them.
+    /// Returns the length of the IP packet according to its header.
     fn ip_bytes(&self) -> Result<usize> {
         let field = |at: usize| -> Result<usize> {
             let bytes = self.bytes.get(at..at + 2).context("a frame without an IP header")?;
@@ -208,7 +207,7 @@ impl Frame {
     }
 }
 
-/// The locally administered MAC address of an interface, by its number.
+/// Returns the locally administered MAC address of an interface with this number.
 pub fn mac(interface: usize) -> [u8; 6] {
     let [a, b, c, d] = u32::try_from(interface).unwrap_or(u32::MAX).to_be_bytes();
     [2, 0, a, b, c, d]
@@ -222,7 +221,7 @@ fn codepoint(packet: &Packet) -> IpEcn {
     }
 }
 
-/// The part of its datagram that a packet carries, which may be all of it.
+/// The part of its datagram that a packet carries, possibly all of it.
 struct Fragment {
     identification: u32,
     offset: IpFragOffset,
@@ -230,7 +229,8 @@ struct Fragment {
     is_last: bool,
 }
 
-/// The IP headers of `packet` with `length` bytes after them, of `next`; a packet without a `fragment` must not be cut.
+/// Writes the IP headers of `packet`, which are followed by `length` bytes of the protocol `next`; a packet
+/// without a `fragment` must not be fragmented.
 fn ip_headers(
     packet: &Packet,
     source: &Side,

@@ -1,9 +1,8 @@
-//! TCP's options as Linux writes them (net/ipv4/tcp_output.c, net/mptcp/options.c), in the room that the simulator
-//! counts for them.
-//!
-//! They differ in this: MP_CAPABLE has a key only with the SYN's answer, and the third packet of the handshake has none;
-//! MP_JOIN's last packet has no HMAC; the answer to an additional subflow's SYN is 4 bytes longer than the simulator
-//! counts, whose handshakes have 12 bytes of MPTCP in every SYN.
+//! TCP options as written by Linux (net/ipv4/tcp_output.c, net/mptcp/options.c), in the space that the simulator
+//! accounts for.
+//!They differ from Linux as follows: MP_CAPABLE has a key only in the answer to the SYN, and the third packet of
+//!the handshake has none; the last packet of MP_JOIN has no HMAC; the answer to an additional subflow's SYN is 4
+//!bytes longer than in the simulator, whose handshakes have 12 bytes of MPTCP options in every SYN.
 
 use super::headers::Side;
 use crate::{Endpoint, Flags, Packet, Time};
@@ -11,7 +10,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use nettrial_scenario::Transport;
 use sha2::{Digest, Sha256};
 
-/// Kinds of options (RFC 9293, 7323, 2018, 8684).
+/// The kinds of options (RFC 9293, 7323, 2018, 8684).
 const NOP: u8 = 1;
 const MSS: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
@@ -19,34 +18,34 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const MPTCP: u8 = 30;
-/// Subtypes of MPTCP's option, in the upper half of its third byte.
+/// The subtypes of MPTCP's option, in the upper half of its third byte.
 const MP_CAPABLE: u8 = 0 << 4;
 const MP_JOIN: u8 = 1 << 4;
 const DSS: u8 = 2 << 4;
-/// MPTCP's version 1, and that HMAC-SHA256 is used (flag H).
+/// MPTCP's version 1, and flag H for HMAC-SHA256.
 const VERSION: u8 = 1;
 const HMAC_SHA256: u8 = 1;
 
-/// A number that looks random and follows from what it is for, a connection, a subflow and a side.
+/// Returns a pseudorandom number derived from its purpose, a connection, a subflow and a side.
 fn number(purpose: u8, connection: u32, subflow: u8, side: usize) -> [u8; 8] {
     let [a, b, c, d] = connection.to_be_bytes();
     let hash = Sha256::digest([purpose, a, b, c, d, subflow, side as u8]);
     hash[..8].try_into().expect("eight bytes of 32")
 }
 
-/// The initial sequence number of a side of a subflow.
+/// Returns the initial sequence number of a side of a subflow.
 pub fn initial_sequence(to: Endpoint, side: usize) -> u32 {
     let [a, b, c, d, ..] = number(b's', to.connection, to.subflow, side);
     u32::from_be_bytes([a, b, c, d])
 }
 
-/// A side's MPTCP key, as the connection's number gives it.
+/// Returns a side's MPTCP key, derived from the connection's number.
 fn key(connection: u32, side: usize) -> [u8; 8] {
     number(b'k', connection, 0, side)
 }
 
-/// The hash of a side's key: its first 4 bytes are the token, its last 8 the initial data sequence number
-/// (RFC 8684 section 3.2).
+/// Returns the hash of a side's key, whose first 4 bytes are the token and whose last 8 are the initial data
+/// sequence number (RFC 8684 section 3.2).
 fn hash(connection: u32, side: usize) -> [u8; 32] {
     Sha256::digest(key(connection, side)).into()
 }
@@ -57,7 +56,8 @@ fn data_sequence(connection: u32, side: usize, offset: u64) -> [u8; 8] {
     initial.wrapping_add(1).wrapping_add(offset).to_be_bytes()
 }
 
-/// The options of a packet from `source`, padded to `room` bytes; `peers` is the other side's initial sequence number.
+/// Returns the options of a packet from `source`, padded to `room` bytes; `peers` is the other side's initial
+/// sequence number.
 pub fn of(packet: &Packet, source: &Side, peers: u32, at: Time, room: usize) -> Vec<u8> {
     let mut options = Vec::with_capacity(40);
     let is_syn = packet.flags.has(Flags::SYN);
@@ -117,7 +117,7 @@ fn mptcp(options: &mut Vec<u8>, packet: &Packet, own: usize) {
             options.extend(nonce(packet, own));
         }
         (subflow, true) => {
-            // HMAC(key B, key A; nonce B, nonce A), its first 8 bytes (RFC 8684 section 3.2).
+            // The first 8 bytes of HMAC(key B, key A; nonce B, nonce A) (RFC 8684 section 3.2).
             let both = [key(connection, own), key(connection, 1 - own)].concat();
             let mut code = Hmac::<Sha256>::new_from_slice(&both).expect("any length of key is taken");
             code.update(&nonce(packet, own));
@@ -129,7 +129,7 @@ fn mptcp(options: &mut Vec<u8>, packet: &Packet, own: usize) {
     }
 }
 
-/// The data sequence signal: a mapping with a segment, else a DATA_ACK (RFC 8684 section 3.3).
+/// Writes the data sequence signal: a mapping with a segment, otherwise a DATA_ACK (RFC 8684 section 3.3).
 fn signal(options: &mut Vec<u8>, packet: &Packet, own: usize) {
     const ACK_OF_8: u8 = 0b0000_0011;
     const MAPPING_OF_8: u8 = 0b0000_1100;

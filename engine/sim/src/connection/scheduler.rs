@@ -1,9 +1,8 @@
-//! The choice of which subflow sends which data: the scheduler, reinjection after a timeout, and opportunistic
+//! The assignment of data to subflows: the scheduler, reinjection after a timeout, and opportunistic
 //! retransmission when the shared window is full (Raiciu et al., "How Hard Can It Be?", NSDI 2012, section 4.2).
-//!
-//! Both schedulers are those of the out-of-tree Linux MPTCP (net/mptcp/mptcp_sched.c, mptcp_rr.c) without the
-//! halving of the slow subflow's window; mainline Linux has a scheduler of its own, by the time that what a subflow
-//! has yet to send will take.
+//!Both schedulers are those of the out-of-tree Linux MPTCP (net/mptcp/mptcp_sched.c, mptcp_rr.c) without the
+//!halving of the slow subflow's window; mainline Linux has a different scheduler, which is based on the time that
+//!a subflow needs to send its backlog.
 
 use super::Side;
 use crate::Io;
@@ -11,29 +10,29 @@ use crate::tcp::{Readiness, Scope, Tcp};
 use nettrial_scenario::Scheduler;
 use std::collections::VecDeque;
 
-/// A side's scheduling.
+/// The scheduling state of a side.
 #[derive(Debug)]
 pub(super) struct Scheduling {
     scheduler: Scheduler,
     /// The subflow that sent last.
     last: usize,
-    /// Data to be retransmitted, and by which subflow it went before.
+    /// Data to be retransmitted, with the subflow that sent it before.
     again: VecDeque<(u64, u64, usize)>,
-    /// The data that was repeated because the window was full: once each.
+    /// The data that was retransmitted because the window was full, which happens only once.
     repeated: Option<u64>,
-    /// A subflow could have sent more than there was. If not, each waits for an event of its own, and no other
-    /// event need look at it.
+    /// True if a subflow could have sent more data than there was. Otherwise, each subflow waits for its own
+    /// events, and other events need not consider it.
     is_starved: bool,
 }
 
 impl Scheduling {
-    /// Makes the state of that scheduler.
+    /// Creates the state of that scheduler.
     pub(super) fn new(scheduler: Scheduler) -> Self {
         Self { scheduler, last: 0, again: VecDeque::new(), repeated: None, is_starved: true }
     }
 }
 
-/// The data that there is to send.
+/// A piece of data to send.
 struct Work {
     data_sequence: u64,
     bytes: u32,
@@ -42,7 +41,8 @@ struct Work {
 }
 
 impl Side {
-    /// Sends what subflows and windows have room for, after an event of the subflow `origin` or of the application.
+    /// Sends as much data as subflows and windows allow, after an event of the subflow `origin` or of the
+    /// application.
     pub(super) fn push(&mut self, origin: Option<usize>, io: &mut dyn Io) {
         if self.subflows.len() == 1 {
             self.push_one(io);
@@ -52,7 +52,7 @@ impl Side {
         self.push_fins(io);
     }
 
-    /// TCP, or MPTCP with one subflow.
+    /// Sends on a TCP connection, or on an MPTCP connection with one subflow.
     fn push_one(&mut self, io: &mut dyn Io) {
         let (subflow, mut scope) = self.part(0, io);
         let mut sent = 0;
@@ -79,7 +79,7 @@ impl Side {
         }
     }
 
-    /// MPTCP: each segment goes to the subflow that the scheduler names.
+    /// Sends on an MPTCP connection: each segment goes to the subflow that the scheduler chooses.
     fn push_all(&mut self, origin: Option<usize>, io: &mut dyn Io) {
         let mut sent = [0; 8];
         let mut is_full = [false; 8];
@@ -107,7 +107,7 @@ impl Side {
         }
     }
 
-    /// Has a subflow send a burst; gives of how many segments, and whether it could go on.
+    /// Makes a subflow send a burst; returns its number of segments, and whether the subflow could continue.
     fn push_burst(&mut self, index: usize, io: &mut dyn Io) -> (u32, bool) {
         let most = self.subflows[index].begin_burst();
         let mut sent = 0;
@@ -137,7 +137,7 @@ impl Side {
         !self.scheduling.again.is_empty() || self.stream.has_unsent()
     }
 
-    /// The subflow to send next, of those that can and were not `asked` in vain.
+    /// Returns the subflow to send next, among those that can and were not `asked` in vain.
     fn choose(&mut self, asked: &mut [bool; 8], is_full: &mut [bool; 8], io: &mut dyn Io) -> Option<usize> {
         let count = self.subflows.len();
         let mut best: Option<(u64, usize)> = None;
@@ -163,8 +163,8 @@ impl Side {
         best.map(|(_, index)| index)
     }
 
-    /// Returns what a subflow is to send: data of a subflow that timed out, new data, or, where the shared window is
-    /// full, the oldest data if another subflow has it.
+    /// Returns the next data for a subflow: data of a subflow that timed out, new data or, if the shared window is
+    /// full, the oldest data if another subflow has it in flight.
     fn work_for(&mut self, index: usize) -> Option<Work> {
         let una = self.stream.una();
         let most = self.subflows[index].segment_bytes();
@@ -187,7 +187,7 @@ impl Side {
         Some(Work { data_sequence, bytes: bytes.min(most), is_last: false, is_new: false })
     }
 
-    /// The data at `una`, if a subflow other than `index` has it in flight and is slower.
+    /// Returns the data at `una` if a slower subflow than `index` has it in flight.
     fn oldest_elsewhere(&self, index: usize, una: u64) -> Option<(u64, u32)> {
         let own = self.subflows[index].smoothed_rtt();
         self.subflows
@@ -216,7 +216,8 @@ impl Side {
         }
     }
 
-    /// A subflow timed out: the others are to send what it has in flight (mptcp's reinjection).
+    /// Has the other subflows resend the data that a subflow had in flight when it timed out (MPTCP's
+    /// reinjection).
     pub(super) fn reinject(&mut self, index: usize) {
         if self.subflows.len() == 1 {
             return;
@@ -250,7 +251,8 @@ impl Side {
     }
 }
 
-/// Sends the next burst of a stream; gives of how many segments, and whether window and own interface took all.
+/// Sends the next burst of a stream; returns its number of segments, and whether the window and the own interface
+/// accepted all.
 fn send_burst(subflow: &mut Tcp, scope: &mut Scope<'_>) -> (u32, bool) {
     let most = subflow.begin_burst();
     let mut sent = 0;
@@ -263,7 +265,7 @@ fn send_burst(subflow: &mut Tcp, scope: &mut Scope<'_>) -> (u32, bool) {
     (sent, is_taken)
 }
 
-/// Sends the next data of a stream; `false` if the window or the own interface took none.
+/// Sends the next data of a stream; returns `false` if the window or the own interface accepted none.
 fn send_next(subflow: &mut Tcp, scope: &mut Scope<'_>) -> bool {
     let is_idle = subflow.oldest_data().is_none();
     let most = subflow.segment_bytes();

@@ -1,32 +1,32 @@
-//! The settings that a connection is opened with.
+//! The settings with which a connection is opened.
 
 use crate::PathId;
 use nettrial_scenario::{IpVersion, Offloads, SocketOptions, Stack};
 
-/// The settings that a connection is opened with. Lists of two have the side that opens it first.
+/// The settings with which a connection is opened. In lists of two, the opening side comes first.
 #[derive(Debug, Clone)]
 pub struct ConnectionSettings<'a> {
-    /// Its number in the world.
+    /// The connection's number in the world.
     pub number: u32,
-    /// True if it is MPTCP.
+    /// True for MPTCP.
     pub is_mptcp: bool,
-    /// The IP version of all its subflows.
+    /// The IP version of all subflows.
     pub ip: IpVersion,
-    /// Both hosts' stacks.
+    /// The stacks of both hosts.
     pub stacks: [&'a Stack; 2],
     /// The offloads of both hosts' interfaces.
     pub offloads: [Offloads; 2],
-    /// The options of its sockets.
+    /// The socket options.
     pub socket: SocketOptions,
-    /// Its subflows: one for TCP, one to eight for MPTCP. The first opens the connection.
+    /// The subflows: one for TCP, one to eight for MPTCP. The first one opens the connection.
     pub subflows: Vec<SubflowSettings>,
 }
 
 /// The paths of a subflow.
 #[derive(Debug, Clone, Copy)]
 pub struct SubflowSettings {
-    /// The path of what side 0 sends, and of what side 1 does.
+    /// The paths of the packets from side 0, and of those from side 1.
     pub paths: [PathId; 2],
-    /// The largest IP packet that each of them takes, as path MTU discovery would find.
+    /// The path MTU of each path in bytes, as path MTU discovery would find it.
     pub path_mtu_bytes: [u64; 2],
 }

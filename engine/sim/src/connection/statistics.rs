@@ -4,39 +4,40 @@ use super::Stream;
 use crate::Time;
 use crate::tcp::Tcp;
 
-/// Figures of a side of a connection, or of one subflow of it; they count what this side sent.
+/// The figures of a side of a connection, or of one of its subflows; they count what this side sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
     /// The congestion control's name.
     pub congestion_control: &'static str,
-    /// The segment size in force, bytes of payload (of several subflows: the first's).
+    /// The effective segment size in bytes of payload (that of the first subflow, if there are several).
     pub mss_bytes: u32,
-    /// Congestion window in segments (of several subflows: the sum).
+    /// The congestion window in segments (the sum over several subflows).
     pub cwnd_pkts: u32,
-    /// Slow start threshold in segments; `u32::MAX` before the first loss (of several subflows: the first's).
+    /// The slow start threshold in segments; `u32::MAX` before the first loss (that of the first of several
+    /// subflows).
     pub ssthresh_pkts: u32,
-    /// Smoothed round-trip time, nanoseconds; 0 before the first sample (of several subflows: the mean of
-    /// those with samples).
+    /// The smoothed round-trip time in nanoseconds; 0 before the first sample (the mean over several subflows with
+    /// samples).
     pub srtt_ns: u64,
-    /// Smallest round-trip time, nanoseconds; 0 before the first sample.
+    /// The smallest round-trip time in nanoseconds; 0 before the first sample.
     pub min_rtt_ns: u64,
-    /// Bytes acknowledged (tcpi_bytes_acked without SYN and FIN; of a whole MPTCP connection: DATA_ACKs).
+    /// The bytes acknowledged (tcpi_bytes_acked without SYN and FIN; for a whole MPTCP connection, by DATA_ACKs).
     pub bytes_acked: u64,
-    /// Bytes that arrived and were given to the application in order; 0 of a single subflow.
+    /// The bytes received and delivered to the application in order; 0 for a single subflow.
     pub bytes_received: u64,
-    /// Segments retransmitted (tcpi_total_retrans).
+    /// The number of segments retransmitted (tcpi_total_retrans).
     pub retransmissions_pkts: u64,
-    /// Packets sent, acknowledgments without data included.
+    /// The number of packets sent, including acknowledgments without data.
     pub packets_sent: u64,
-    /// Bytes of IP packets sent, headers included.
+    /// The bytes of IP packets sent, including headers.
     pub ip_bytes_sent: u64,
-    /// The rate at which data arrives, bits per second (tcpi_delivery_rate); 0 before the first sample.
+    /// The delivery rate in bits per second (tcpi_delivery_rate); 0 before the first sample.
     pub delivery_rate_bps: u64,
-    /// Timeouts of the retransmission timer.
+    /// The number of retransmission timeouts.
     pub timeouts: u64,
 }
 
-/// The figures of one subflow's side.
+/// Returns the figures of one side of a subflow.
 pub(super) fn of_one(subflow: &Tcp) -> Statistics {
     let window = subflow.window();
     let minimum = subflow.minimum_rtt();
@@ -57,7 +58,7 @@ pub(super) fn of_one(subflow: &Tcp) -> Statistics {
     }
 }
 
-/// The figures of a side.
+/// Returns the figures of a side of the connection.
 pub(super) fn of_all(subflows: &[Tcp], stream: &Stream) -> Statistics {
     let mut all = of_one(&subflows[0]);
     let each = || subflows.iter().map(of_one);
