@@ -1,9 +1,9 @@
-//! The paths that packets take around links that are away.
-//!
-//! A packet begins on the path that the scenario's routing gives it. The router beside a link that is away sends it by
-//! another of its equal next hops, as Linux does with `ignore_routes_with_linkdown`; where it has none the packet is
-//! lost. Nobody else hears of the failure: routes are static. So the way around a failure begins with what the packet
-//! has behind it, and is found where it meets the link.
+//! The paths of packets around failed links.
+//!A packet starts on the path chosen by the scenario's routing. The router next to a failed link sends it to
+//!another one of its equal next hops, as Linux does with `ignore_routes_with_linkdown`; if there is none, the
+//!packet is lost. No other router learns of the failure, because routes are static. So a path around a failure
+//!begins with the links that the packet has already crossed, and is determined where the packet meets the failed
+//!link.
 
 use crate::paths::PathTable;
 use crate::{PathId, Time};
@@ -11,19 +11,19 @@ use nettrial_routing::{Crossing, FiveTuple, Paths};
 use nettrial_scenario::Scenario;
 use std::collections::HashMap;
 
-/// The ways around links that are away. They are known before the trial, as the events are.
+/// The paths around failed links, which are known before the trial, because the events are.
 #[derive(Debug, Default)]
 pub struct Detours {
-    /// The times at which a link fails or returns, in order.
+    /// The times at which a link fails or recovers, in order.
     changes: Vec<Time>,
-    /// For each time the path that packets of a path take from then on, where it is another.
+    /// For each of these times, the new paths from then on of those paths that change.
     around: Vec<HashMap<PathId, PathId>>,
-    /// True for each interface, after each change, that is away.
+    /// For each change and interface, true if the interface is down afterwards.
     away: Vec<Vec<bool>>,
 }
 
 impl Detours {
-    /// The times at which the links of `scenario` fail and return.
+    /// Determines the times at which the links of `scenario` fail and recover.
     pub fn new(scenario: &Scenario) -> Self {
         let interfaces = nettrial_routing::Interfaces::new(scenario);
         let outages: Vec<Vec<(u64, u64)>> = if scenario.events.is_empty() {
@@ -53,7 +53,7 @@ impl Detours {
         self.changes.is_empty()
     }
 
-    /// Notes the ways that the packets of `flow`, whose path is `path`, take around what is away.
+    /// Adds the paths that packets of `flow`, whose path is `path`, take around failed links.
     pub fn add(
         &mut self,
         routing: &Paths<'_>,
@@ -71,8 +71,8 @@ impl Detours {
         }
     }
 
-    /// The place in the list of paths at which a packet of `path` goes on that is at `place` now, and whose next link is
-    /// away; `None` if it can't.
+    /// Returns the position in the list of paths at which a packet of `path` continues that is at `place` now, and
+    /// whose next link is down; `None` if it is lost.
     pub fn around(&self, now: Time, path: PathId, place: u32, paths: &PathTable) -> Option<u32> {
         let change = self.changes.partition_point(|&time| time <= now).checked_sub(1)?;
         let other = *self.around[change].get(&path)?;
@@ -84,7 +84,7 @@ impl Detours {
     }
 }
 
-/// The links of a path by number, and the interface at which its packets arrive.
+/// Returns the links of a path by number, and the interface at which its packets arrive.
 pub fn numbers(crossings: &[Crossing]) -> (Vec<u32>, Option<u32>) {
     let links = crossings.iter().map(|crossing| crossing.out as u32).collect();
     (links, crossings.last().map(|crossing| crossing.into as u32))

@@ -1,9 +1,9 @@
-//! The machine, as far as it bears on a simulation: not on its results.
+//! The environment of a simulation, which does not affect its results.
 
 use nettrial_scenario::{Environment, Preflight};
 use std::collections::BTreeMap;
 
-/// Returns what there is to say before any trial: nothing is missing anywhere.
+/// Returns the preflight, in which nothing is missing on any machine.
 pub fn preflight() -> Preflight {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     Preflight {
@@ -24,7 +24,7 @@ pub fn preflight() -> Preflight {
     }
 }
 
-/// The CPU's model where the system says it in a file, else its architecture.
+/// Returns the CPU's model if a file of the system contains it, otherwise its architecture.
 fn processor() -> String {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

@@ -1,4 +1,4 @@
-//! The time that a trial would take, before it begins.
+//! Estimates of the time that a trial will take, before it begins.
 
 use crate::Network;
 use crate::wiring::{Wiring, wire};
@@ -6,27 +6,28 @@ use nettrial_routing::Paths;
 use nettrial_scenario::ethernet::FRAMING_BYTES;
 use nettrial_scenario::{Estimate, Flow, Scenario, Sweep, Traffic, Transport, Variate};
 
-/// Packet-hops that one CPU simulates in a second, or about that: 1 to 2 million of a fabric of 1000 nodes,
-/// 7 million of a dumbbell of 100 flows, 16 million of a single flow.
+/// The approximate number of packet-hops that one CPU simulates in a second: it is 1 to 2 million in a fabric of
+/// 1000 nodes, 7 million in a dumbbell with 100 flows, and 16 million with a single flow.
 const HOPS_PER_SECOND: f64 = 2e6;
-/// The bytes that a data segment carries beside its payload, with timestamps over IPv4, and Ethernet's framing.
+/// The bytes of a data segment in addition to its payload: headers with timestamps over IPv4, and Ethernet's
+/// framing.
 const HEADERS_BYTES: u64 = 52 + FRAMING_BYTES;
-/// Acknowledgments for each data packet (RFC 9293 section 3.8.6.3: every second segment).
+/// The number of acknowledgments for each data packet (RFC 9293 section 3.8.6.3: one for every second segment).
 const ACKNOWLEDGMENTS: f64 = 0.5;
 
-/// A flow's part of the work: over how many links its packets go, how large they may be, and at what rate on the
-/// wire, bits per second, it can send if it shares its links evenly.
+/// A flow's share of the work: the number of links that its packets cross, their largest size, and the rate on the
+/// wire in bits per second at which it can send if it shares its links evenly.
 struct Share {
     hops: f64,
     mtu_bytes: u64,
     rate_bps: Option<f64>,
 }
 
-/// Returns what `scenario`, which has passed its check, would take over these paths of it, were there no losses: a flow
-/// that goes as fast as it can gets an equal part of the narrowest link on its path.
+/// Returns the estimated work of `scenario`, which has passed its check, over its paths without losses: a flow
+/// that sends as fast as it can gets an equal share of the narrowest link on its path.
 pub fn estimate(scenario: &Scenario, paths: &Paths<'_>) -> Estimate {
     let mut network = Network::new(scenario);
-    // A flow that can't be wired ends the trial before it begins: there is no work.
+    // A flow without paths makes the trial fail before it begins, so there is no work.
     let wirings = wire(scenario, paths, &mut network).unwrap_or_default();
     let links = |wiring: &Wiring<'_>| -> Vec<Vec<u32>> {
         wiring.subflows[0].iter().map(|subflow| network.links_of(subflow.paths[0]).to_vec()).collect()
@@ -34,7 +35,7 @@ pub fn estimate(scenario: &Scenario, paths: &Paths<'_>) -> Estimate {
     let all: Vec<Vec<Vec<u32>>> = wirings.iter().map(links).collect();
     let users_before = paths.interfaces().all().len();
     let mut users = vec![0.0; users_before + scenario.links.len()];
-    // All interfaces of a radio channel share its one rate.
+    // All interfaces of a radio channel share its rate.
     let shared =
         |direction: u32| network.air.channel(direction).map_or(direction as usize, |at| users_before + at);
     all.iter().flatten().flatten().for_each(|direction| users[shared(*direction)] += 1.0);
@@ -58,11 +59,11 @@ pub fn estimate(scenario: &Scenario, paths: &Paths<'_>) -> Estimate {
     Estimate { packet_hops: hops as u64, seconds: hops / HOPS_PER_SECOND }
 }
 
-/// Packets of a flow, in both directions.
+/// Returns the number of packets of a flow in both directions.
 fn packets(flow: &Flow, share: &Share) -> f64 {
     let payload = share.mtu_bytes.saturating_sub(52).max(1) as f64;
     let frame_bits = (share.mtu_bytes + HEADERS_BYTES - 52) as f64 * 8.0;
-    // A path without any rate is as fast as windows allow: nobody knows that before.
+    // A path without any rate is as fast as windows allow, which is unknown beforehand.
     let a_second = share.rate_bps.map_or(0.0, |rate| rate / frame_bits);
     let segments = |bytes: f64| (bytes / payload).ceil().max(1.0);
     let acknowledgments = if flow.transport == Transport::Udp { 0.0 } else { ACKNOWLEDGMENTS };
@@ -102,7 +103,7 @@ fn sweep_packets(sweep: &Sweep, segments: impl Fn(f64) -> f64) -> f64 {
     sizes * f64::from(sweep.repeats) * requests * (segments(middle) + 1.0)
 }
 
-/// About the mean of a random quantity, in base units, where it has one that is known at a glance.
+/// Returns the approximate mean of a random quantity in base units, if it is easily known.
 fn typical<T: nettrial_flows::variate::Quantity>(variate: &Variate<T>) -> Option<f64> {
     let base = |value: &T| value.base() as f64;
     match variate {

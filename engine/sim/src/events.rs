@@ -1,10 +1,8 @@
-//! The events that are going to happen, in order of time; those at the same time in the order in which they were
-//! added.
-//!
-//! A calendar of buckets (Brown 1988, "Calendar queues") with one turn: an event within the horizon goes on the list
-//! of its bucket, one beyond it into a heap, from which it moves as the horizon does. A bucket is sorted when its
-//! time comes. The width of a bucket follows how many events there are. Nothing is allocated once the queue has
-//! held as many events as it ever will.
+//! The queue of future events, in order of time; events at the same time keep the order in which they were added.
+//!The queue is a calendar of buckets (Brown 1988, "Calendar queues") with one turn: an event within the horizon is
+//!added to the list of its bucket, and an event beyond it to a heap, which it leaves when the horizon reaches it.
+//!A bucket is sorted when its time comes. The width of buckets adapts to the number of events. Nothing is
+//!allocated after the queue has reached its largest number of events.
 
 #[cfg(test)]
 mod tests;
@@ -13,52 +11,51 @@ use crate::Time;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Buckets of the calendar, a power of two: enough that packets that wait in a fabric's queues for milliseconds are
-/// within the horizon, though buckets are narrow where there is much traffic; few enough that the CPU's cache
-/// holds where each list begins.
+/// The number of buckets, a power of two: large enough that packets which wait in a fabric's queues for
+/// milliseconds are within the horizon even with the narrow buckets of heavy traffic, and small enough that the
+/// heads of all lists fit into the CPU's cache.
 const BUCKETS: u64 = 1 << 14;
-/// Picoseconds of a bucket at the beginning, as a power of two: a microsecond.
+/// The initial width of a bucket in picoseconds, as a power of two: a microsecond.
 const FIRST_SHIFT: u32 = 20;
-/// The narrowest (a nanosecond) and the widest bucket (17 ms) as powers of two.
+/// The narrowest (a nanosecond) and the widest bucket (17 ms), as powers of two of picoseconds.
 const SHIFTS: std::ops::RangeInclusive<u32> = 10..=34;
-/// After how many buckets the width is considered.
+/// The number of buckets after which the width is reviewed.
 const REVIEW: u32 = 1024;
-/// Mean events of a bucket above which it gets narrower, and below which it gets wider: many, so that there is much
-/// whose memory can be waited for at once ([`Events::upcoming`]).
+/// The mean number of events in a bucket above which buckets get narrower, and below which they get wider. It is
+/// large, so that the memory of many events can be prefetched at once ([`Events::upcoming`]).
 const CROWDED: u32 = 96;
 const SPARSE: u32 = 24;
-/// Events of a node, which is two lines of the CPU's cache.
+/// The number of events in a node, which takes two cache lines.
 const TOGETHER: usize = 5;
-/// The end of a list.
+/// The number that marks the end of a list.
 const NONE: u32 = u32::MAX;
 
-/// An event of the bucket whose time it is.
+/// An event of the current bucket.
 #[derive(Debug, Clone, Copy)]
 struct Entry<E> {
     at: Time,
-    /// Later in the bucket is later in order.
+    /// The order of insertion within the bucket.
     order: u32,
     event: E,
 }
 
-/// Events on a bucket's list that were added one after the other: so many that one need not go from one place of
-/// memory to the next for each.
+/// Several successive events of a bucket's list, so that not every event requires a jump in memory.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Node<E> {
-    /// The node with the events before these.
+    /// The node with the preceding events.
     next: u32,
     events: [(Time, E); TOGETHER],
 }
 
-/// The list of a bucket: its newest node, and how many events that has.
+/// The list of a bucket: its newest node, and the number of events in it.
 #[derive(Debug, Clone, Copy)]
 struct Head {
     node: u32,
     count: u32,
 }
 
-/// A list of none.
+/// An empty list.
 const EMPTY: Head = Head { node: NONE, count: TOGETHER as u32 };
 
 /// An event beyond the horizon.
@@ -89,28 +86,28 @@ impl<E> PartialEq for Far<E> {
 
 impl<E> Eq for Far<E> {}
 
-/// The queue.
+/// The queue of events.
 #[derive(Debug)]
 pub struct Events<E> {
     now: Time,
-    /// A bucket is two to this power of picoseconds wide.
+    /// The width of a bucket in picoseconds is two to this power.
     shift: u32,
-    /// The bucket whose time it is; times count from 0.
+    /// The number of the current bucket; times count from 0.
     bucket: u64,
-    /// Its events, the next one last.
+    /// The events of the current bucket, the next one last.
     current: Vec<Entry<E>>,
-    /// The events of each bucket after it.
+    /// The events of each later bucket.
     heads: Box<[Head]>,
-    /// A bit for each bucket that has events.
+    /// A bit for each bucket, set if it has events.
     occupied: Box<[u64]>,
     nodes: Vec<Node<E>>,
     /// The first free node.
     free: u32,
     far: BinaryHeap<Far<E>>,
-    /// Events ever put into `far`.
+    /// The number of events ever added to `far`.
     number: u64,
     count: usize,
-    /// Buckets and their events since the width was last considered.
+    /// The numbers of buckets and of their events since the last review of the width.
     review: (u32, u32),
 }
 
@@ -134,17 +131,17 @@ impl<E: Copy> Default for Events<E> {
 }
 
 impl<E: Copy> Events<E> {
-    /// The time of the last event that was taken.
+    /// Returns the time of the last event taken.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Returns how many events there are.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -187,12 +184,13 @@ impl<E: Copy> Events<E> {
             head = Head { node: self.another_node(head.node, (at, event)), count: 0 };
             self.occupied[index / 64] |= 1 << (index % 64);
         }
-        // What is there is not read: that would be to wait for memory.
+        // The old value is not read, which would mean waiting for memory.
         self.nodes[head.node as usize].events[head.count as usize] = (at, event);
         self.heads[index] = Head { count: head.count + 1, ..head };
     }
 
-    /// A node whose events are to be set, followed by `next`; a new one has this event in each place.
+    /// Returns a node whose events are to be set and which is followed by `next`; a new node has this event at
+    /// each position.
     fn another_node(&mut self, next: u32, event: (Time, E)) -> u32 {
         let number = self.free;
         if let Some(node) = self.nodes.get_mut(number as usize) {
@@ -203,17 +201,17 @@ impl<E: Copy> Events<E> {
         self.nodes.len() as u32 - 1
     }
 
-    /// Goes on to the next bucket that has events, if all of this one were taken; whether it did.
+    /// Moves to the next bucket with events if all events of the current one were taken; returns whether it did.
     pub fn turn(&mut self) -> bool {
         self.current.is_empty() && self.go_on()
     }
 
-    /// The next events, in no order: those of the present bucket.
+    /// Returns the events of the current bucket, in no particular order.
     pub fn upcoming(&self) -> impl Iterator<Item = &E> {
         self.current.iter().map(|entry| &entry.event)
     }
 
-    /// Goes on to the next bucket that has events; whether there is one.
+    /// Moves to the next bucket with events; returns whether there is one.
     fn go_on(&mut self) -> bool {
         if self.review.0 == REVIEW {
             self.consider_width();
@@ -231,7 +229,7 @@ impl<E: Copy> Events<E> {
         true
     }
 
-    /// The first bucket after this one with events on its list.
+    /// Returns the first later bucket with events in its list.
     fn next_occupied(&self) -> Option<u64> {
         let first = self.bucket + 1;
         let start = (first % BUCKETS) as usize;
@@ -245,7 +243,7 @@ impl<E: Copy> Events<E> {
         Some(first + (found + BUCKETS as usize - start) as u64 % BUCKETS)
     }
 
-    /// Moves what the horizon has reached out of the heap.
+    /// Moves events that the horizon has reached out of the heap.
     fn move_near(&mut self) {
         while let Some(far) = self.far.peek() {
             let bucket = far.at.0 >> self.shift;
@@ -258,12 +256,12 @@ impl<E: Copy> Events<E> {
         }
     }
 
-    /// Sorts the events of the bucket whose time has come.
+    /// Loads and sorts the events of the new current bucket.
     fn load(&mut self) {
         let index = (self.bucket % BUCKETS) as usize;
         self.occupied[index / 64] &= !(1 << (index % 64));
         let Head { mut node, mut count } = std::mem::replace(&mut self.heads[index], EMPTY);
-        // The newest is first on the list.
+        // The newest event is first in the list.
         let mut order = u32::MAX;
         while node != NONE {
             let Node { next, events } = &mut self.nodes[node as usize];
@@ -280,7 +278,7 @@ impl<E: Copy> Events<E> {
         }
     }
 
-    /// Sets a bucket's width by how many events the last ones had.
+    /// Sets the width of buckets by the number of events in the last ones.
     fn consider_width(&mut self) {
         let (buckets, events) = std::mem::take(&mut self.review);
         let shift = if events > CROWDED * buckets {
@@ -295,8 +293,8 @@ impl<E: Copy> Events<E> {
         }
     }
 
-    /// Lists all events within the horizon anew, in their order. Those beyond it are all later, so it does not
-    /// matter that others join them under higher numbers.
+    /// Redistributes all events within the horizon to buckets, in order. Events beyond it are all later, so it
+    /// does not matter that others join them with higher numbers.
     fn rebuild(&mut self, shift: u32) {
         let mut all: Vec<(Time, E)> = Vec::new();
         while let Some(bucket) = self.next_occupied() {

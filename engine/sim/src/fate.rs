@@ -1,7 +1,6 @@
-//! The times at which the frames of an impaired link arrive, by the fates that [`nettrial_impair`] draws for them.
-//!
-//! Fates are drawn as on the lab's delay lines: after the queue, each frame by itself. Jitter keeps the order; a
-//! frame held back does not, and delays no other.
+//! The arrival times of the frames of an impaired link, from the fates that [`nettrial_impair`] draws for them.
+//!Fates are drawn as on the lab's delay lines: after the queue, independently for each frame. Jitter keeps the
+//!order of frames; a frame that is held back leaves the order, and delays no others.
 
 use crate::Time;
 use nettrial_impair::Fates;
@@ -10,11 +9,11 @@ use nettrial_scenario::Impairment;
 /// The outcome of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It never arrives.
+    /// The frame never arrives.
     Lost,
-    /// It arrives then.
+    /// The frame arrives at this time.
     Arrives(Time),
-    /// It arrives then, twice.
+    /// The frame arrives twice at this time.
     ArrivesTwice(Time),
 }
 
@@ -23,19 +22,19 @@ pub enum Outcome {
 pub struct Outcomes {
     fates: Fates,
     reordering_delay: Time,
-    /// The time when the last frame that was not held back arrives.
+    /// The arrival time of the last frame that was not held back.
     latest: Time,
 }
 
 impl Outcomes {
-    /// The outcomes of the frames of link direction `direction`; `None` if the link only carries them.
+    /// Returns the outcomes of the frames of link direction `direction`; `None` if the link has no impairment.
     pub fn new(impairment: Impairment, direction: u64) -> Option<Self> {
         let fates = Fates::new(impairment, direction);
         let reordering_delay = Time::from_ns(impairment.reordering_delay.0);
         (!impairment.is_none()).then_some(Self { fates, reordering_delay, latest: Time::ZERO })
     }
 
-    /// The outcome of the next frame, which the link alone would bring `at` that time.
+    /// Returns the outcome of the next frame, which would arrive `at` that time without impairment.
     pub fn next(&mut self, at: Time) -> Outcome {
         let fate = self.fates.next();
         if fate.is_lost {
@@ -57,7 +56,7 @@ mod tests {
     use super::*;
     use nettrial_scenario::Duration;
 
-    /// The outcomes of frames a microsecond apart.
+    /// Returns the outcomes of frames that are a microsecond apart.
     fn outcomes(impairment: Impairment) -> Vec<Outcome> {
         let mut outcomes = Outcomes::new(impairment, 0).unwrap();
         (0..200_000).map(|number| outcomes.next(Time::from_us(number))).collect()

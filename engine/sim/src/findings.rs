@@ -1,4 +1,4 @@
-//! Verifies what can be verified around the traffic, and says what follows for the figures.
+//! The checks before and after the traffic, and the warnings with their consequences for the figures.
 
 use crate::Network;
 use crate::hosts::Hosts;
@@ -11,15 +11,15 @@ use nettrial_scenario::{
 };
 use std::collections::HashSet;
 
-/// A CPU that is busy for more of the time than this has no room left, as in the lab.
+/// The utilisation above which a CPU counts as saturated, as in the lab.
 const SATURATED_PERCENT: f64 = 95.0;
 
-/// Checks made, and warnings that follow.
+/// The checks that were made, and the resulting warnings.
 #[derive(Default)]
 pub struct Findings {
-    /// Each thing verified.
+    /// The checks.
     pub checks: Vec<Check>,
-    /// The checks that failed, each with its consequence.
+    /// The warnings from failed checks, each with its consequence.
     pub warnings: Vec<Warning>,
 }
 
@@ -86,7 +86,7 @@ impl Findings {
         }
     }
 
-    /// Warns of flows that ended before they were done.
+    /// Warns of flows that ended before they were complete.
     pub fn unfinished(&mut self, hosts: &Hosts<'_>) {
         for running in &hosts.flows {
             if let Some(why) = &running.figures.failure {

@@ -1,5 +1,5 @@
-//! The data of one side of a connection: what it sends, and what it receives. TCP has one subflow's, MPTCP that
-//! of all (RFC 8684 section 3.3). Offsets count bytes of data from 0.
+//! The data that one side of a connection sends and receives: that of the single subflow of TCP, or of all
+//! subflows of MPTCP (RFC 8684 section 3.3). Offsets count bytes of data from 0.
 
 use super::window::{ReceiveWindow, buffer_of};
 use crate::ahead::read_ahead;
@@ -7,8 +7,8 @@ use crate::{Io, Notice, Packet, Time};
 use nettrial_scenario::{Size, Stack};
 use std::collections::VecDeque;
 
-/// Room of a segment in the send buffer beyond its payload: MAX_TCP_HEADER and skb_shared_info, then the size
-/// rounded up to a power of two, and sk_buff (tcp_sndbuf_expand on x86-64).
+/// The memory of a segment in the send buffer beyond its payload: MAX_TCP_HEADER and skb_shared_info, rounded up
+/// to a power of two, and sk_buff (tcp_sndbuf_expand on x86-64).
 const HEADROOM_BYTES: u64 = 320 + 320;
 const SK_BUFF_BYTES: u64 = 256;
 
@@ -17,17 +17,18 @@ const SK_BUFF_BYTES: u64 = 256;
 pub(crate) struct Chunk {
     pub(crate) data_sequence: u64,
     pub(crate) bytes: u32,
-    /// FIN can go with it.
+    /// True if FIN can be sent with it.
     pub(crate) is_last: bool,
 }
 
-/// One side's data.
+/// The data of one side.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Stream {
     is_mptcp: bool,
     written: u64,
-    /// The next offset that was never sent, the first not acknowledged, and the end of the other side's window.
+    /// The first offset that was never sent, the first that is not acknowledged, and the end of the other side's
+    /// window.
     next: u64,
     una: u64,
     window_end: u64,
@@ -35,11 +36,11 @@ pub(crate) struct Stream {
     buffer_maximum_bytes: u64,
     is_full: bool,
     is_closing: bool,
-    /// The next offset expected; what is held above it (start and end, in order), and how much of that.
+    /// The next offset expected, the ranges held above it (start and end, in order), and their total size.
     received: u64,
     held: VecDeque<(u64, u64)>,
     held_bytes: u64,
-    /// The bytes that subflows hold, out of their own order.
+    /// The bytes that each subflow holds out of its own order.
     subflows_hold: [u64; 8],
     window: ReceiveWindow,
     mss_bytes: u32,
@@ -51,7 +52,7 @@ pub(crate) struct Stream {
 read_ahead!(Stream: una, held_bytes, window.edge, window.window_ends, told);
 
 impl Stream {
-    /// The data of a side before anything is sent.
+    /// Creates the data of a side before anything is sent.
     pub(crate) fn new(
         is_mptcp: bool,
         stack: &Stack,
@@ -85,7 +86,7 @@ impl Stream {
         }
     }
 
-    /// The application writes; gives how many bytes the buffer took.
+    /// Adds data written by the application; returns the number of bytes that the buffer accepted.
     pub(crate) fn write(&mut self, bytes: u64) -> u64 {
         let room = self.buffer_bytes.saturating_sub(self.written - self.una);
         let taken = bytes.min(room);
@@ -94,25 +95,25 @@ impl Stream {
         taken
     }
 
-    /// The application has written all.
+    /// Notes that the application has written all of its data.
     pub(crate) fn close(&mut self) {
         self.is_closing = true;
     }
 
-    /// Returns whether the application waits for room.
+    /// Returns whether the application is waiting for room.
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Makes room for so many segments of all subflows (tcp_sndbuf_expand).
+    /// Makes room for that many segments of all subflows (tcp_sndbuf_expand).
     pub(crate) fn expand_buffer(&mut self, segments: u64) {
         let segment = (u64::from(self.mss_bytes) + HEADROOM_BYTES).next_power_of_two() + SK_BUFF_BYTES;
         let wanted = (segments * segment).min(self.buffer_maximum_bytes);
         self.buffer_bytes = self.buffer_bytes.max(wanted);
     }
 
-    /// Returns whether the application, which was short of room, is to be told that there is some: a third of the
-    /// buffer (sk_stream_is_writeable).
+    /// Returns whether the application, which ran out of room, is to be notified that a third of the buffer is
+    /// free (sk_stream_is_writeable).
     pub(crate) fn becomes_writable(&mut self) -> bool {
         let queued = self.written - self.una;
         let is_writable = self.is_full && self.buffer_bytes.saturating_sub(queued) >= queued / 2;
@@ -120,7 +121,7 @@ impl Stream {
         is_writable
     }
 
-    /// The next new data, at most so many bytes, if the window has room for all of it.
+    /// Returns the next new data, up to `most` bytes, if the window has room for all of it.
     pub(crate) fn peek(&self, most: u32) -> Option<Chunk> {
         let bytes = (self.written - self.next).min(u64::from(self.bounded(most)));
         let fits = bytes > 0 && self.next + bytes <= self.window_end;
@@ -131,73 +132,73 @@ impl Stream {
         })
     }
 
-    /// Returns what fits into a window that is too small for a segment, once nothing is in flight (tcp_write_wakeup).
+    /// Returns the data that fits into a window too small for a segment, once nothing is in flight
+    /// (tcp_write_wakeup).
     pub(crate) fn peek_probe(&self) -> Option<Chunk> {
         let bytes = (self.written - self.next).min(self.window_end.saturating_sub(self.next));
         let most = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.mss_bytes);
         self.peek(most)
     }
 
-    /// No segment is larger than half of the window (tcp_bound_to_half_wnd).
+    /// Limits a segment to half of the window (tcp_bound_to_half_wnd).
     fn bounded(&self, most: u32) -> u32 {
         let window = self.window_end.saturating_sub(self.una);
         let half = if window > 536 { window / 2 } else { window };
         most.min(u32::try_from(half.max(48)).unwrap_or(u32::MAX))
     }
 
-    /// The data of [`Self::peek`] was sent.
+    /// Notes that the data of [`Self::peek`] was sent.
     pub(crate) fn take(&mut self, bytes: u32) {
         self.next += u64::from(bytes);
     }
 
-    /// Returns whether there is new data that the window has room for.
+    /// Returns whether there is new data for which the window has room.
     pub(crate) fn has_sendable(&self) -> bool {
         self.peek(1).is_some()
     }
 
-    /// Returns whether there is data that was never sent.
+    /// Returns whether there is unsent data.
     pub(crate) fn has_unsent(&self) -> bool {
         self.written > self.next
     }
 
-    /// Returns how much of it that is.
+    /// Returns the amount of unsent data.
     pub(crate) fn unsent_bytes(&self) -> u64 {
         self.written - self.next
     }
 
-    /// Returns how much more data the other side's window has room for.
+    /// Returns the remaining room in the other side's window.
     pub(crate) fn window_left(&self) -> u64 {
         self.window_end.saturating_sub(self.next)
     }
 
-    /// The other side's window (snd_wnd).
+    /// Returns the size of the other side's window (snd_wnd).
     pub(crate) fn send_window(&self) -> u64 {
         self.window_end.saturating_sub(self.una)
     }
 
-    /// Returns whether the application has written all.
+    /// Returns whether the application has written all of its data.
     pub(crate) fn is_closing(&self) -> bool {
         self.is_closing
     }
 
-    /// Returns whether FIN can be sent: all is sent, and of MPTCP acknowledged, so that no other subflow has to repeat
-    /// it.
+    /// Returns whether FIN can be sent: all data is sent and, with MPTCP, acknowledged, so that no other subflow
+    /// has to retransmit it.
     pub(crate) fn is_fin_due(&self) -> bool {
         self.is_closing && self.written == if self.is_mptcp { self.una } else { self.next }
     }
 
-    /// The first offset not acknowledged.
+    /// Returns the first offset that is not acknowledged.
     pub(crate) fn una(&self) -> u64 {
         self.una
     }
 
-    /// The other side's first window.
+    /// Sets the other side's initial window.
     pub(crate) fn open_window(&mut self, bytes: u64) {
         self.window_end = bytes;
     }
 
-    /// Data is acknowledged and the window announced. Gives whether the window's end moved and nothing was
-    /// acknowledged.
+    /// Handles an acknowledgment of data with its window; returns whether only the end of the window moved.
     pub(crate) fn on_data_ack(&mut self, acked: u64, window_bytes: u64) -> bool {
         let is_new = acked > self.una;
         self.una = self.una.max(acked.min(self.next));
@@ -206,38 +207,38 @@ impl Stream {
         has_moved && !is_new
     }
 
-    /// The next offset expected.
+    /// Returns the next offset expected.
     pub(crate) fn received(&self) -> u64 {
         self.received
     }
 
-    /// The window to announce.
+    /// Returns the window to announce.
     pub(crate) fn advertise(&mut self) -> u64 {
         let held = self.held_bytes + self.subflows_hold.iter().sum::<u64>();
         self.window.announce(self.received, held)
     }
 
-    /// The window as announced last.
+    /// Returns the last announced window.
     pub(crate) fn window_bytes(&self) -> u64 {
         self.window.announced(self.received)
     }
 
-    /// A subflow holds so many bytes.
+    /// Sets the number of bytes that a subflow holds.
     pub(crate) fn set_held(&mut self, subflow: u8, bytes: u64) {
         self.subflows_hold[usize::from(subflow)] = bytes;
     }
 
-    /// A packet's data arrived in order on its subflow.
+    /// Lets the window grow when a packet's data has arrived in order on its subflow.
     pub(crate) fn grow_window(&mut self, packet: &Packet, mss_bytes: u32) {
         self.window.grow(packet, mss_bytes);
     }
 
-    /// A sample of the round-trip time, of the acknowledgment echoed.
+    /// Takes a sample of the round-trip time from the acknowledgment that was echoed.
     pub(crate) fn measure_round_trip(&mut self, echo: Option<Time>, now: Time, subflow: usize) {
         self.window.measure(echo, now, subflow, self.received);
     }
 
-    /// Data that is in order on its subflow.
+    /// Receives data that is in order on its subflow.
     pub(crate) fn receive(&mut self, data_sequence: u64, bytes: u64) {
         let end = data_sequence + bytes;
         if end <= self.received {
@@ -257,7 +258,7 @@ impl Stream {
         }
     }
 
-    /// Keeps data above what is expected, merged with what it touches.
+    /// Holds data above the expected offset, merged with adjacent ranges.
     fn hold(&mut self, mut start: u64, mut end: u64) {
         let first = self.held.partition_point(|held| held.1 < start);
         while let Some(&held) = self.held.get(first).filter(|held| held.0 <= end) {
@@ -270,12 +271,12 @@ impl Stream {
         self.held_bytes += end - start;
     }
 
-    /// The other side has closed, and all its data came before.
+    /// Notes that the other side has closed, after all of its data has arrived.
     pub(crate) fn on_fin(&mut self) {
         self.has_fin = true;
     }
 
-    /// Tells the application what it may know now, and sizes the buffer by what it read.
+    /// Notifies the application of new data, and sizes the buffer by the amount that it has read.
     pub(crate) fn tell(&mut self, connection: u32, side: u8, io: &mut dyn Io) {
         if self.received > self.told {
             self.told = self.received;

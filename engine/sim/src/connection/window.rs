@@ -1,46 +1,45 @@
 //! The receive window and its automatic sizing (tcp_rcv_space_adjust, tcp_grow_window, tcp_select_window).
-//!
-//! The buffer holds only what is out of order, because the application reads at once. A buffer counts what segments
-//! occupy in memory, a window their payload: half of the buffer until data arrives (TCP_DEFAULT_SCALING_RATIO),
-//! then the share of payload in a segment's memory (tcp_measure_rcv_mss, Linux 6.6 and later), which is more the
-//! larger the segments are. What an interface's driver adds to a segment differs; here it is a small socket
-//! buffer's head.
+//!The buffer holds only out-of-order data, because the application reads immediately. The size of a buffer counts
+//!the memory of segments, that of a window their payload: half of the buffer until data arrives
+//!(TCP_DEFAULT_SCALING_RATIO), then the share of payload in a segment's memory (tcp_measure_rcv_mss, Linux 6.6 and
+//!later), which is larger for larger segments. The memory that a driver adds to a segment varies; here it is the
+//!head of a small socket buffer.
 
 use crate::{Packet, Time};
 use nettrial_scenario::{Size, Stack};
 
-/// The largest window without scaling, and the most that scaling can do (RFC 7323 section 2.2).
+/// The largest window without scaling, and the largest scaling shift (RFC 7323 section 2.2).
 const UNSCALED: u64 = 65_535;
 const LARGEST_SHIFT: u32 = 14;
-/// The memory that a segment occupies beside its payload: sk_buff and a small head with skb_shared_info on x86-64
+/// The memory of a segment in addition to its payload: sk_buff and a small head with skb_shared_info on x86-64
 /// (SKB_SMALL_HEAD_SIZE).
 const OVERHEAD_BYTES: u64 = 256 + 704;
-/// Segments of the initial window (TCP_INIT_CWND).
+/// The number of segments of the initial window (TCP_INIT_CWND).
 const INITIAL_SEGMENTS: u64 = 10;
 
-/// The receive window of a side. Offsets count the bytes of its data.
+/// The receive window of a side. Offsets count bytes of its data.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ReceiveWindow {
     buffer_bytes: u64,
     maximum_bytes: u64,
-    /// The bound on what is announced: `socket.window`.
+    /// The upper limit of the announced window, from `socket.window`.
     most_bytes: u64,
-    /// Payload of the largest segment so far; 0 before the first.
+    /// The payload of the largest segment so far; 0 before the first.
     segment_bytes: u64,
-    /// The bits by which windows are scaled; `None` without window scaling.
+    /// The number of bits by which windows are scaled; `None` without window scaling.
     shift: Option<u32>,
-    /// The bytes that may be announced until more was seen to arrive (rcv_ssthresh).
+    /// The number of bytes that may be announced until more data has arrived (rcv_ssthresh).
     threshold_bytes: u64,
     /// The offset up to which data may be sent; it never moves back.
     pub(super) edge: u64,
-    /// The bytes that arrived within a round trip, and when and where the present one began.
+    /// The bytes that arrived within a round trip, and the time and offset at which the current one began.
     arrived_bytes: u64,
     began_at: Time,
     began: u64,
-    /// Round-trip time as a receiver sees it, of each subflow; zero before the first sample.
+    /// The round-trip time of each subflow, as measured by the receiver; zero before the first sample.
     round_trips: [Time; 8],
-    /// Without timestamps: the time a window of data takes.
+    /// The time at which the current window of data began, for measurements without timestamps.
     window_began_at: Time,
     pub(super) window_ends: u64,
     /// The latest timestamp that each subflow echoed.
@@ -51,12 +50,13 @@ fn maximum_bytes(stack: &Stack) -> u64 {
     stack.receive_buffer.maximum.0.max(stack.receive_buffer.initial.0)
 }
 
-/// The size of a buffer that is asked for as one of `window` bytes: Linux doubles it (socket(7)).
+/// Returns the size of a buffer for which `window` bytes are requested: Linux doubles it (socket(7)).
 pub(super) fn buffer_of(window: u64) -> u64 {
     2 * window
 }
 
-/// Returns by how many bits a host with that stack scales its windows, if both hosts scale. `window` bounds them.
+/// Returns the number of bits by which a host with that stack scales its windows, if both hosts use scaling.
+/// `window` limits the windows.
 pub(crate) fn window_shift(stack: &Stack, window: Option<Size>) -> u32 {
     let largest = window.map_or_else(|| maximum_bytes(stack), |window| window.0);
     let fits = |shift: &u32| largest >> shift <= UNSCALED;
@@ -64,8 +64,8 @@ pub(crate) fn window_shift(stack: &Stack, window: Option<Size>) -> u32 {
 }
 
 impl ReceiveWindow {
-    /// The window of a host with that stack; `has_scaling` if both hosts have it. `window` is its size where the socket
-    /// sets it, and neither it nor the buffer grows beyond.
+    /// Creates the window of a host with that stack; `has_scaling` is true if both hosts use window scaling.
+    /// `window` is the size set by a socket option, if any, beyond which neither the window nor the buffer grows.
     pub(crate) fn new(stack: &Stack, window: Option<Size>, has_scaling: bool, mss_bytes: u32) -> Self {
         let shift = window_shift(stack, window);
         let (buffer_bytes, maximum_bytes) = match window {
@@ -91,7 +91,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// Returns what the buffer has room for, in payload.
+    /// Returns the payload for which the buffer has room.
     fn room(&self) -> u64 {
         let room = match self.segment_bytes {
             0 => self.buffer_bytes / 2,
@@ -101,7 +101,7 @@ impl ReceiveWindow {
         room.min(most)
     }
 
-    /// The buffer that has room for so much payload (tcp_space_from_win).
+    /// Returns the size of a buffer with room for that much payload (tcp_space_from_win).
     fn buffer_for(&self, window_bytes: u64) -> u64 {
         match self.segment_bytes {
             0 => window_bytes.saturating_mul(2),
@@ -109,7 +109,8 @@ impl ReceiveWindow {
         }
     }
 
-    /// The window to announce: `received` is the next offset expected, `held` what is out of order.
+    /// Returns the window to announce; `received` is the next offset expected, and `held` the amount of
+    /// out-of-order data.
     pub(crate) fn announce(&mut self, received: u64, held: u64) -> u64 {
         let free = self.room().saturating_sub(held).min(self.threshold_bytes);
         let window = self.edge.saturating_sub(received).max(free);
@@ -121,19 +122,19 @@ impl ReceiveWindow {
         window
     }
 
-    /// Returns what was announced last.
+    /// Returns the part of the last announced window that remains.
     pub(crate) fn announced(&self, received: u64) -> u64 {
         self.edge.saturating_sub(received)
     }
 
-    /// A packet's data arrived in order: more may be announced.
+    /// Increases the window that may be announced, after a packet's data has arrived in order.
     pub(crate) fn grow(&mut self, packet: &Packet, mss_bytes: u32) {
         self.segment_bytes = self.segment_bytes.max(u64::from(packet.segment()));
         let more = 2 * u64::from(packet.payload_bytes.max(mss_bytes));
         self.threshold_bytes = (self.threshold_bytes + more).min(self.room().max(self.threshold_bytes));
     }
 
-    /// Takes a sample of the round-trip time on a subflow's data: how old the acknowledgment is that it echoes.
+    /// Takes a sample of the round-trip time from data on a subflow: the age of the acknowledgment that it echoes.
     pub(crate) fn measure(&mut self, echo: Option<Time>, now: Time, subflow: usize, received: u64) {
         let subflow = subflow.min(7);
         let Some(echo) = echo else {
@@ -163,8 +164,8 @@ impl ReceiveWindow {
         self.window_began_at = now;
     }
 
-    /// The application has read all up to `received`: once in a round trip, the buffer is made large enough for
-    /// twice what arrived, and more while that grows.
+    /// Adjusts the buffer after the application has read everything up to `received`: once in a round trip, it is
+    /// made large enough for twice the amount that arrived, and for more while that amount grows.
     pub(crate) fn adjust(&mut self, received: u64, now: Time, mss_bytes: u32) {
         let round_trip = self.round_trips.iter().copied().max().unwrap_or(Time::ZERO);
         if round_trip == Time::ZERO || now.since(self.began_at) < round_trip {

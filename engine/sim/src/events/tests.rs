@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::cmp::Reverse;
 
-/// A step with the queue: an event so far ahead is added, or some are taken.
+/// An operation on the queue: an event that far ahead is added, or a number of events is taken.
 #[derive(Debug, Clone)]
 enum Step {
     Push(u64),
@@ -15,7 +15,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..400)
 }
 
-/// Does the steps and takes what is left, each time comparing with a heap.
+/// Performs the operations and takes the remaining events, comparing each result with a heap.
 fn compare(steps: &[Step]) {
     let mut queue = Events::default();
     let mut model = BinaryHeap::new();
@@ -51,7 +51,7 @@ proptest! {
     }
 }
 
-/// Enough events in so short a time, and then in so long a one, that the width changes many times.
+/// There are so many events in a short time, and then so few in a long one, that the width changes many times.
 #[test]
 fn the_order_holds_while_buckets_change_their_width() {
     let mut steps = Vec::new();
