@@ -107,8 +107,8 @@ impl Air {
     }
 
     /// Returns the senders of the packets that have left their stations since the last call, one for each packet.
-    /// As in the lab, the number of packets that have left is the decrease of the station's queue, the oldest
-    /// first.
+    /// The number of packets that have left is the decrease of the queue of the station, as in the lab; they are
+    /// the oldest.
     pub fn take_left(&mut self, channel: usize) -> Vec<Endpoint> {
         let Channel { medium, held, .. } = &mut self.channels[channel];
         let mut left = Vec::new();

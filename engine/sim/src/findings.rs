@@ -100,8 +100,8 @@ impl Findings {
         }
     }
 
-    /// Warns of hosts whose CPU was always busy, where `busy` says for how much of the `traffic` time, both
-    /// in nanoseconds.
+    /// Warns of hosts whose CPU was always busy; `busy` returns the CPU time of a node, to be compared with the
+    /// `traffic` time, both in nanoseconds.
     pub fn processors(&mut self, scenario: &Scenario, busy: impl Fn(usize) -> Option<u64>, traffic_ns: u64) {
         for (number, node) in scenario.nodes.iter().enumerate() {
             let used = busy(number).map_or(0.0, |busy_ns| percent(busy_ns, traffic_ns));
@@ -116,7 +116,7 @@ impl Findings {
         }
     }
 
-    /// Warns of hosts that were to join the segments of flows to them, and had none that arrived together.
+    /// Warns of hosts with GRO at which no segments arrived together.
     pub fn coalescing(&mut self, scenario: &Scenario, network: &Network) {
         for (number, node) in scenario.nodes.iter().enumerate() {
             let receives = |flow: &Flow| flow.to == node.name && flow.transport != Transport::Udp;
@@ -132,7 +132,7 @@ impl Findings {
         }
     }
 
-    /// Warns of drops at the stations of radio channels whose queues were not meant to overflow.
+    /// Warns of drops at stations of radio channels whose queues were not supposed to overflow.
     pub fn radio_drops(&mut self, scenario: &Scenario, channels: &[ChannelRecord]) {
         if scenario.measurement.queue_drops == QueueDrops::Allowed {
             return;
@@ -148,7 +148,7 @@ impl Findings {
         }
     }
 
-    /// Warns of drops in queues that were not meant to overflow.
+    /// Warns of drops in queues that were not supposed to overflow.
     pub fn drops(&mut self, scenario: &Scenario, records: &[InterfaceRecord]) {
         self.warnings.extend(Warning::of_drops(scenario, records));
     }

@@ -1,4 +1,4 @@
-//! The endpoints that packets arrive at: the connections and the applications of all flows.
+//! The endpoints at which packets arrive: the connections and applications of all flows.
 
 use crate::connection::Connection;
 use crate::sampler::Sampler;
@@ -7,13 +7,13 @@ use crate::wiring::Wiring;
 use crate::{Endpoint, Endpoints, Io, Notice, Packet, PathId, Time};
 use anyhow::{Context, Result};
 
-/// A flow while it goes.
+/// A running flow.
 pub struct Running<'a> {
     /// The paths and sockets of its packets.
     pub wiring: Wiring<'a>,
-    /// The figures that it gathers.
+    /// The figures collected by its application.
     pub figures: Figures,
-    /// Its transport's state.
+    /// The sampler of its transport state.
     pub sampler: Sampler,
     application: Box<dyn Application + 'a>,
     assemblies: [Assembly; 2],
@@ -23,20 +23,20 @@ pub struct Running<'a> {
 
 /// The connections and the applications of all flows.
 pub struct Hosts<'a> {
-    /// The flows, in the scenario's order: their numbers are those of their datagrams and timers. Connections
-    /// number on from there.
+    /// The flows, in the scenario's order; datagrams and timers use their numbers, and the numbers of connections
+    /// follow.
     pub flows: Vec<Running<'a>>,
     connections: Connections,
     interval: Time,
     going: usize,
 }
 
-/// The side in a timer's endpoint that is a flow's application, and the one that is its sampler.
+/// The sides in a timer's endpoint that stand for a flow's application and for its sampler.
 const APPLICATION: u8 = 0;
 const SAMPLER: u8 = 1;
 
 impl<'a> Hosts<'a> {
-    /// The hosts of flows with these wirings, whose transport state is looked at every `interval`.
+    /// Creates the hosts of flows with these wirings, whose transport state is sampled at every `interval`.
     pub fn new(wirings: Vec<Wiring<'a>>, interval: Time) -> Result<Self> {
         let running = |wiring: Wiring<'a>| -> Result<Running<'a>> {
             let flow = wiring.flow;
@@ -55,7 +55,7 @@ impl<'a> Hosts<'a> {
         Ok(Self { going: flows.len(), flows, connections, interval })
     }
 
-    /// Has every flow start at its time.
+    /// Schedules the start of every flow.
     pub fn begin(&mut self, io: &mut dyn Io) {
         for flow in &self.flows {
             let endpoint = Endpoint { connection: flow.wiring.number, side: APPLICATION, subflow: 0 };
@@ -79,7 +79,7 @@ impl<'a> Hosts<'a> {
         self.going = 0;
     }
 
-    /// Has the application of flow `number` do something.
+    /// Calls a function with the application of flow `number`.
     fn with(
         &mut self,
         number: usize,

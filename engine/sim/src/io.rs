@@ -2,48 +2,48 @@
 
 use crate::{Packet, Time};
 
-/// A path from one host's address to another's: a number in the network's list of paths.
+/// A path from one host's address to another's, as a number in the network's list of paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PathId(pub u32);
 
-/// One side of a connection, or of a flow of datagrams, and of it one subflow.
+/// One side of a connection or of a datagram flow, with one of its subflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Endpoint {
-    /// The number of the connection (or of the flow of datagrams) in the world.
+    /// The number of the connection or datagram flow in the world.
     pub connection: u32,
-    /// 0: the side that opened it; 1: the other.
+    /// 0 for the side that opened it, 1 for the other.
     pub side: u8,
-    /// The subflow's number, from 0; 0 where there are none.
+    /// The subflow's number, from 0; 0 if there are no subflows.
     pub subflow: u8,
 }
 
 /// A notice from a connection to its application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
-    /// The handshake is done at this side (MPTCP: that of the first subflow).
+    /// The handshake is complete at this side (with MPTCP, that of the first subflow).
     Connected {
         /// The connection.
         connection: u32,
         /// The side.
         side: u8,
     },
-    /// More bytes can be read in order at this side.
+    /// More in-order bytes can be read at this side.
     Readable {
         /// The connection.
         connection: u32,
         /// The side.
         side: u8,
-        /// All bytes so far that the application may read.
+        /// The total number of bytes that the application may have read so far.
         total_bytes: u64,
     },
-    /// This side's send buffer has room again after it was full.
+    /// This side's send buffer has room again after having been full.
     Writable {
         /// The connection.
         connection: u32,
         /// The side.
         side: u8,
     },
-    /// The other side has closed, and all it sent was told of.
+    /// The other side has closed, and notices for all of its data were sent.
     Closed {
         /// The connection.
         connection: u32,
@@ -64,26 +64,26 @@ pub trait Io {
     /// The simulated time.
     fn now(&self) -> Time;
 
-    /// Sends a packet along its path (`hop` 0). Gives when its last bit will have left the host's own
-    /// interface, or `None` where that interface's queue dropped it (which Linux's sender is told of:
-    /// NET_XMIT_DROP). [`Time::NEVER`] where nobody knows beforehand, as at a radio channel: then the endpoint is told
-    /// once it has ([`crate::Endpoints::on_left`]).
+    /// Sends a packet along its path (`hop` 0). Returns the time at which its last bit will have left the host's
+    /// own interface, or `None` if that interface's queue dropped it (Linux reports this to the sender, too:
+    /// NET_XMIT_DROP). Returns [`Time::NEVER`] if the time is unknown beforehand, as at a radio channel; the
+    /// endpoint is then notified once the packet has left ([`crate::Endpoints::on_left`]).
     fn send(&mut self, packet: Packet) -> Option<Time>;
 
-    /// Sends a packet that is cut from the same burst as the one before it (segmentation offload), so that a host
-    /// whose packets cost time has done with that one what is done once.
+    /// Sends a packet that is cut from the same burst as the previous one (segmentation offload), so that a host
+    /// whose packets cost time does the work for the burst only once.
     fn send_cut(&mut self, packet: Packet) -> Option<Time> {
         self.send(packet)
     }
 
-    /// Has `on_timer` of the endpoint called at that time. Timers can't be taken back: who is called checks
-    /// whether there is something to do, and keeps to one waiting timer an endpoint where it can.
+    /// Schedules a call of the endpoint's `on_timer` at that time. Timers can't be cancelled: the callee checks
+    /// whether there is something to do, and keeps only one pending timer per endpoint if it can.
     fn wake(&mut self, endpoint: Endpoint, at: Time);
 
-    /// Notes that a connection of flow `flow` is about to open, its `turn`-th list of subflows; a capture names packets
-    /// by it.
+    /// Notes that flow `flow` is about to open a connection with its `turn`-th list of subflows, which captures
+    /// use to identify packets.
     fn opens(&mut self, _connection: u32, _flow: u32, _turn: usize) {}
 
-    /// Tells the application. It is called after the event is handled, never within.
+    /// Sends a notice to the application, which is called after the event is handled, never during it.
     fn tell(&mut self, notice: Notice);
 }

@@ -1,14 +1,14 @@
-//! Runs a trial packet by packet, in simulated time: no privileges, any operating system, exactly repeatable.
+//! Runs a trial packet by packet in simulated time, unprivileged, on any operating system, and exactly
+//! reproducibly.
 //!
 //! ```text
 //! run ──────> network (links, queues, paths) ─┐
 //!             connections (TCP, MPTCP)        ├─ world: events in order of time ─> record
 //!             applications (the workload)     ┘
 //! ```
-//!
-//! A trial is one thread and depends on nothing but its scenario: no clock, no address of memory, no
-//! hash whose seed changes, no floating point whose order may. Packets are not routed hop by hop: a flow's path
-//! follows from the scenario, so each packet has the number of its path and how far it is on it.
+//!A trial runs in one thread and depends only on its scenario: not on clocks, memory addresses, hashes with
+//!changing seeds, or a varying order of floating-point operations. Packets are not routed hop by hop: a flow's
+//!path follows from the scenario, so each packet has the number of its path and its position on it.
 
 #![forbid(unsafe_code)]
 
@@ -59,17 +59,17 @@ pub use world::{Balance, Endpoints, Engine, World};
 use nettrial_routing::Paths;
 use nettrial_scenario::{Capture, Estimate, Problem, Record, Scenario};
 
-/// Everything that keeps `scenario` from being simulated; if nothing does, what that would take.
+/// Checks whether `scenario` can be simulated, and returns the estimated work.
 ///
 /// # Errors
-/// Gives the problems.
+/// Returns all problems that prevent it.
 pub fn check(scenario: &Scenario) -> Result<Estimate, Vec<Problem>> {
     let paths = paths_of(scenario)?;
     Ok(estimates::estimate(scenario, &paths))
 }
 
-/// Runs one trial. The same scenario gives the same record, to the byte, on any machine, whether packets are captured
-/// or not.
+/// Runs one trial. The same scenario gives the same record, byte for byte, on any machine, with or without
+/// captures.
 ///
 /// # Errors
 /// Fails if the scenario does not pass [`check`], or if a capture can't be written.
@@ -79,7 +79,7 @@ pub fn run(scenario: &Scenario, capture: Option<&Capture>) -> anyhow::Result<Rec
     trial::run(scenario, &paths, capture)
 }
 
-/// The paths of a scenario that can be simulated, or what is wrong with it.
+/// Returns the paths of a scenario, or the problems that prevent its simulation.
 fn paths_of(scenario: &Scenario) -> Result<Paths<'_>, Vec<Problem>> {
     let of_parts = checks::check_parts(scenario);
     if !of_parts.is_empty() {

@@ -1,8 +1,7 @@
 //! One direction of a link: a transmit queue, a rate and a delay.
-//!
-//! A frame whose fate follows from the queue it finds has a departure that is known at once, and so one event
-//! carries it to the next node: nothing happens when its transmission begins or ends. Only CoDel, which decides at
-//! the queue's head, needs an event for each frame that waited.
+//!If the fate of a frame depends only on the queue that it finds, its departure time is known immediately, so that
+//!a single event carries it to the next node, without events for the beginning and end of its transmission. Only
+//!CoDel, which decides at the head of the queue, needs an event for each frame that waited.
 
 use crate::ahead::read_ahead;
 use crate::arena::{Arena, Travel};
@@ -18,50 +17,50 @@ use std::hint::black_box;
 /// The counters of a link direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounters {
-    /// Frames whose transmission has begun.
+    /// The number of frames whose transmission has begun.
     pub frames_pkts: u64,
-    /// Bytes they occupy on the wire.
+    /// The bytes that these frames occupy on the wire.
     pub wire_bytes: u64,
-    /// Frames that the queue dropped.
+    /// The number of frames dropped by the queue.
     pub drops_pkts: u64,
-    /// Frames that the queue marked.
+    /// The number of frames marked by the queue.
     pub marks_pkts: u64,
-    /// Packets dropped because they were larger than the interface's MTU.
+    /// The number of packets dropped because they were larger than the interface's MTU.
     pub too_big_pkts: u64,
-    /// Frames lost on the way.
+    /// The number of frames lost on the link.
     pub lost_pkts: u64,
-    /// Frames that arrive twice.
+    /// The number of frames duplicated on the link.
     pub duplicated_pkts: u64,
 }
 
-/// The decision of a link about a packet.
+/// A link's decision about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its last bit leaves then.
+    /// The packet is sent, and its last bit leaves at this time.
     Sent(Time),
-    /// It waits, and leaves then at the latest; [`Link::take`] will give it.
+    /// The packet waits, and leaves at this time at the latest; [`Link::take`] will return it.
     Waits(Time),
-    /// It is dropped.
+    /// The packet is dropped.
     Dropped,
 }
 
-/// Bits as picoseconds, for a rate of one bit a second.
+/// The duration of a bit in picoseconds at a rate of one bit per second.
 const BIT_PS: u64 = 1_000_000_000_000;
 /// The purpose of RED's random numbers.
 const RED_PURPOSE: u64 = 0x7265_6400_0000_0000;
 
-/// One direction of a link. What every hop needs comes first, in two lines of the CPU's cache.
+/// One direction of a link. The fields that every hop needs come first, in two cache lines.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Link {
-    /// The time when the last bit of all that was given a departure leaves.
+    /// The time at which the last bit of all packets with a departure time leaves.
     free_at: Time,
-    /// Picoseconds of a byte where they are a whole number, else 0.
+    /// The duration of a byte in picoseconds if it is a whole number, otherwise 0.
     byte_ps: u64,
     waiting: Waiting,
     delay: Time,
     limit: Option<QueueLimit>,
-    /// The parts that a plain link does not have.
+    /// The state that a plain link does not have.
     special: Option<Box<Special>>,
     mtu_bytes: u32,
     /// The number of the interface at which frames arrive.
@@ -72,26 +71,26 @@ pub struct Link {
 
 read_ahead!(Link: free_at, mtu_bytes, rate_bps);
 
-/// The parts of a link that does more than to carry packets in their order until its queue is full.
+/// The state of a link that does more than carry packets in order with a drop-tail queue.
 #[derive(Debug)]
 struct Special {
     arrivals: Arrivals,
-    /// The packets that wait, where the discipline decides at the head.
+    /// The waiting packets, if the discipline decides at the head of the queue.
     heads: Option<Heads>,
     outcomes: Option<Outcomes>,
-    /// Packets by size, where they are counted.
+    /// The number of packets by size, if they are counted.
     sizes: Option<BTreeMap<u32, u64>>,
-    /// The times between which the link is away, in order.
+    /// The times between which the link is down, in order.
     outages: Vec<(Time, Time)>,
-    /// The number of those that have begun.
+    /// The number of outages that have begun.
     failed: usize,
 }
 
-/// A queue whose discipline decides at the head, of packets by number.
+/// A queue of packets by number whose discipline decides at the head.
 #[derive(Debug)]
 struct Heads {
     queue: CoDel<u32>,
-    /// True if packets that can be marked are.
+    /// True if ECN-capable packets are marked instead of dropped.
     ecn: bool,
 }
 
@@ -102,8 +101,8 @@ impl Heads {
 }
 
 impl Link {
-    /// The direction of `cable` that begins at its interface `near`, whose number is the direction's, and leads to the
-    /// interface with the number `far`; it is away between these times, nanoseconds.
+    /// Creates the direction of `cable` from its interface `near`, whose number is the direction's, to the
+    /// interface with the number `far`; it is down between these times in nanoseconds.
     pub fn new(
         scenario: &Scenario,
         cable: &Cable,
@@ -132,52 +131,52 @@ impl Link {
         new
     }
 
-    /// In place of an interface, that of a radio channel, which carries what it takes ([`crate::air`]).
+    /// The value that stands for a radio channel instead of an interface ([`crate::air`]).
     pub(crate) const ON_AIR: u32 = u32::MAX;
 
-    /// The number of the interface at which what it carries arrives.
+    /// Returns the number of the interface at which its packets arrive.
     pub fn far(&self) -> u32 {
         self.far
     }
 
-    /// Returns whether it is an interface of a radio channel.
+    /// Returns whether it belongs to a radio channel.
     pub(crate) fn is_on_air(&self) -> bool {
         self.far == Self::ON_AIR
     }
 
-    /// The propagation delay.
+    /// Returns the propagation delay.
     pub fn delay(&self) -> Time {
         self.delay
     }
 
-    /// The largest IP packet it carries.
+    /// Returns the size of the largest IP packet that it carries.
     pub fn mtu_bytes(&self) -> u32 {
         self.mtu_bytes
     }
 
-    /// Reads ahead the head of its queue.
+    /// Prefetches the head of its queue.
     pub(crate) fn read_queue_ahead(&self) {
         black_box(self.waiting.head());
     }
 
-    /// The line rate, bits per second; `None` where frames take no time.
+    /// Returns the line rate in bits per second; `None` if frames take no time.
     pub fn rate_bps(&self) -> Option<u64> {
         self.rate_bps
     }
 
-    /// Returns the capacity of its queue.
+    /// Returns the limit of its queue.
     pub fn limit(&self) -> Option<QueueLimit> {
         self.limit
     }
 
-    /// Returns how long its queue is. Times must not go back from call to call.
+    /// Returns the length of its queue. Times must not decrease between calls.
     pub fn queue(&mut self, now: Time) -> Length {
         self.settle(now);
         let heads = self.special.as_ref().and_then(|special| special.heads.as_ref());
         heads.map_or_else(|| self.waiting.length(now), Heads::length)
     }
 
-    /// Returns what it has done until now: frames that still wait are not counted as sent.
+    /// Returns its counters up to now; waiting frames do not count as sent.
     pub fn counters(&mut self, now: Time) -> LinkCounters {
         let waiting = self.waiting.length(now);
         let mut counters = self.counters;
@@ -186,7 +185,7 @@ impl Link {
         counters
     }
 
-    /// The IP packets it has sent until now, by size; `None` if the scenario does not ask for them.
+    /// Returns the number of IP packets sent up to now, by size; `None` if the scenario does not ask for it.
     pub fn packet_sizes(&mut self, now: Time) -> Option<Vec<PacketSize>> {
         let mut sizes = self.special.as_ref()?.sizes.clone()?;
         self.waiting.length(now);
@@ -197,13 +196,14 @@ impl Link {
         Some(sent.map(|(size_bytes, packets)| PacketSize { size_bytes, packets }).collect())
     }
 
-    /// Returns whether it is away now, because it or a node has failed.
+    /// Returns whether the link is down now, because it or a node has failed.
     pub(crate) fn is_away(&self, now: Time) -> bool {
         let outages = self.special.as_ref().map_or([].as_slice(), |special| &special.outages);
         outages.iter().any(|&(down, up)| down <= now && now < up)
     }
 
-    /// Empties its queue if it has failed since: an interface without a carrier sends nothing of what it holds.
+    /// Empties its queue if it has failed since the last call: an interface without a carrier sends none of its
+    /// queued packets.
     fn settle(&mut self, now: Time) {
         let Some(special) = &mut self.special else { return };
         while let Some(&(down, _)) = special.outages.get(special.failed).filter(|(down, _)| *down <= now) {
@@ -211,7 +211,7 @@ impl Link {
             let left = self.waiting.length(down);
             self.counters.frames_pkts -= u64::from(left.packets);
             self.counters.wire_bytes -= left.bytes;
-            // As frames that were lost on the way they are counted already.
+            // They are already counted as frames lost on the link.
             if let Some(sizes) = &mut special.sizes {
                 for ip_bytes in self.waiting.ip_bytes() {
                     sizes.entry(ip_bytes).and_modify(|packets| *packets -= 1);
@@ -222,7 +222,7 @@ impl Link {
         }
     }
 
-    /// Takes packet `number` as it arrives now, or drops it.
+    /// Accepts or drops packet `number`, which arrives now.
     pub(crate) fn offer(&mut self, now: Time, number: u32, travel: &mut Travel) -> Verdict {
         if travel.ip_bytes > self.mtu_bytes {
             self.counters.too_big_pkts += 1;
@@ -250,7 +250,7 @@ impl Link {
         Verdict::Sent(self.transmit(begins, travel.ip_bytes))
     }
 
-    /// Returns whether a packet may come in by that decision, for which it may be marked.
+    /// Returns whether a packet is admitted by that decision, after marking it if necessary.
     fn admit(&mut self, decision: Decision, travel: &mut Travel) -> bool {
         let can_bear = travel.ecn != Codepoint::NotCapable;
         let is_marked = match decision {
@@ -266,7 +266,7 @@ impl Link {
         true
     }
 
-    /// Sends a frame whose transmission begins then; gives when its last bit leaves.
+    /// Sends a frame whose transmission begins at that time; returns the time at which its last bit leaves.
     fn transmit(&mut self, begins: Time, ip_bytes: u32) -> Time {
         let wire_bytes = wire_bytes(ip_bytes);
         self.free_at = begins + self.transmission(wire_bytes);
@@ -278,14 +278,14 @@ impl Link {
         self.free_at
     }
 
-    /// Returns when the next packet that waits for [`Link::take`] can be taken; `None` if there is none.
+    /// Returns the time at which the next packet can be taken by [`Link::take`]; `None` if there is none.
     pub(crate) fn next_take(&self) -> Option<Time> {
         let heads = self.special.as_ref()?.heads.as_ref()?;
         (heads.length().packets > 0).then_some(self.free_at)
     }
 
-    /// Takes the queue's head now that the link is free: gives the packet sent, when its last bit leaves, and how many
-    /// were dropped before it.
+    /// Takes the head of the queue now that the link is free; returns the packet sent, the time at which its last
+    /// bit leaves, and the number of packets dropped before it.
     pub(crate) fn take(&mut self, now: Time, arena: &mut Arena) -> (Option<(u32, Time)>, u64) {
         if self.is_away(now) {
             return (None, self.lose_all(arena));
@@ -308,7 +308,7 @@ impl Link {
         (sent, dropped_pkts)
     }
 
-    /// Loses all that waits for [`Link::take`]; gives how much.
+    /// Drops all packets that wait for [`Link::take`], and returns their number.
     fn lose_all(&mut self, arena: &mut Arena) -> u64 {
         let Some(heads) = self.heads() else { return 0 };
         let mut lost_pkts = 0;
@@ -320,12 +320,14 @@ impl Link {
         lost_pkts
     }
 
-    /// Returns when the last bit of a packet leaves that comes then, if none comes before it and it is not dropped.
+    /// Returns the time at which the last bit of a packet that arrives at that time leaves, if no other packet
+    /// arrives before it and it is not dropped.
     pub(crate) fn leaves_at_best(&self, comes: Time, ip_bytes: u32) -> Time {
         self.free_at.max(comes) + self.transmission(wire_bytes(ip_bytes))
     }
 
-    /// Returns what becomes of a frame that is taken now and whose last bit leaves then, on its way to the other end.
+    /// Returns the outcome, on its way to the other end, of a frame that is accepted now and whose last bit leaves
+    /// at that time.
     pub(crate) fn carry(&mut self, now: Time, leaves: Time) -> Outcome {
         let at = leaves + self.delay;
         let fails = |special: &Special| special.outages.iter().any(|&(down, _)| now < down && down <= at);
@@ -343,12 +345,12 @@ impl Link {
         outcome
     }
 
-    /// Returns how long an IP packet of that many bytes takes on the wire.
+    /// Returns the transmission time of an IP packet of that many bytes.
     pub(crate) fn frame_time(&self, ip_bytes: u32) -> Time {
         self.transmission(wire_bytes(ip_bytes))
     }
 
-    /// Returns how long that many bytes take, rounded up.
+    /// Returns the transmission time of that many bytes, rounded up.
     fn transmission(&self, wire_bytes: u32) -> Time {
         match self.rate_bps {
             _ if self.byte_ps > 0 => Time(u64::from(wire_bytes) * self.byte_ps),
@@ -362,14 +364,14 @@ impl Link {
     }
 }
 
-/// The time of that many nanoseconds; the last of all for `u64::MAX`.
+/// Converts nanoseconds to a time; `u64::MAX` becomes the largest time.
 fn time_or_never(ns: u64) -> Time {
     if ns == u64::MAX { Time(u64::MAX) } else { Time::from_ns(ns) }
 }
 
 impl Special {
-    /// Makes the special parts of direction `number` of `cable`, whose full frame has so many bytes on the wire
-    /// and takes that long, if it has any.
+    /// Creates the special state of direction `number` of `cable`, if it needs any; its full frame has that many
+    /// bytes on the wire and that transmission time.
     fn new(
         scenario: &Scenario,
         cable: &Cable,

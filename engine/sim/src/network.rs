@@ -1,4 +1,4 @@
-//! The links of a scenario and the paths over them.
+//! The links of a scenario, and the paths over them.
 
 use crate::air::Air;
 use crate::detours::{Detours, numbers};
@@ -12,17 +12,17 @@ use nettrial_scenario::Scenario;
 /// Links and paths.
 #[derive(Debug)]
 pub struct Network {
-    /// The directions of all links, each by the number of the interface at which it begins ([`Interfaces`]).
+    /// The directions of all links, by the number of the interface at which each begins ([`Interfaces`]).
     pub(crate) links: Vec<Link>,
     pub(crate) paths: PathTable,
     pub(crate) detours: Detours,
     pub(crate) air: Air,
-    /// `None` where work costs nothing and nothing is coalesced.
+    /// The CPUs; `None` if work costs nothing and nothing is coalesced.
     pub(crate) processors: Option<Processors>,
 }
 
 impl Network {
-    /// The network of `scenario`, which has passed the simulator's check.
+    /// Creates the network of `scenario`, which has passed the simulator's check.
     pub fn new(scenario: &Scenario) -> Self {
         let interfaces = Interfaces::new(scenario);
         let mut links = Vec::with_capacity(interfaces.all().len());
@@ -45,8 +45,8 @@ impl Network {
         Self { links, paths: PathTable::default(), detours: Detours::new(scenario), air, processors }
     }
 
-    /// The path of a flow's packets, which have that differentiated services codepoint, by the scenario's routing; `None`
-    /// if there is none.
+    /// Returns the path of a flow's packets with that differentiated services codepoint, by the scenario's
+    /// routing; `None` if there is none.
     pub fn path(&mut self, routing: &Paths<'_>, flow: &FiveTuple, dscp: u8) -> Option<PathId> {
         let crossings = routing.flow_path(flow)?;
         let (links, arrival) = numbers(&crossings);
@@ -58,40 +58,40 @@ impl Network {
         Some(path)
     }
 
-    /// The links of a path, each by the number of the interface at which its direction begins.
+    /// Returns the links of a path, each by the number of the interface at which its direction begins.
     pub fn links_of(&self, path: PathId) -> &[u32] {
         self.paths.links(path)
     }
 
-    /// The interfaces of a radio channel between which a packet goes that is at that place of the list of paths.
+    /// Returns the interfaces of a radio channel between which a packet at that position in the list of paths
+    /// travels.
     pub(crate) fn between(&self, place: u32) -> Option<[u32; 2]> {
         let from = self.paths.link(place)?;
         let at = self.paths.link(place + 1).or_else(|| self.paths.arrival(place + 1))?;
         Some([from, self.air.receiver([from, at])?])
     }
 
-    /// A link direction.
+    /// Returns a link direction.
     pub fn link(&mut self, direction: u32) -> &mut Link {
         &mut self.links[direction as usize]
     }
 
-    /// Returns how long the CPU of node number `node` has been busy until `now`; `None` if its work costs
-    /// nothing.
+    /// Returns the busy time of the CPU of node `node` up to `now`; `None` if its work costs nothing.
     pub fn busy(&self, node: usize, now: Time) -> Option<Time> {
         self.processors.as_ref()?.busy(node, now)
     }
 
-    /// Segments that hosts' interfaces have coalesced with others.
+    /// Returns the number of segments that hosts' interfaces have coalesced with others.
     pub fn coalesced_pkts(&self) -> u64 {
         self.processors.as_ref().map_or(0, Processors::coalesced_pkts)
     }
 
-    /// The same of node number `node`; `None` if its interfaces join none.
+    /// Returns the same number for node `node`; `None` if its interfaces do not coalesce segments.
     pub fn coalesced_by(&self, node: usize) -> Option<u64> {
         self.processors.as_ref()?.coalesced_by(node)
     }
 
-    /// The smallest MTU on the path, bytes.
+    /// Returns the smallest MTU on the path in bytes.
     pub fn path_mtu(&self, path: PathId) -> u32 {
         let mtus = self.paths.links(path).iter().map(|&link| self.links[link as usize].mtu_bytes());
         mtus.min().unwrap_or(u32::MAX)

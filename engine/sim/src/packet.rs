@@ -8,75 +8,76 @@ use crate::{Endpoint, PathId, Time};
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Packet {
-    /// Its path through the network.
+    /// The path through the network.
     pub path: PathId,
-    /// TCP: payload of each segment in it but the last, where its receiver's interface has coalesced some; else 0.
+    /// TCP: the payload of each segment in it except the last, if the receiver's interface has coalesced segments,
+    /// otherwise 0.
     pub segment_bytes: u16,
-    /// The codepoint: not capable of a mark, capable, or marked.
+    /// The ECN codepoint: not ECN-capable, ECN-capable, or marked.
     pub ecn: Codepoint,
-    /// TCP's flags.
+    /// TCP: the flags.
     pub flags: Flags,
-    /// Bytes of the IP packet, headers counted. Ethernet's framing is the link's to add.
+    /// The size of the IP packet in bytes, including headers. Links add Ethernet's framing.
     pub ip_bytes: u32,
-    /// Bytes of payload.
+    /// The payload in bytes.
     pub payload_bytes: u32,
     /// The endpoint that receives it at the path's end.
     pub to: Endpoint,
-    /// TCP: the first byte's sequence number. UDP: the datagram's number.
+    /// TCP: the sequence number of the first byte. UDP: the datagram's number.
     pub sequence: u64,
     /// TCP: the next byte expected.
     pub ack: u64,
-    /// TCP: the receive window in bytes, as its scaling can express it.
+    /// TCP: the receive window in bytes, rounded to its scale.
     pub window_bytes: u64,
-    /// TCP: when it was sent (RFC 7323 timestamps).
+    /// TCP: the time at which it was sent (RFC 7323 timestamps).
     pub timestamp: Time,
-    /// TCP: the timestamp it echoes; [`Time::NEVER`] if none. UDP: when it was sent.
+    /// TCP: the echoed timestamp, or [`Time::NEVER`] if there is none. UDP: the time at which it was sent.
     pub echo: Time,
     /// TCP: data received out of order.
     pub sack: SackBlocks,
-    /// MPTCP: the data sequence number of its first byte.
+    /// MPTCP: the data sequence number of the first byte.
     pub data_sequence: u64,
-    /// MPTCP: the next data byte expected (DATA_ACK); `u64::MAX` if it says none.
+    /// MPTCP: the next data byte expected (DATA_ACK), or `u64::MAX` if there is none.
     pub data_ack: u64,
 }
 
 read_ahead!(Packet: sequence, data_ack);
 
 impl Packet {
-    /// Bytes of payload of a segment in it, the first if they differ.
+    /// Returns the payload in bytes of a segment in it, the first one if they differ.
     pub fn segment(&self) -> u32 {
         if self.segment_bytes == 0 { self.payload_bytes } else { self.segment_bytes.into() }
     }
 }
 
-/// ECN's two bits in the IP header (RFC 3168 section 5).
+/// The ECN field of the IP header (RFC 3168 section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Codepoint {
-    /// Can't be marked.
+    /// The packet is not ECN-capable (Not-ECT).
     #[default]
     NotCapable,
-    /// May be marked (ECT(0)).
+    /// The packet is ECN-capable (ECT(0)).
     Capable,
-    /// Is marked (CE).
+    /// The packet is marked (CE).
     Experienced,
 }
 
-/// TCP's flags that matter here.
+/// The TCP flags that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(u8);
 
 impl Flags {
-    /// None, as in a UDP datagram.
+    /// No flags, as in a UDP datagram.
     pub const NONE: Self = Self(0);
-    /// SYN.
+    /// The flag SYN.
     pub const SYN: Self = Self(1);
-    /// ACK.
+    /// The flag ACK.
     pub const ACK: Self = Self(2);
-    /// FIN.
+    /// The flag FIN.
     pub const FIN: Self = Self(4);
-    /// ECE (RFC 3168).
+    /// The flag ECE (RFC 3168).
     pub const ECE: Self = Self(8);
-    /// CWR (RFC 3168).
+    /// The flag CWR (RFC 3168).
     pub const CWR: Self = Self(16);
 
     /// Returns whether all of `others` are set.
@@ -84,7 +85,7 @@ impl Flags {
         self.0 & others.0 == others.0
     }
 
-    /// These and `others`.
+    /// Returns the union of these flags and `others`.
     #[must_use]
     pub const fn with(self, others: Self) -> Self {
         Self(self.0 | others.0)
@@ -106,7 +107,7 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.count)]
     }
 
-    /// Adds a block; whether there was room.
+    /// Adds a block; returns whether there was room.
     pub fn push(&mut self, first: u64, end: u64) -> bool {
         let free = self.blocks.get_mut(usize::from(self.count));
         let has_room = free.is_some();

@@ -1,28 +1,29 @@
-//! The paths of packets, each a list of link directions.
+//! The paths of packets, as lists of link directions.
 
 use crate::PathId;
 use std::collections::HashMap;
 
-/// The bit that tells a path's arrival from its links.
+/// The bit that distinguishes a path's arrival from its links.
 const ARRIVAL: u32 = 1 << 31;
 
-/// All paths in one list, each once.
+/// All distinct paths in one list.
 #[derive(Debug, Default)]
 pub struct PathTable {
-    /// The links of one path after those of another, each path followed by the interface at which packets arrive, with
-    /// the bit [`ARRIVAL`]; all bits are set in that of a path without links.
+    /// The links of all paths in succession, each path followed by the interface at which packets arrive, with the
+    /// bit [`ARRIVAL`] set; for a path without links, all bits are set.
     links: Vec<u32>,
-    /// The place at which each path begins.
+    /// The position at which each path begins.
     starts: Vec<u32>,
     /// The differentiated services codepoint of each path's packets.
     codepoints: Vec<u8>,
-    /// Each path by its links, its arrival and its codepoint. It is looked up alone, so its order does not matter.
+    /// The paths by their links, arrival and codepoint. The map is only used for look-ups, so its order does not
+    /// matter.
     known: HashMap<Box<[u32]>, PathId>,
 }
 
 impl PathTable {
-    /// The number of the path over these link directions, whose packets arrive at this interface, `None` of a path
-    /// without links, and have that differentiated services codepoint.
+    /// Returns the number of the path over these link directions, whose packets arrive at this interface (`None`
+    /// for a path without links) and have that differentiated services codepoint.
     pub fn number(&mut self, links: &[u32], arrival: Option<u32>, dscp: u8) -> PathId {
         let arrival = arrival.map_or(u32::MAX, |interface| interface | ARRIVAL);
         let whole = [links, &[arrival, u32::from(dscp)]].concat();
@@ -37,14 +38,14 @@ impl PathTable {
         path
     }
 
-    /// The number of a new path, as [`PathTable::number`] has it, which is not known to be equal to another: its packets
-    /// may take other ways than theirs.
+    /// Adds a path with these properties, as in [`PathTable::number`], that is kept separate from equal ones,
+    /// because its packets may take different detours; returns its number.
     pub fn apart(&mut self, links: &[u32], arrival: Option<u32>, dscp: u8) -> PathId {
         self.known.clear();
         self.number(links, arrival, dscp)
     }
 
-    /// The path that this place of the list belongs to.
+    /// Returns the path to which this position in the list belongs.
     pub fn at(&self, place: u32) -> PathId {
         PathId(self.starts.partition_point(|&start| start <= place) as u32 - 1)
     }
@@ -54,23 +55,23 @@ impl PathTable {
         self.codepoints[path.0 as usize]
     }
 
-    /// Returns where the path's links begin in the list.
+    /// Returns the position in the list at which the path's links begin.
     pub fn start(&self, path: PathId) -> u32 {
         self.starts[path.0 as usize]
     }
 
-    /// The link direction at that place of the list; `None` where a path has ended.
+    /// Returns the link direction at that position in the list; `None` at the end of a path.
     pub fn link(&self, place: u32) -> Option<u32> {
         Some(self.links[place as usize]).filter(|&link| link & ARRIVAL == 0)
     }
 
-    /// The interface at which packets arrive whose path has ended at that place of the list; `None` if they crossed no
-    /// link.
+    /// Returns the interface at which packets of the path that ends at that position in the list arrive; `None` if
+    /// it has no links.
     pub fn arrival(&self, place: u32) -> Option<u32> {
         Some(self.links[place as usize]).filter(|&end| end != u32::MAX).map(|end| end & !ARRIVAL)
     }
 
-    /// The path's link directions.
+    /// Returns the path's link directions.
     pub fn links(&self, path: PathId) -> &[u32] {
         let start = self.start(path) as usize;
         let end = self.starts.get(path.0 as usize + 1).map_or(self.links.len(), |&next| next as usize);

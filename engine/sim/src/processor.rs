@@ -1,18 +1,16 @@
-//! The cost of packets to hosts: each has one CPU, which does one thing after another.
-//!
-//! A packet that is sent, or has arrived, takes its time on the CPU before it goes on; work that finds it busy
-//! waits, however long. The first packet to arrive has the interface interrupt after the coalescing time, or once the
-//! CPU is idle; the interrupt begins the work of all that have arrived by then. What a packet makes the host
-//! send (an acknowledgment) is worked at before the next packet that has arrived. Unlike on a real host there is no
-//! backlog that overflows (net.core.netdev_max_backlog), what applications do costs nothing, and sending never waits
-//! for an interrupt. The costs are those of the scenario: where they come from, it has to say.
-//!
-//! A burst that is sent (TSO, GSO) costs a packet's time once, and so does what the interface has coalesced (GRO);
-//! the time of bytes is that of all of them. That is the most the offloads can save. The kernel cuts a burst just
-//! before the driver (net/core/dev.c, validate_xmit_skb), so that TCP, IP and the queue are passed once with GSO as
-//! with TSO; what cutting, coalescing and the driver take for each segment (skb_segment, skb_gro_receive) is not
-//! counted apart, and a scenario can put it into the time of bytes. The first segment of a burst bears what it
-//! costs once, and the others follow it after the time of their bytes.
+//! The CPU cost of packets: each host has one CPU, which does one thing at a time.
+//!A packet that is sent or has arrived takes its time on the CPU before it continues; work that finds the CPU busy
+//!waits, however long. The first packet to arrive makes the interface interrupt after the coalescing time, or once
+//!the CPU is idle; the interrupt starts the processing of all packets that have arrived by then. A packet that the
+//!host sends in response (an acknowledgment) is processed before the next packet that has arrived. Unlike on a
+//!real host, there is no backlog that overflows (net.core.netdev_max_backlog), the work of applications costs
+//!nothing, and sending never waits for an interrupt. The scenario gives the costs, and has to justify them.
+//!A burst that is sent (TSO, GSO) costs the time of one packet, and so does a coalesced packet (GRO); the time for
+//!bytes is that of all segments. This is the largest possible saving by offloads. The kernel segments a burst just
+//!before the driver (net/core/dev.c, validate_xmit_skb), so that a burst passes TCP, IP and the queue once with
+//!GSO as with TSO; the work of segmenting, coalescing and the driver for each segment (skb_segment,
+//!skb_gro_receive) is not modelled separately, and a scenario can include it in the time for bytes. The first
+//!segment of a burst bears the time of the packet, and the others follow it after the time of their bytes.
 
 use crate::Time;
 use crate::arena::Arena;
@@ -21,48 +19,48 @@ use nettrial_routing::Interfaces;
 use nettrial_scenario::{Duration, HostCost, Node, NodeKind, Scenario};
 use std::collections::VecDeque;
 
-/// The CPUs of all hosts whose work costs something, or whose interfaces join segments.
+/// The CPUs of all hosts whose work costs time, or whose interfaces coalesce segments.
 #[derive(Debug)]
 pub struct Processors {
-    /// The CPU at each interface.
+    /// The CPU of each interface.
     of_interface: Vec<Option<u32>>,
     /// The CPU of each node, by the node's number.
     of_node: Vec<Option<u32>>,
     all: Vec<Processor>,
 }
 
-/// One host's CPU.
+/// The CPU of a host.
 #[derive(Debug)]
 struct Processor {
     cost: HostCost,
     /// True if the scenario gives a cost.
     is_costly: bool,
-    /// True if its interfaces join segments.
+    /// True if its interfaces coalesce segments.
     coalesces: bool,
-    /// Packets that were coalesced to others.
+    /// The number of packets that were coalesced with others.
     coalesced_pkts: u64,
-    /// The time when it has done all it was given.
+    /// The time at which all of its work is done.
     busy_until: Time,
-    /// All its work, done or to be done.
+    /// The total of its past and pending work.
     work: Time,
-    /// Packets that have arrived.
+    /// The packets that have arrived.
     arrived: VecDeque<u32>,
-    /// The number of them that the last interrupt was for.
+    /// The number of these packets that belong to the last interrupt.
     batch: usize,
-    /// The number of these that are of the poll it is at.
+    /// The number of these packets that belong to the current poll.
     poll: usize,
-    /// True if an event will have it look at `arrived`, or is working at one of them.
+    /// True if an event is scheduled for `arrived`, or if one of these packets is being processed.
     is_awake: bool,
-    /// The time when the first packet after `batch` arrived.
+    /// The arrival time of the first packet after `batch`.
     first_at: Time,
 }
 
 /// The next event of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// It looks again then.
+    /// The CPU looks for packets again at this time.
     Look(Time),
-    /// It will have worked at this packet then.
+    /// The CPU will have processed this packet at this time.
     Finish(u32, Time),
 }
 
@@ -84,37 +82,36 @@ impl Processors {
         Some(Self { of_interface: of_interface?, of_node, all })
     }
 
-    /// The CPU of the node that has the interface of this number.
+    /// Returns the CPU of the node with this interface.
     pub fn at(&self, interface: u32) -> Option<u32> {
         self.of_interface[interface as usize]
     }
 
-    /// Returns how long the CPU of node number `node` has been busy until `now`; `None` if its work costs
-    /// nothing.
+    /// Returns the busy time of the CPU of node `node` up to `now`; `None` if its work costs nothing.
     pub fn busy(&self, node: usize, now: Time) -> Option<Time> {
         let processor =
             Some(&self.all[self.of_node[node]? as usize]).filter(|processor| processor.is_costly)?;
         Some(processor.work - processor.busy_until.since(now))
     }
 
-    /// Packets that were coalesced to others, of all hosts.
+    /// The number of packets that were coalesced with others, of all hosts.
     pub fn coalesced_pkts(&self) -> u64 {
         self.all.iter().map(|processor| processor.coalesced_pkts).sum()
     }
 
-    /// The same of node number `node`; `None` if its interfaces join none.
+    /// Returns the same number for node `node`; `None` if its interfaces do not coalesce segments.
     pub fn coalesced_by(&self, node: usize) -> Option<u64> {
         let processor = &self.all[self.of_node[node]? as usize];
         processor.coalesces.then_some(processor.coalesced_pkts)
     }
 
-    /// Returns whether sending takes the CPU of the node that has the interface of this number time.
+    /// Returns whether sending takes CPU time on the node with this interface.
     pub fn delays(&self, interface: u32) -> bool {
         self.at(interface).is_some_and(|processor| self.all[processor as usize].is_costly)
     }
 
-    /// Has a packet of that size sent, which may go with the one before it; gives when the CPU is done with it,
-    /// or `None` if that takes no time.
+    /// Sends a packet of that size, which may belong to the same burst as the previous one; returns the time at
+    /// which the CPU has processed it, or `None` if that takes no time.
     pub fn send(&mut self, processor: u32, ip_bytes: u32, goes_with_last: bool, now: Time) -> Option<Time> {
         let processor = Some(&mut self.all[processor as usize]).filter(|processor| processor.is_costly)?;
         let work =
@@ -122,7 +119,8 @@ impl Processors {
         Some(processor.occupy(now, work))
     }
 
-    /// Takes packet `number` as it arrives; gives when the CPU looks at it, unless it will anyway.
+    /// Accepts packet `number`, which arrives now; returns the time at which the CPU looks at it, unless an event
+    /// for that is already scheduled.
     pub fn arrive(&mut self, processor: u32, number: u32, now: Time) -> Option<Time> {
         let processor = &mut self.all[processor as usize];
         if processor.arrived.len() == processor.batch {
@@ -133,7 +131,7 @@ impl Processors {
         (!was_awake).then(|| now + time(processor.cost.coalescing))
     }
 
-    /// Looks at what has arrived, and coalesces what can be.
+    /// Looks at the packets that have arrived, and coalesces them if possible.
     pub fn look(&mut self, processor: u32, now: Time, arena: &mut Arena) -> Option<Next> {
         let processor = &mut self.all[processor as usize];
         if processor.busy_until > now {
@@ -152,7 +150,8 @@ impl Processors {
         Some(Next::Finish(number, done))
     }
 
-    /// It is done with a packet that has arrived; gives when it looks for the next, if one has.
+    /// Finishes the processing of a packet that has arrived; returns the time at which the CPU looks for the next,
+    /// if there is one.
     pub fn finish(&mut self, processor: u32, now: Time) -> Option<Time> {
         let processor = &mut self.all[processor as usize];
         processor.is_awake = !processor.arrived.is_empty();
@@ -181,7 +180,7 @@ impl Processor {
         })
     }
 
-    /// Joins what can be to a packet that was taken from `arrived`.
+    /// Coalesces a packet taken from `arrived` with all suitable packets.
     fn join(&mut self, number: u32, arena: &mut Arena) {
         if self.poll == 0 {
             self.poll = POLL_PKTS.min(self.batch + 1);
@@ -204,7 +203,7 @@ impl Processor {
     }
 
     fn bytes_cost(&self, ip_bytes: u32) -> Time {
-        // Picoseconds a byte are nanoseconds a kilobyte.
+        // Picoseconds per byte equal nanoseconds per kilobyte.
         Time(self.cost.per_kilobyte.0 * u64::from(ip_bytes))
     }
 }

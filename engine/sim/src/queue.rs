@@ -1,10 +1,9 @@
-//! A link's transmit queue: its limit, and the packets that it does not take.
-//!
-//! The queue is that of the lab, where HTB hands a packet on once the ones before it have had their time at the
-//! link's rate: the packet in transmission is not in the queue and does not count against its limit, and bytes are
-//! those that frames occupy on the wire. A limit in bytes smaller than a frame passes no such frame, even on an
-//! idle link (net/sched/sch_fifo.c, bfifo_enqueue). A packet that arrives at the moment at which another's
-//! transmission begins does not find that one in the queue.
+//! A link's transmit queue: its limit, and its decisions about packets.
+//!The queue behaves as in the lab, where HTB passes a packet on once its predecessors have had their time at the
+//!link's rate: the packet in transmission is not in the queue and does not count against its limit, and bytes are
+//!those that frames occupy on the wire. With a limit in bytes that is smaller than a frame, such frames never
+//!pass, even on an idle link (net/sched/sch_fifo.c, bfifo_enqueue). A packet that arrives at the moment at which
+//!another one's transmission begins does not find that one in the queue.
 
 mod red;
 
@@ -15,17 +14,17 @@ use nettrial_scenario::random::Random;
 use nettrial_scenario::{Discipline, Link, QueueLimit, ethernet};
 use std::collections::VecDeque;
 
-/// Bytes on the wire of an IP packet.
+/// Returns the bytes on the wire of an IP packet.
 pub fn wire_bytes(ip_bytes: u32) -> u32 {
     ethernet::wire_bytes(ip_bytes.into()) as u32
 }
 
-/// The length of a queue: packets that wait for their transmission to begin.
+/// The length of a queue: the packets that wait for their transmission to begin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Length {
-    /// Packets.
+    /// The number of packets.
     pub packets: u32,
-    /// Bytes, as they will occupy the wire.
+    /// The bytes that they will occupy on the wire.
     pub bytes: u64,
 }
 
@@ -38,45 +37,45 @@ impl Length {
         }
     }
 
-    /// With one frame more.
+    /// Returns the length with one more frame.
     #[must_use]
     pub fn with(self, wire_bytes: u32) -> Self {
         Self { packets: self.packets + 1, bytes: self.bytes + u64::from(wire_bytes) }
     }
 
-    /// With one frame less.
+    /// Returns the length with one frame less.
     #[must_use]
     pub fn without(self, wire_bytes: u32) -> Self {
         Self { packets: self.packets - 1, bytes: self.bytes - u64::from(wire_bytes) }
     }
 }
 
-/// The decision of a queue about a packet that arrives.
+/// A queue's decision about an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Takes it.
+    /// The packet is accepted.
     Take,
-    /// Takes it, marked if it can be.
+    /// The packet is accepted, and marked if it is ECN-capable.
     MarkOrTake,
-    /// Takes it marked, or drops it if it can't be.
+    /// The packet is marked and accepted, or dropped if it is not ECN-capable.
     MarkOrDrop,
-    /// Drops it.
+    /// The packet is dropped.
     Drop,
 }
 
-/// Decides on packets that the limit would let in, as they arrive.
+/// The decisions about arriving packets within the limit.
 #[derive(Debug)]
 pub enum Arrivals {
-    /// The limit alone drops.
+    /// Packets are dropped only because of the limit.
     DropTail,
-    /// Packets that find a queue above this are marked (RFC 8257 section 3.1).
+    /// Packets that find a longer queue than this are marked (RFC 8257 section 3.1).
     Mark(QueueLimit),
     /// Random early detection.
     Red(Box<Red>),
 }
 
 impl Arrivals {
-    /// Makes the queue of `link`, whose full frame takes that long; RED draws those numbers.
+    /// Creates the decisions for `link`, whose full frame has that transmission time; `random` is for RED.
     pub fn new(link: &Link, frame_time: Time, random: Random) -> Self {
         match link.discipline {
             Discipline::DropTail {} | Discipline::CoDel { .. } => Self::DropTail,
@@ -90,7 +89,7 @@ impl Arrivals {
         }
     }
 
-    /// Returns what to do with a packet that finds that queue on a link that was idle for that long.
+    /// Returns the decision about a packet that finds that queue, on a link that was idle for that time.
     pub fn decide(&mut self, queue: Length, idle: Time) -> Decision {
         match self {
             Self::DropTail => Decision::Take,
@@ -101,17 +100,17 @@ impl Arrivals {
     }
 }
 
-/// The frames that wait on a link that sends them in the order of their arrival: when each begins its transmission
-/// is known as it arrives, so that nothing needs to be done at that time.
+/// The frames that wait on a link that sends them in the order of arrival. The beginning of each transmission is
+/// known on arrival, so that no event is needed for it.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// The time when each begins its transmission, and the bytes of its IP packet.
+    /// The time at which the transmission of each frame begins, and the size of its IP packet in bytes.
     frames: VecDeque<(Time, u32)>,
     length: Length,
 }
 
 impl Waiting {
-    /// Returns how long the queue is at that time, which is not before that of an earlier call.
+    /// Returns the length of the queue at that time, which must not be before that of an earlier call.
     pub fn length(&mut self, now: Time) -> Length {
         while let Some(&(begins, ip_bytes)) = self.frames.front() {
             if begins > now {
@@ -121,24 +120,25 @@ impl Waiting {
             self.length = self.length.without(wire_bytes(ip_bytes));
         }
         if self.frames.is_empty() {
-            // Begins anew at the ring's start, which is then still in the CPU's cache.
+            // Restarts at the beginning of the ring, which is likely to be in the CPU's cache.
             self.frames.clear();
         }
         self.length
     }
 
-    /// Returns when its first frame begins its transmission, as of the last call of [`Waiting::length`].
+    /// Returns the time at which the transmission of its first frame begins, as of the last call of
+    /// [`Waiting::length`].
     pub fn head(&self) -> Option<Time> {
         self.frames.front().map(|&(begins, _)| begins)
     }
 
-    /// Adds a frame whose transmission begins then.
+    /// Adds a frame whose transmission begins at that time.
     pub fn push(&mut self, begins: Time, ip_bytes: u32) {
         self.frames.push_back((begins, ip_bytes));
         self.length = self.length.with(wire_bytes(ip_bytes));
     }
 
-    /// Bytes of the IP packets that wait, as of the last call of [`Waiting::length`].
+    /// Returns the sizes of the waiting IP packets in bytes, as of the last call of [`Waiting::length`].
     pub fn ip_bytes(&self) -> impl Iterator<Item = u32> {
         self.frames.iter().map(|(_, ip_bytes)| *ip_bytes)
     }

@@ -1,28 +1,28 @@
-//! The counters of interfaces and the lengths of their queues.
+//! The counters of interfaces, and samples of their queues.
 
 use crate::{Link, Network, Time};
 use nettrial_flows::statistics::distribution;
 use nettrial_routing::Interfaces;
 use nettrial_scenario::{InterfaceRecord, InterfaceSample, Scenario};
 
-/// Looks at the queues of all links with a rate.
+/// The sampler of the queues of all links with a rate.
 pub struct Queues {
-    /// The time when they are looked at next.
+    /// The time of the next sample.
     pub next: Time,
     interval: Time,
-    /// The packets and bytes in the queue, by direction.
+    /// The samples of each direction's queue.
     samples: Vec<Samples>,
 }
 
 #[derive(Default)]
 struct Samples {
     direction: u32,
-    /// The link's rate, bits per second.
+    /// The link's rate in bits per second.
     rate_bps: u64,
     at_ns: Vec<u64>,
     packets: Vec<u32>,
     bytes: Vec<u32>,
-    /// Bytes sent until then.
+    /// The bytes sent up to each sample.
     sent: Vec<u64>,
 }
 
@@ -47,7 +47,8 @@ impl Samples {
 }
 
 impl Queues {
-    /// The queues of `network`, that of `scenario`, not looked at if the scenario does not ask for that.
+    /// Creates the sampler of `network`, which belongs to `scenario`; it takes no samples unless the scenario asks
+    /// for them.
     pub fn new(scenario: &Scenario, network: &Network) -> Self {
         let directions = (0..).zip(&network.links);
         let samples = |(direction, link): (u32, &Link)| {
@@ -58,7 +59,7 @@ impl Queues {
         Self { next: interval, interval, samples: directions.filter_map(samples).collect() }
     }
 
-    /// Looks at them `now`.
+    /// Takes a sample of all queues at `now`.
     pub fn sample(&mut self, network: &mut Network, now: Time) {
         for samples in &mut self.samples {
             let link = network.link(samples.direction);
@@ -71,8 +72,8 @@ impl Queues {
         self.next += self.interval;
     }
 
-    /// The records, until `now`, of all interfaces of links with a rate, and of the others where packets are counted
-    /// by size.
+    /// Returns the records up to `now` of all interfaces of links with a rate and, if packets are counted by size,
+    /// of all others.
     pub fn records(
         self,
         scenario: &Scenario,

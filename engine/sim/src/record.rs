@@ -8,13 +8,14 @@ use nettrial_scenario::{
     Transport,
 };
 
-/// The record of a flow that is over. What of it was still open is taken as it is.
+/// Returns the record of a flow that has ended. Connections that are still open are included in their current
+/// state.
 pub fn flow(running: &mut Running<'_>) -> FlowRecord {
     let flow = running.wiring.flow;
     let (figures, sampler) = (&running.figures, &mut running.sampler);
     let is_mptcp = flow.transport == Transport::Mptcp;
     for interval in &mut sampler.intervals {
-        // Subflows that had not been seen yet had carried nothing.
+        // Subflows that did not exist yet had carried nothing.
         interval.subflow_bytes.resize(if is_mptcp { sampler.columns.len() } else { 0 }, 0);
     }
     let mut weight = figures.weight;
@@ -76,8 +77,8 @@ fn subflows(running: &Running<'_>) -> Vec<SubflowRecord> {
     records.collect()
 }
 
-/// The records of the hosts, and what can't be said of them, where `busy` says how much of the `traffic` time, both in
-/// nanoseconds, the CPU of the node of a number was busy, if its work costs anything.
+/// Returns the records of the hosts, and the figures that are absent. `busy` returns the CPU time of a node, if
+/// its work costs anything, to be compared with the `traffic` time, both in nanoseconds.
 pub fn hosts(
     scenario: &Scenario,
     flows: &[FlowRecord],
@@ -116,12 +117,12 @@ pub fn hosts(
     (hosts.map(record).collect(), absent)
 }
 
-/// A part of a time, in percent.
+/// Returns a part of a time in percent.
 pub fn percent(part_ns: u64, of_ns: u64) -> f64 {
     part_ns as f64 * 100.0 / of_ns.max(1) as f64
 }
 
-/// Payload bytes of the transfers and packets that `host` sent or received.
+/// Returns the payload bytes of the transfers and packets that `host` sent or received.
 fn transferred(scenario: &Scenario, host: &str, flows: &[FlowRecord]) -> u64 {
     let counts = |flow: &Flow| matches!(flow.traffic, Traffic::Transfer(_) | Traffic::Packets(_));
     let of_host = |flow: &Flow| flow.from == host || flow.to == host;

@@ -1,64 +1,64 @@
-//! Looks at a flow's transport state at regular intervals, whichever connection it is on.
+//! Samples of a flow's transport state at regular intervals, across its connections.
 
 use crate::{Connection, Statistics, Time};
 use nettrial_flows::statistics::Durations;
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Flow, Interval, Transport};
 
-/// A flow's transport state over its life.
+/// A flow's transport state over its lifetime.
 #[derive(Default)]
 pub struct Sampler {
-    /// The number of the open connection.
+    /// The number of the open connection, if there is one.
     connection: Option<u32>,
-    /// The flow's subflows, over all connections: of TCP the connections themselves.
+    /// The flow's subflows over all connections; for TCP, the connections themselves.
     pub columns: Vec<Column>,
     /// The congestion control of the first connection.
     pub congestion_control: &'static str,
-    /// Segment size last seen.
+    /// The last segment size.
     pub mss_bytes: u32,
-    /// Smallest round-trip time of any connection, nanoseconds; 0 before the first.
+    /// The smallest round-trip time of all connections in nanoseconds; 0 before the first.
     pub min_rtt_ns: u64,
-    /// Smoothed round-trip times of all samples.
+    /// The smoothed round-trip times of all samples.
     pub srtt: Durations,
-    /// The weight of the first host's segments.
+    /// The number and bytes of the first host's segments.
     pub weight: Weight,
-    /// One entry a sample.
+    /// The samples.
     pub intervals: Vec<Interval>,
-    /// Application bytes of the connections that are closed, and retransmissions.
+    /// The application bytes and retransmissions of closed connections.
     closed: (u64, u64),
     seen: (u64, u64),
     datagram_bytes: u64,
 }
 
-/// The traffic over one subflow of all connections.
+/// The traffic of one subflow over all connections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Column {
-    /// Its state when last looked at.
+    /// The last sampled state.
     pub last: Statistics,
-    /// Bytes of the connections that are closed.
+    /// The bytes of closed connections.
     pub closed_bytes: u64,
-    /// Their retransmissions.
+    /// The retransmissions of closed connections.
     pub closed_retransmissions: u64,
     seen_bytes: u64,
 }
 
 impl Sampler {
-    /// The number of the open connection.
+    /// The number of the open connection, if there is one.
     pub fn connection(&self) -> Option<u32> {
         self.connection
     }
 
-    /// From now on the flow is on connection `number`.
+    /// Notes that the flow now uses connection `number`.
     pub fn opened(&mut self, number: u32) {
         self.connection = Some(number);
     }
 
-    /// A datagram with that payload was sent.
+    /// Counts a datagram with that payload.
     pub fn datagram(&mut self, payload_bytes: u64) {
         self.datagram_bytes += payload_bytes;
     }
 
-    /// The flow is done with its connection: its totals are kept.
+    /// Adds the totals of a connection that the flow no longer uses.
     pub fn closing(&mut self, connection: &Connection, flow: &Flow) {
         let all = self.observe(connection, flow);
         self.connection = None;
@@ -71,7 +71,7 @@ impl Sampler {
         }
     }
 
-    /// Retransmissions of the closed connections.
+    /// Returns the number of retransmissions of closed connections.
     pub fn retransmissions_pkts(&self) -> u64 {
         self.closed.1
     }
@@ -94,7 +94,7 @@ impl Sampler {
         all
     }
 
-    /// Looks at the flow, of whose open connection this is.
+    /// Takes a sample of the flow, whose open connection is given.
     pub fn sample(&mut self, now: Time, connection: Option<&Connection>, flow: &Flow) {
         let is_open = connection.is_some();
         let all = connection.map_or_else(Statistics::default, |connection| self.observe(connection, flow));
@@ -125,7 +125,7 @@ impl Sampler {
     }
 }
 
-/// Whole microseconds, as the kernel gives them.
+/// Returns whole microseconds, like the kernel.
 pub fn microseconds(nanoseconds: u64) -> u32 {
     u32::try_from(nanoseconds / 1000).unwrap_or(u32::MAX)
 }

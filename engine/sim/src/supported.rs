@@ -2,7 +2,7 @@
 
 use nettrial_scenario::{Capabilities, Discipline, Figure, Medium, Problem, Scenario, Setting, Transport};
 
-/// The simulator's capabilities, on any machine.
+/// Returns the simulator's capabilities, which are the same on any machine.
 pub fn capabilities() -> Capabilities {
     Capabilities {
         parallel: true,
@@ -40,7 +40,7 @@ pub fn capabilities() -> Capabilities {
     }
 }
 
-/// A problem for everything in `scenario` that the simulator does not have.
+/// Returns a problem for every feature of `scenario` that the simulator lacks.
 pub fn problems(scenario: &Scenario) -> Vec<Problem> {
     capabilities().problems(scenario, "in the simulator", |setting| match setting {
         "kind" => "programs and files are of real hosts: use the lab, or another kind of traffic",

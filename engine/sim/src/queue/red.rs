@@ -1,51 +1,51 @@
 //! Random early detection (Floyd and Jacobson 1993, "Random Early Detection Gateways for Congestion Avoidance"),
 //! with the "gentle" probability above the maximum (Floyd 2000).
-//!
-//! The average is of the queue's bytes, as packets find it on their arrival (net/sched/sch_red.c). A link's idle
-//! time counts as the full frames it could have sent (figure 2 of the paper: avg (1 - w)^m); the kernel's table for
-//! that power (red_calc_qavg_from_idle_time) is an approximation that this is without. From twice the maximum on
-//! all packets are dropped, also those that could bear a mark (RFC 3168 section 7); the kernel marks them.
+//!The average is taken over the queue's bytes as packets find it on arrival (net/sched/sch_red.c). A link's idle
+//!time counts as the full frames that it could have sent (figure 2 of the paper: avg (1 - w)^m); the kernel
+//!approximates that power by a table (red_calc_qavg_from_idle_time), while this model computes it. From twice the
+//!maximum on, all packets are dropped, even ECN-capable ones (RFC 3168 section 7), which the kernel marks.
 
 use super::Decision;
 use crate::Time;
 use nettrial_scenario::random::Random;
 
-/// The settings, in bytes on the wire.
+/// The settings of RED, in bytes on the wire.
 #[derive(Debug, Clone, Copy)]
 pub struct RedSettings {
     /// The average above which packets are dropped at random.
     pub minimum_bytes: f64,
-    /// The average at which the probability is `probability`.
+    /// The average at which packets are dropped with `probability`.
     pub maximum_bytes: f64,
-    /// The probability there.
+    /// The probability at `maximum_bytes`.
     pub probability: f64,
     /// The weight of a new length in the average.
     pub weight: f64,
-    /// True if packets that can be marked are.
+    /// True if ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// The time that a full frame takes.
+    /// The transmission time of a full frame.
     pub frame_time: Time,
 }
 
-/// A queue's average and what follows from it.
+/// A queue's average, and the decisions based on it.
 #[derive(Debug)]
 pub struct Red {
     settings: RedSettings,
     average_bytes: f64,
-    /// Packets not chosen since the last that was, or since the average was below the minimum.
+    /// The number of packets since the last chosen one, or since the average was below the minimum.
     since: u64,
     random: Random,
-    /// Numbers drawn.
+    /// The number of random numbers drawn.
     drawn: u64,
 }
 
 impl Red {
-    /// With these settings; drawing those numbers.
+    /// Creates a RED queue with these settings, which draws from `random`.
     pub fn new(settings: RedSettings, random: Random) -> Self {
         Self { settings, average_bytes: 0.0, since: 0, random, drawn: 0 }
     }
 
-    /// Returns what to do with a packet that finds `queue_bytes` waiting, on a link that was idle for that long.
+    /// Returns the decision about a packet that finds `queue_bytes` waiting, on a link that was idle for that
+    /// time.
     pub fn decide(&mut self, queue_bytes: u64, idle: Time) -> Decision {
         let RedSettings { maximum_bytes, weight, ecn, .. } = self.settings;
         if idle > Time::ZERO {
@@ -68,9 +68,9 @@ impl Red {
         if ecn { Decision::MarkOrDrop } else { Decision::Drop }
     }
 
-    /// Returns whether the packet is one of those chosen at random: so that gaps between them are even over 1 to 1 /
-    /// p_b, the probability rises with the packets since the last (section 7 of the paper, whose figure 2 counts the
-    /// first packet after a drop as the second).
+    /// Returns whether the packet is chosen at random. The probability increases with the number of packets since
+    /// the last chosen one, so that gaps are uniformly distributed over 1 to 1 / p_b (section 7 of the paper,
+    /// whose figure 2 counts the first packet after a drop as the second).
     fn is_chosen(&mut self) -> bool {
         let base = self.base_probability();
         let left = 1.0 - self.since as f64 * base;
@@ -80,7 +80,7 @@ impl Red {
         is_chosen
     }
 
-    /// The paper's p_b.
+    /// Returns p_b of the paper.
     fn base_probability(&self) -> f64 {
         let RedSettings { minimum_bytes, maximum_bytes, probability, .. } = self.settings;
         if self.average_bytes < maximum_bytes {
@@ -107,8 +107,8 @@ mod tests {
         Red::new(settings, Random::new(1, 0))
     }
 
-    /// A gap between packets chosen is longer than n with the probability 1 - n p_b (section 7 of the paper), so the
-    /// mean gap is the sum of those up to 1 / p_b.
+    /// A gap between chosen packets is longer than n with the probability 1 - n p_b (section 7 of the paper), so
+    /// the mean gap is the sum of these probabilities up to 1 / p_b.
     #[test]
     fn as_many_packets_are_dropped_as_the_average_says() {
         for (queue_bytes, base) in
@@ -127,8 +127,8 @@ mod tests {
         }
     }
 
-    /// The average of a queue that is `q` from now on is q (1 - (1 - w)^n) after n packets, and idle time shrinks
-    /// it as if packets had found nothing.
+    /// If the queue is `q` from now on, its average is q (1 - (1 - w)^n) after n packets, and idle time reduces it
+    /// as if packets had found an empty queue.
     #[test]
     fn the_average_follows_the_queue_and_idle_time() {
         let mut red = red(0.002);
