@@ -156,7 +156,7 @@ def test_what_cannot_start_is_told(monkeypatch, tmp_path):
 def test_an_engine_that_states_something_else_is_of_another_version(backend, monkeypatch):
     other = CAPABILITIES["lab"].model_copy(update={"parallel": True})
     monkeypatch.setitem(CAPABILITIES._entries, "lab", other)
-    with pytest.raises(CannotRun, match="states other capabilities of the backend lab") as caught:
+    with pytest.raises(CannotRun, match="its capabilities of the backend lab differ") as caught:
         backend.preflight()
     assert "make build" in str(caught.value)
 

@@ -235,7 +235,7 @@ def test_fairness_of_equal_shares_is_the_part_of_the_flows_that_have_one(served,
 
 def test_percentiles_of_flows_do_not_combine():
     said = METRICS["rtt_p99"].combined(*several())
-    assert said.endswith("no combination of theirs: look at one of them, such as transfer-1")
+    assert said.endswith("can't be combined from theirs: look at one of them, such as transfer-1")
 
 
 def test_part_of_a_group_is_no_group():
