@@ -29,7 +29,7 @@ from nettrial.design import (
     traffic_seconds,
 )
 from nettrial.design.plan import in_words
-from nettrial.scenario import Environment
+from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
 from nettrial.store.recorder import Recorder, TooLarge
 from nettrial.study import Study
@@ -40,9 +40,17 @@ if TYPE_CHECKING:
 GRACE_TIMES, GRACE_SECONDS = 3, 60.0
 """The time limit of a trial, after which its engine is killed: this multiple of the expected duration of its
 traffic plus this number of seconds. Simulated trials have no limit."""
+BOOT_SECONDS = 200.0
+"""The time beside that for guests to boot, which takes the engine's own limit at most."""
 
 
 _LOG = logging.getLogger(__name__)
+
+
+def time_limit(trial: Scenario) -> float:
+    """Returns the time limit of a trial, seconds."""
+    boots = any(node.system for node in trial.nodes)
+    return GRACE_TIMES * traffic_seconds(trial) + GRACE_SECONDS + (BOOT_SECONDS if boots else 0)
 
 
 class Stop:
@@ -161,7 +169,7 @@ def run_trials(
     def attempt(engine: Backend, trial: PlannedTrial, name: str = "") -> Made:
         made = resolve(study, trial.treatment, trial.block, seed)
         resolved = made.scenario
-        grace = None if simulated else GRACE_TIMES * traffic_seconds(resolved) + GRACE_SECONDS
+        grace = None if simulated else time_limit(resolved)
         capture = None if name else capture_of(made.origins.settings, trial, run.directory)
         name = name or str(trial.number)
         _LOG.info("trial %s begins: %s", name, in_words(trial.treatment))

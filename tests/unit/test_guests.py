@@ -8,9 +8,12 @@ import tarfile
 import pytest
 
 from nettrial.cli import guests as commands
+from nettrial.cli.session import time_limit
+from nettrial.design import scenario_of
 from nettrial.errors import BadInput, CannotRun
 from nettrial.guests import Catalogue, Kernel, unpack
 from nettrial.guests.kernel import Unfit
+from nettrial.study import load
 from nettrial.systems import GUEST_SYSTEMS
 
 
@@ -138,6 +141,16 @@ def test_a_disk_is_copied_under_its_name_and_told_from_what_is_none(cache, tmp_p
         commands.add("freebsd", "x", None, None, None, image)
     with pytest.raises(BadInput, match="is no file"):
         commands.add("freebsd", None, None, None, None, tmp_path / "none")
+
+
+def test_a_trial_with_guests_has_time_for_their_boot():
+    study = load("kernel-versions")
+    levels = {name: factor.levels[0] for name, factor in study.factors.items()}
+    scenario = scenario_of(study, levels).model_copy(deep=True)
+    with_guests = time_limit(scenario)
+    for node in scenario.nodes:
+        node.system = None
+    assert with_guests - time_limit(scenario) >= 180, "the engine's limit"
 
 
 def test_what_can_not_be_added_is_said(made, cache, tmp_path):
