@@ -1,10 +1,9 @@
-//! One side of one subflow: TCP as Linux has it (net/ipv4/tcp_input.c, tcp_output.c, tcp_recovery.c,
+//! One side of a subflow: TCP as implemented by Linux (net/ipv4/tcp_input.c, tcp_output.c, tcp_recovery.c,
 //! tcp_timer.c), from RFCs 9293, 7323, 2018, 2883, 8985 (RACK-TLP), 6937 (PRR), 6298, 5682 (F-RTO), 3168 and 8257.
-//!
-//! The model differs from Linux: segments are never split, coalesced or trimmed once they are sent, unless their
-//! receiver's interface coalesces them; receivers never take a SACK back; acknowledgments of data out of order are
-//! not compressed (tcp_comp_sack_nr), nor is there a backlog; times are exact, where the kernel's timers tick in
-//! milliseconds and its timestamps do by default.
+//!The model differs from Linux as follows: segments are never split, coalesced or trimmed once they are sent,
+//!unless their receiver's interface coalesces them; receivers never withdraw a SACK; acknowledgments of
+//!out-of-order data are not compressed (tcp_comp_sack_nr), and there is no backlog; times are exact, while the
+//!kernel's timers, and by default its timestamps, tick in milliseconds.
 
 mod ack;
 mod acknowledging;
@@ -48,17 +47,17 @@ use timers::Timers;
 /// The initial window (RFC 6928).
 pub(crate) const INITIAL_WINDOW: u32 = 10;
 
-/// The surroundings that a subflow works with while it handles an event: the world, and its side of the connection.
+/// The context in which a subflow handles an event: the world, and its side of the connection.
 pub(crate) struct Scope<'a> {
     pub(crate) io: &'a mut dyn Io,
     pub(crate) now: Time,
-    /// The side's data.
+    /// The data of the side.
     pub(crate) stream: &'a mut Stream,
-    /// The side's established subflows.
+    /// The established subflows of the side.
     pub(crate) views: &'a mut Vec<View>,
 }
 
-/// Counts for the record.
+/// The counts for the record.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) acked_bytes: u64,
@@ -68,20 +67,20 @@ pub(crate) struct Counts {
     pub(crate) timeouts: u64,
 }
 
-/// ECN as negotiated, and what is owed to the other side.
+/// The negotiated ECN, and the pending signals to the other side.
 #[derive(Debug, Default)]
 struct Ecn {
-    /// Both sides agreed to it.
+    /// True if both sides agreed to use ECN.
     is_on: bool,
-    /// Each mark is echoed exactly (RFC 8257 section 3.2).
+    /// True if each mark is echoed exactly (RFC 8257 section 3.2).
     is_exact: bool,
-    /// ECE is set in what is sent.
+    /// True if ECE is set in sent packets.
     must_echo: bool,
-    /// CWR is set in the next new data.
+    /// True if CWR is to be set in the next new data.
     must_tell_reduced: bool,
 }
 
-/// One side of one subflow.
+/// One side of a subflow.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Tcp {
@@ -92,7 +91,7 @@ pub(crate) struct Tcp {
     state: State,
     control: Box<dyn Control>,
     window: Window,
-    /// The next sequence number to send, and the first not acknowledged.
+    /// The next sequence number to send, and the first unacknowledged one.
     next: u64,
     una: u64,
     board: Scoreboard,
@@ -106,7 +105,7 @@ pub(crate) struct Tcp {
     acks: Acks,
     ecn: Ecn,
     timers: Timers,
-    /// Its place in [`Scope::views`].
+    /// The index of its entry in [`Scope::views`].
     own: usize,
     /// The sequence number after its FIN.
     fin_end: Option<u64>,
@@ -129,7 +128,7 @@ read_ahead!(
 );
 
 impl Tcp {
-    /// A subflow's side that listens, or is about to open.
+    /// Creates a side of a subflow that listens, or is about to open.
     pub(crate) fn new(me: Endpoint, path: PathId, options: Options, control: Box<dyn Control>) -> Self {
         Self {
             me,
@@ -158,14 +157,14 @@ impl Tcp {
         }
     }
 
-    /// Reads ahead all of it and its oldest segment, and returns its path.
+    /// Prefetches its memory and its oldest segment, and returns its path.
     pub(crate) fn read_all_ahead(&self) -> PathId {
         self.read_ahead();
         black_box(self.board.front().map(|segment| segment.sequence));
         self.path
     }
 
-    /// A packet for it arrived.
+    /// Handles the arrival of a packet.
     pub(crate) fn on_packet(&mut self, packet: &Packet, scope: &mut Scope<'_>) {
         let was_established = self.is_established();
         if !was_established || packet.flags.has(Flags::SYN) {
@@ -179,7 +178,7 @@ impl Tcp {
         self.refresh_view(scope);
     }
 
-    /// Makes its entry in the side's list what it is now.
+    /// Updates its entry in the side's list.
     fn refresh_view(&self, scope: &mut Scope<'_>) {
         if let Some(view) = scope.views.get_mut(self.own).filter(|_| self.is_established()) {
             *view = self.view();
@@ -201,25 +200,25 @@ impl Tcp {
         self.state == State::Established
     }
 
-    /// Returns whether it could not be opened or gave up.
+    /// Returns whether it could not be opened, or gave up.
     pub(crate) fn has_failed(&self) -> bool {
         self.state == State::Failed
     }
 
-    /// Returns whether all it sent, FIN included, is acknowledged, and it has the other side's FIN; or nothing comes of
-    /// it.
+    /// Returns whether it has ended: everything that it sent, including FIN, is acknowledged and it has received
+    /// the other side's FIN, or it failed.
     pub(crate) fn is_over(&self) -> bool {
         let is_sent = self.fin_end.is_some_and(|end| self.una >= end);
         self.has_failed() || (is_sent && self.receiver.has_fin())
     }
 
-    /// Gives up.
+    /// Gives up the subflow.
     fn fail(&mut self) {
         self.state = State::Failed;
         self.timers = Timers::default();
     }
 
-    /// Tells the application, for the connection.
+    /// Notifies the application that the connection is established.
     fn tell_connected(&self, scope: &mut Scope<'_>) {
         if self.me.subflow == 0 {
             let Endpoint { connection, side, .. } = self.me;
@@ -227,7 +226,7 @@ impl Tcp {
         }
     }
 
-    /// Payload of a full segment now, next to the SACK blocks it has to carry (tcp_current_mss).
+    /// Returns the payload of a full segment, given the SACK blocks that it has to carry (tcp_current_mss).
     pub(crate) fn segment_bytes(&self) -> u32 {
         let blocks = self.receiver.sack_option_bytes(&self.options);
         self.options.mss_bytes - blocks.min(self.options.mss_bytes / 2)
@@ -257,13 +256,13 @@ impl Tcp {
         self.rate.latest_bps(self.options.mss_bytes)
     }
 
-    /// The data sequence number and bytes of its oldest segment that is not acknowledged.
+    /// Returns the data sequence number and the bytes of its oldest unacknowledged segment.
     pub(crate) fn oldest_data(&self) -> Option<(u64, u32)> {
         self.board.front().map(|segment| (segment.data_sequence, segment.payload_bytes()))
     }
 
-    /// The data of all segments that are not acknowledged. Those that are SACKed are among them: the receiver hands
-    /// none on before what its subflow lacks.
+    /// Returns the data of all unacknowledged segments, including SACKed ones, because the receiver does not
+    /// deliver data beyond a gap in its subflow.
     pub(crate) fn outstanding_data(&self) -> impl Iterator<Item = (u64, u64)> {
         let data = |segment: &scoreboard::Segment| {
             (segment.data_sequence, segment.data_sequence + u64::from(segment.payload_bytes()))
@@ -271,12 +270,12 @@ impl Tcp {
         self.board.iter().map(data)
     }
 
-    /// Returns how many segments the send buffer has to have room for (tcp_sndbuf_expand).
+    /// Returns the number of segments for which the send buffer needs room (tcp_sndbuf_expand).
     pub(crate) fn buffered_segments(&self) -> u64 {
         2 * u64::from(self.window.cwnd_pkts.max(INITIAL_WINDOW).max(self.rack.reordering_pkts + 1))
     }
 
-    /// Returns the codepoint that its data packets have.
+    /// Returns the ECN codepoint of its data packets.
     fn codepoint(&self) -> Codepoint {
         if self.ecn.is_on { Codepoint::Capable } else { Codepoint::NotCapable }
     }

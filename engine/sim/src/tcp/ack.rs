@@ -1,4 +1,4 @@
-//! The work of a sender at an acknowledgment (tcp_ack).
+//! A sender's processing of acknowledgments (tcp_ack).
 
 use super::rate::Shown;
 use super::recovery::Resend;
@@ -17,8 +17,8 @@ struct Before {
 }
 
 impl Tcp {
-    /// Takes in an acknowledgment, finds losses, sets the window and sends again what is lost. New data is sent by
-    /// the connection, afterwards.
+    /// Processes an acknowledgment, detects losses, sets the window and retransmits lost segments. The connection
+    /// sends new data afterwards.
     pub(super) fn on_ack(&mut self, packet: &Packet, scope: &mut Scope<'_>) {
         if packet.ack > self.next {
             return;
@@ -77,14 +77,14 @@ impl Tcp {
         self.resend(resend, scope);
     }
 
-    /// Takes in the window and, of MPTCP, the DATA_ACK. Gives whether the window changed.
+    /// Processes the window and, with MPTCP, the DATA_ACK; returns whether the window changed.
     fn take_window(&mut self, packet: &Packet, scope: &mut Scope<'_>) -> bool {
         let fin = u64::from(self.fin_end.is_some_and(|end| packet.ack >= end));
         let acked = if self.options.is_mptcp { packet.data_ack } else { packet.ack.max(1) - 1 - fin };
         scope.stream.on_data_ack(acked, packet.window_bytes)
     }
 
-    /// Takes a sample of the round-trip time (tcp_ack_update_rtt); gives that of the newest segment.
+    /// Takes a sample of the round-trip time (tcp_ack_update_rtt), and returns that of the newest segment.
     fn take_round_trip(&mut self, packet: &Packet, news: &mut News, now: Time) -> Option<Time> {
         let acked = news.acked_sent_at.filter(|_| !news.resent_acked);
         let (first, last) = match (acked, news.sacked_sent_at) {
@@ -99,13 +99,14 @@ impl Tcp {
         let newest = now.since(last);
         self.rtt.sample_minimum(newest, now);
         self.rtt.sample(now.since(first), self.una, self.next);
-        // A SACK of what was sent after the oldest segment doesn't put the timeout of that off.
+        // A SACK of data sent after the oldest segment does not postpone the timeout of that segment.
         let is_older = |sacked: (Time, Time)| self.board.front().is_some_and(|head| sacked.0 < head.sent_at);
         news.sets_timer = news.acked_pkts > 0 || news.sacked_sent_at.is_some_and(is_older);
         Some(newest)
     }
 
-    /// Hands the acknowledgment to the control, and reduces the window where that is the sender's (tcp_cong_control).
+    /// Passes the acknowledgment to the congestion control, and reduces the window where that is the sender's task
+    /// (tcp_cong_control).
     fn control_window(
         &mut self,
         delivered: u32,
@@ -120,7 +121,7 @@ impl Tcp {
         if is_reducing && !self.control.drives() {
             self.reduce_proportionally(delivered, lost, news.una_advanced);
         }
-        // Under reordering the window grows by SACKs too (tcp_may_raise_cwnd).
+        // With reordering, SACKs also increase the window (tcp_may_raise_cwnd).
         let may_grow = if self.rack.reordering_pkts > 3 {
             news.acked_pkts > 0 || news.has_sacked
         } else {
@@ -152,14 +153,14 @@ impl Tcp {
         self.window.cwnd_pkts = self.window.cwnd_pkts.max(1);
     }
 
-    /// Sets the timer for a probe, or else for the timeout (tcp_set_xmit_timer).
+    /// Sets the timer for a probe, or otherwise for the timeout (tcp_set_xmit_timer).
     pub(super) fn set_retransmit_timer(&mut self, scope: &mut Scope<'_>) {
         if !self.schedule_probe(true, scope) {
             self.rearm_timeout(scope);
         }
     }
 
-    /// Sets the timer to the timeout, counted from the oldest segment's sending where the timer was set for
+    /// Sets the timer to the timeout, counted from the transmission of the oldest segment if the timer was set for
     /// something else (tcp_rearm_rto).
     pub(super) fn rearm_timeout(&mut self, scope: &mut Scope<'_>) {
         let Some(head) = self.board.front() else {

@@ -1,43 +1,44 @@
-//! The times at which a receiver acknowledges: at once, at every second full segment, or later (RFC 1122 section
-//! 4.2.3.2, with Linux's quick acknowledgments at the beginning: __tcp_ack_snd_check, tcp_send_delayed_ack).
+//! The times at which a receiver acknowledges: immediately, at every second full segment, or later (RFC 1122
+//! section 4.2.3.2, with Linux's quick acknowledgments at the beginning: __tcp_ack_snd_check,
+//! tcp_send_delayed_ack).
 
 use super::timers::Timer;
 use super::{Scope, Tcp};
 use crate::Time;
 
-/// Acknowledgments at once when a connection begins (TCP_MAX_QUICKACKS).
+/// The number of immediate acknowledgments at the beginning of a connection (TCP_MAX_QUICKACKS).
 const QUICK: u32 = 16;
-/// The least and the most an acknowledgment waits (TCP_ATO_MIN, TCP_DELACK_MAX), and the most where data comes in
-/// full segments (HZ / 2, cut by TCP_DELACK_MAX).
+/// The shortest and the longest delay of an acknowledgment (TCP_ATO_MIN, TCP_DELACK_MAX), and the longest one if
+/// data arrives in full segments (HZ / 2, limited by TCP_DELACK_MAX).
 const LEAST: Time = Time::from_ms(40);
 const MOST: Time = Time::from_ms(200);
 /// Linux's first guess of the other side's segment size (TCP_MSS_DEFAULT).
 const GUESSED_SEGMENT: u32 = 536;
 
-/// A receiver's acknowledgments.
+/// The state of a receiver's acknowledgments.
 #[derive(Debug)]
 pub(super) struct Acks {
-    /// Something is to be acknowledged.
+    /// True if something is to be acknowledged.
     is_due: bool,
-    /// It can't wait.
+    /// True if the acknowledgment can't wait.
     is_urgent: bool,
-    /// A segment came that was not full.
+    /// True if a segment that was not full has arrived.
     has_small: bool,
-    /// Acknowledgments still to be sent at once.
+    /// The number of acknowledgments still to be sent immediately.
     quick: u32,
-    /// Data goes in both directions, each an answer to the other (pingpong mode).
+    /// True if data flows in both directions in response to each other (pingpong mode).
     is_interactive: bool,
     /// The time expected until the next data (icsk_ack.ato); zero before the first.
     gap: Time,
     last_data_at: Time,
-    /// The other side's segment size, as seen.
+    /// The observed segment size of the other side.
     segment_bytes: u32,
     /// The highest acknowledgment sent.
     pub(super) acked: u64,
 }
 
 impl Acks {
-    /// Before the first data.
+    /// Creates the state before the first data.
     pub(super) fn new(mss_bytes: u32) -> Self {
         Self {
             is_due: false,
@@ -57,25 +58,27 @@ impl Acks {
         self.acked
     }
 
-    /// A SYN arrived, before that sequence number.
+    /// Begins with the sequence number after the other side's SYN.
     pub(super) fn begin(&mut self, next: u64) {
         self.acked = next;
     }
 
-    /// Data left: if it answers what came just before, the exchange is interactive (tcp_event_data_sent).
+    /// Notes that data was sent: if it follows received data closely, the exchange is interactive
+    /// (tcp_event_data_sent).
     pub(super) fn on_data_sent(&mut self, now: Time) {
         if self.gap > Time::ZERO && now.since(self.last_data_at) < self.gap {
             self.is_interactive = true;
         }
     }
 
-    /// The next acknowledgment can't wait.
+    /// Demands that the next acknowledgment be sent without delay.
     pub(super) fn demand(&mut self) {
         self.is_due = true;
         self.is_urgent = true;
     }
 
-    /// So many acknowledgments from now on can't wait, in a window of so many bytes (tcp_enter_quickack_mode).
+    /// Demands that up to that many acknowledgments from now on be sent without delay, given a window of that many
+    /// bytes (tcp_enter_quickack_mode).
     pub(super) fn hasten(&mut self, most: u32, window_bytes: u64) {
         self.grant_quick(most, window_bytes);
         self.is_interactive = false;
@@ -88,7 +91,7 @@ impl Acks {
         self.quick = self.quick.max((fitting.min(u64::from(most))) as u32);
     }
 
-    /// Data arrived in order (tcp_event_data_recv).
+    /// Handles data that arrived in order (tcp_event_data_recv).
     fn on_data(&mut self, bytes: u32, now: Time, timeout: Time, window_bytes: u64) {
         self.is_due = true;
         if bytes >= self.segment_bytes {
@@ -112,24 +115,25 @@ impl Acks {
 }
 
 impl Tcp {
-    /// Data arrived in order.
+    /// Notes data that arrived in order.
     pub(super) fn note_data(&mut self, bytes: u32, scope: &mut Scope<'_>) {
         self.acks.on_data(bytes, scope.now, self.rtt.timeout(), scope.stream.window_bytes());
     }
 
-    /// Acknowledges data at once for a while: it came twice, out of order, or marked.
+    /// Acknowledges data immediately for a while, because it arrived twice, out of order, or marked.
     pub(super) fn hasten_acks(&mut self, most: Option<u32>, scope: &Scope<'_>) {
         self.acks.hasten(most.unwrap_or(QUICK), scope.stream.window_bytes());
     }
 
-    /// Acknowledges now or sets the timer, if something is to be acknowledged.
+    /// Acknowledges now or sets the timer, if there is something to acknowledge.
     pub(super) fn acknowledge(&mut self, scope: &mut Scope<'_>) {
         if !self.acks.is_due {
             return;
         }
         let unacked = self.receiver.next() - self.acks.acked;
         let is_quick = self.acks.quick > 0 && !self.acks.is_interactive;
-        // The application reads at once, and then a segment that was not full is acknowledged (tcp_cleanup_rbuf).
+        // The application reads immediately, upon which a segment that was not full is acknowledged
+        // (tcp_cleanup_rbuf).
         let is_read = self.acks.has_small && !self.acks.is_interactive;
         let is_second = unacked > u64::from(self.acks.segment_bytes);
         if self.acks.is_urgent || is_quick || is_read || is_second || self.receiver.has_gaps() {
@@ -157,7 +161,7 @@ impl Tcp {
         self.timers.set(Timer::Acknowledge, at, self.me, scope.io);
     }
 
-    /// The time an acknowledgment was to wait is over (tcp_delack_timer_handler).
+    /// Handles the end of an acknowledgment's delay (tcp_delack_timer_handler).
     pub(super) fn on_acknowledge_timer(&mut self, scope: &mut Scope<'_>) {
         if !self.acks.is_due {
             return;
@@ -171,7 +175,7 @@ impl Tcp {
         self.send_ack(scope);
     }
 
-    /// A packet leaves, and every packet acknowledges (tcp_event_ack_sent).
+    /// Notes that a packet leaves, because every packet acknowledges (tcp_event_ack_sent).
     pub(super) fn on_ack_leaves(&mut self) {
         let acks = &mut self.acks;
         let was_due = std::mem::take(&mut acks.is_due);

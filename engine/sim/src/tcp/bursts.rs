@@ -1,58 +1,58 @@
-//! Bursts: segments that leave a host as one piece, to be cut by its interface (TSO) or by its kernel just before
-//! that (GSO). How many a burst has, and when the sender waits so that it can send more at once (tcp_tso_autosize,
-//! tcp_tso_should_defer and tcp_write_xmit in net/ipv4/tcp_output.c, Linux 6.18).
-//!
-//! The difference to Linux: there TCP makes bursts whatever the interface can (sk_setup_caps); here a host with
-//! neither offload sends segment by segment, as on a wire. A burst is cut where the application's data ends, not where
-//! one of its buffers does. Its segments come to the first queue one after the other at the same instant, and the queue
-//! counts and drops each by itself, where a queueing discipline sees one large packet. What is retransmitted goes segment
-//! by segment.
+//! Bursts: segments that leave a host as one GSO packet, which its interface (TSO) or its kernel just before that
+//! (GSO) segments. This module determines the size of bursts, and the times at which a sender waits to send a
+//! larger one (tcp_tso_autosize, tcp_tso_should_defer and tcp_write_xmit in net/ipv4/tcp_output.c, Linux 6.18).
+//!The model differs from Linux as follows: in Linux, TCP makes bursts whatever the interface's capabilities
+//!(sk_setup_caps); here, a host with neither offload sends segment by segment. A burst ends where the
+//!application's data ends, not at the end of a buffer. Its segments arrive at the first queue one after the other
+//!at the same instant, and the queue counts and drops them individually, while a qdisc of Linux sees one large
+//!packet. Retransmissions are sent segment by segment.
 
 use super::{Readiness, Scope, Tcp};
 use crate::Time;
 use nettrial_congestion::Phase;
 use nettrial_scenario::Offloads;
 
-/// The largest burst, bytes of payload (GSO_LEGACY_MAX_SIZE less MAX_TCP_HEADER and 1: sk_dst_gso_max_size).
+/// The largest burst in bytes of payload (GSO_LEGACY_MAX_SIZE minus MAX_TCP_HEADER and 1: sk_dst_gso_max_size).
 const LARGEST_BYTES: u64 = 65_215;
-/// Microseconds of round-trip time that halve what a burst may be larger because the peer is near, as a power of two
+/// The round-trip time in microseconds, as a power of two, that halves the additional size of bursts to near peers
 /// (net.ipv4.tcp_tso_rtt_log).
 const RTT_LOG: u32 = 9;
-/// The part of the window that is not waited for more of (net.ipv4.tcp_tso_win_divisor).
+/// The divisor of the window: a burst of that share is sent without waiting (net.ipv4.tcp_tso_win_divisor).
 const WINDOW_DIVISOR: u64 = 3;
-/// The longest time after the last segment, and before the next acknowledgment, that a sender may wait.
+/// The longest time after the last segment, and before the next acknowledgment, for which a sender may wait.
 const RECENT: Time = Time::from_ms(1);
 
-/// The part of a host that cuts bursts into packets.
+/// The part of a host that segments bursts into packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cutter {
-    /// The interface, which tells that a burst has left when all of it has.
+    /// The interface, which reports a burst once all of it has left.
     Interface,
-    /// The kernel: each packet is told of by itself.
+    /// The kernel, in which case each packet is reported separately.
     Kernel,
 }
 
 impl Cutter {
-    /// Returns the cutter of a host with these offloads; `None` if TCP sends segment by segment.
+    /// Returns the part that segments bursts on a host with these offloads; `None` if TCP sends segment by
+    /// segment.
     pub(crate) fn of(offloads: Offloads) -> Option<Self> {
         let of_kernel = offloads.gso.then_some(Self::Kernel);
         if offloads.tso { Some(Self::Interface) } else { of_kernel }
     }
 }
 
-/// Segments and payload of a burst that is being sent.
+/// The segments and payload of a burst that is being sent.
 #[derive(Debug, Clone, Copy, Default)]
 struct Open {
     pkts: u32,
     bytes: u32,
 }
 
-/// A sender's bursts.
+/// The state of a sender's bursts.
 #[derive(Debug)]
 pub(super) struct Bursts {
-    /// Segments that the next may have.
+    /// The number of segments that the next burst may have.
     pub(super) planned_pkts: u32,
-    /// Segments that the last had.
+    /// The number of segments of the last burst.
     pub(super) last_pkts: u32,
     open: Option<Open>,
 }
@@ -64,12 +64,12 @@ impl Default for Bursts {
 }
 
 impl Bursts {
-    /// Returns whether what is sent now goes with what was sent before it.
+    /// Returns whether the next segment belongs to the same burst as the previous one.
     pub(super) fn is_begun(&self) -> bool {
         self.open.is_some_and(|open| open.pkts > 0)
     }
 
-    /// A segment was sent; gives whether it is of a burst, which is paced as a whole.
+    /// Notes that a segment was sent; returns whether it belongs to a burst, which is paced as a whole.
     pub(super) fn on_sent(&mut self, payload_bytes: u32) -> bool {
         if let Some(open) = &mut self.open {
             open.pkts += 1;
@@ -88,7 +88,7 @@ fn most_pkts(paced_bytes: u64, minimum_rtt: Time, mss_bytes: u32, least_pkts: u3
 }
 
 impl Tcp {
-    /// Begins a burst; gives how many segments it may have, one without the offloads.
+    /// Begins a burst; returns the number of segments that it may have, which is one without offloads.
     pub(crate) fn begin_burst(&mut self) -> u32 {
         if self.options.cutter.is_none() {
             return 1;
@@ -97,15 +97,15 @@ impl Tcp {
         self.bursts.planned_pkts
     }
 
-    /// All of the burst is sent that there was.
+    /// Ends a burst after all available data was sent.
     pub(crate) fn end_burst(&mut self, now: Time) {
         let Some(open) = self.bursts.open.take().filter(|open| open.pkts > 0) else { return };
         self.bursts.last_pkts = open.pkts;
         self.pace(open.bytes, now);
     }
 
-    /// Plans the next burst: no more than what there is, than half of the window, so that two are in flight
-    /// (tcp_cwnd_test), and than its rate lets be.
+    /// Plans the size of the next burst, which is limited by the available data, by half of the window, so that
+    /// two bursts are in flight (tcp_cwnd_test), and by the rate.
     pub(super) fn plan_burst(&mut self, scope: &Scope<'_>) {
         if self.options.cutter.is_some() {
             let cwnd = self.window.cwnd_pkts;
@@ -121,7 +121,7 @@ impl Tcp {
         most_pkts(self.interface_limit_bytes(), self.rtt.minimum, self.segment_bytes(), least)
     }
 
-    /// Returns what keeps it from sending, if it waits for an acknowledgment to let it send more at once
+    /// Returns the reason for not sending, if the sender waits for an acknowledgment in order to send more at once
     /// (tcp_tso_should_defer).
     pub(super) fn defers(&self, scope: &Scope<'_>) -> Option<Readiness> {
         let mss = u64::from(self.segment_bytes());
@@ -160,7 +160,8 @@ impl Tcp {
         now.since(self.interface.last_departure()) <= RECENT
     }
 
-    /// Returns whether the acknowledgment of the oldest segment is to come within a millisecond or half a round trip.
+    /// Returns whether the acknowledgment of the oldest segment is expected within a millisecond or half a round
+    /// trip.
     fn expects_ack_soon(&self, now: Time) -> bool {
         let Some(oldest) = self.board.front() else { return false };
         let rtt = self.rtt.smoothed;
@@ -172,7 +173,7 @@ impl Tcp {
 mod tests {
     use super::*;
 
-    /// Against the kernel's formula, worked out by hand: gso_max_size 65215, MSS 1448.
+    /// The expected values follow the kernel's formula, computed by hand with gso_max_size 65215 and MSS 1448.
     #[test]
     fn a_burst_is_a_millisecond_of_the_rate_and_more_for_near_peers() {
         let far = Time::from_ms(100);

@@ -1,4 +1,4 @@
-//! Opening: SYN, SYN and ACK, and what their options agree on.
+//! The handshake: SYN, SYN and ACK, and the negotiated options.
 
 use super::timers::{Purpose, Timer};
 use super::{Cutter, Scope, Tcp, rtt};
@@ -12,51 +12,53 @@ const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
 /// Linux's smallest retransmission timeout (TCP_RTO_MIN).
 const MINIMUM_RTO: Duration = Duration(200_000_000);
-/// Bytes of TCP's header without options.
+/// The size of the TCP header without options in bytes.
 const TCP_HEADER_BYTES: u32 = 20;
-/// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
+/// The size of the timestamps option with its padding in bytes (RFC 7323 appendix A).
 const TIMESTAMP_BYTES: u32 = 12;
-/// Bytes of MPTCP's data sequence signal in a data segment as Linux makes room for it: a mapping of 18, padded.
+/// The space in bytes that Linux reserves for MPTCP's data sequence signal in a data segment: a mapping of 18
+/// bytes, padded.
 const DATA_SIGNAL_BYTES: u32 = 20;
-/// The same with a 64-bit DATA_ACK alone (RFC 8684 section 3.3).
+/// The same with only a 64-bit DATA_ACK (RFC 8684 section 3.3).
 const DATA_ACK_BYTES: u32 = 12;
 
 /// The state of a subflow's side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Waits for a SYN.
+    /// The side waits for a SYN.
     Listening,
-    /// Sent a SYN `tries` times, first and last at these times.
+    /// The side has sent a SYN `tries` times, the first and the last at these times.
     Opening { tries: u32, sent_at: Time },
-    /// Answered a SYN.
+    /// The side has answered a SYN.
     Answering { tries: u32, sent_at: Time },
-    /// Open; FINs are counted apart.
+    /// The side is open; FINs are tracked separately.
     Established,
-    /// Could not be opened, or gave up.
+    /// The side could not be opened, or gave up.
     Failed,
 }
 
-/// The options that both sides' stacks and the path agree on, and their sizes in bytes.
+/// The options negotiated from both sides' stacks and the path, and their sizes in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
     pub(crate) is_mptcp: bool,
     pub(crate) has_sack: bool,
     pub(crate) has_timestamps: bool,
-    /// True if ECN is asked for at this side and the other agrees.
+    /// True if this side requests ECN and the other side agrees.
     pub(crate) has_ecn: bool,
     pub(crate) minimum_rto: Time,
-    /// The cutter of this side's bursts; `None` if it sends segment by segment.
+    /// The part that segments this side's bursts; `None` if it sends segment by segment.
     pub(crate) cutter: Option<Cutter>,
-    /// Headers of a data segment, and of an acknowledgment, IP's included; SACK blocks come on top.
+    /// The headers of a data segment, and of an acknowledgment, including IP's; SACK blocks are added.
     data_header_bytes: u32,
     ack_header_bytes: u32,
     syn_bytes: u32,
-    /// Payload of a full segment.
+    /// The payload of a full segment.
     pub(crate) mss_bytes: u32,
 }
 
 impl Options {
-    /// Returns what side `side` of a subflow will have. Both stacks are known, so what the SYNs will agree on is.
+    /// Returns the options of side `side` of a subflow. Both stacks are known, so the result of the negotiation
+    /// is, too.
     pub(crate) fn new(
         side: usize,
         is_mptcp: bool,
@@ -88,13 +90,13 @@ impl Options {
         }
     }
 
-    /// Bytes of an IP packet with so much payload and so many bytes of SACK option.
+    /// Returns the size of an IP packet with that much payload and that many bytes of SACK options.
     pub(super) fn packet_bytes(&self, payload: u32, sack: u32) -> u32 {
         let headers = if payload > 0 { self.data_header_bytes } else { self.ack_header_bytes };
         headers + sack + payload
     }
 
-    /// Returns how many SACK blocks an acknowledgment has room for: of 40 bytes, less the other options.
+    /// Returns the number of SACK blocks for which an acknowledgment has room: 40 bytes minus the other options.
     pub(super) fn sack_room(&self) -> usize {
         let others = if self.has_timestamps { TIMESTAMP_BYTES } else { 0 };
         let others = others + if self.is_mptcp { DATA_ACK_BYTES } else { 0 };
@@ -102,8 +104,8 @@ impl Options {
     }
 }
 
-/// Options of a SYN: MSS 4; SACK permitted and timestamps 12 together, 4 and 12 alone; window scale 4;
-/// MP_CAPABLE 4 and MP_JOIN 12 (here 12 for each).
+/// Returns the bytes of a SYN's options: MSS 4; SACK permitted and timestamps 12 together, or 4 and 12 separately;
+/// window scale 4; MP_CAPABLE 4 and MP_JOIN 12 (here 12 for both).
 fn syn_option_bytes(stack: &Stack, is_mptcp: bool) -> u32 {
     let selective = match (stack.timestamps, stack.sack) {
         (true, _) => 12,
@@ -114,12 +116,12 @@ fn syn_option_bytes(stack: &Stack, is_mptcp: bool) -> u32 {
 }
 
 impl Tcp {
-    /// Sends the SYN.
+    /// Opens the subflow by sending a SYN.
     pub(crate) fn open(&mut self, scope: &mut Scope<'_>) {
         self.send_syn(0, scope);
     }
 
-    /// Returns whether it has begun to open, or waits to.
+    /// Returns whether it is waiting for a SYN or for its turn to open.
     pub(crate) fn is_listening(&self) -> bool {
         self.state == State::Listening
     }
@@ -153,7 +155,7 @@ impl Tcp {
         self.timers.set(Timer::Retransmit, scope.now + wait, self.me, scope.io);
     }
 
-    /// The timer went off before the subflow was established.
+    /// Handles the timer before the subflow is established.
     pub(super) fn on_handshake_timeout(&mut self, scope: &mut Scope<'_>) {
         match self.state {
             State::Opening { tries, .. } if tries <= SYN_RETRIES => self.send_syn(tries, scope),
@@ -163,13 +165,13 @@ impl Tcp {
         }
     }
 
-    /// A packet came before the subflow was established, or a SYN after.
+    /// Handles a packet before the subflow is established, or a SYN afterwards.
     pub(super) fn on_handshake(&mut self, packet: &Packet, scope: &mut Scope<'_>) {
         let is_syn = packet.flags.has(Flags::SYN);
         let is_ack = packet.flags.has(Flags::ACK);
         match self.state {
             State::Listening if is_syn && !is_ack => {
-                // Linux answers to whoever asks (net.ipv4.tcp_ecn 1 and 2).
+                // Linux accepts ECN if the other side requests it (net.ipv4.tcp_ecn 1 and 2).
                 self.ecn.is_on = packet.flags.has(Flags::ECE.with(Flags::CWR));
                 self.take_syn(packet, scope);
                 self.send_syn(0, scope);

@@ -6,26 +6,26 @@ use super::{Scope, Tcp};
 use crate::Time;
 use nettrial_congestion::Phase;
 
-/// Duplicates that prove a loss where no reordering was seen (net.ipv4.tcp_reordering).
+/// The number of duplicates that indicate a loss if no reordering was seen (net.ipv4.tcp_reordering).
 const DUPLICATES: u32 = 3;
 /// The largest reordering taken into account (net.ipv4.tcp_max_reordering).
 const MAXIMUM_REORDERING: u32 = 300;
-/// Recoveries that a widened reordering window lasts (TCP_RACK_RECOVERY_THRESH).
+/// The number of recoveries for which a widened reordering window lasts (TCP_RACK_RECOVERY_THRESH).
 const RECOVERIES: u8 = 16;
-/// The least time of timers of this kind (TCP_TIMEOUT_MIN, two ticks of a millisecond).
+/// The shortest time of such timers (TCP_TIMEOUT_MIN, two ticks of a millisecond).
 pub(super) const TIMER_SLACK: Time = Time::from_ms(2);
 
-/// RACK's state.
+/// The state of RACK.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// The time when the newest delivered segment was sent, and its end.
+    /// The time at which the newest delivered segment was sent, and its end.
     sent_at: Time,
     end: u64,
     rtt: Time,
     has_advanced: bool,
     /// True if reordering was seen.
     pub(super) has_reordering: bool,
-    /// The reordering extent, segments.
+    /// The reordering extent in segments.
     pub(super) reordering_pkts: u32,
     steps: u8,
     recoveries_left: u8,
@@ -51,7 +51,7 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// A segment is delivered (tcp_rack_advance); `segment` as it was before.
+    /// Notes that a segment was delivered (tcp_rack_advance); `segment` is its previous state.
     pub(super) fn on_delivered(&mut self, segment: &Segment, now: Time, min_rtt: Time) {
         let rtt = now.since(segment.sent_at);
         // Then it was the first transmission that arrived.
@@ -65,12 +65,12 @@ impl Rack {
         }
     }
 
-    /// A duplicate was reported: a retransmission was for no loss.
+    /// Notes that a duplicate was reported, so that a retransmission was spurious.
     pub(super) fn on_duplicate(&mut self) {
         self.has_duplicate = true;
     }
 
-    /// Widens the reordering window once a round trip with duplicates (tcp_rack_update_reo_wnd).
+    /// Widens the reordering window once per round trip with duplicates (tcp_rack_update_reo_wnd).
     pub(super) fn adjust(&mut self, prior_delivered_pkts: u64, delivered_pkts: u64) {
         if prior_delivered_pkts < self.adjusted_at_pkts {
             self.has_duplicate = false;
@@ -85,19 +85,19 @@ impl Rack {
         }
     }
 
-    /// A recovery is over that was for a loss.
+    /// Notes the end of a recovery from a real loss.
     pub(super) fn on_recovered(&mut self) {
         self.recoveries_left = self.recoveries_left.saturating_sub(1);
     }
 
-    /// A timeout of what was in order, after so many duplicates: the reordering was overestimated.
+    /// Notes a timeout of in-order data after that many duplicates, by which the reordering was overestimated.
     pub(super) fn on_timeout(&mut self, was_open: bool, sacked_pkts: u32) {
         if was_open && sacked_pkts >= self.reordering_pkts {
             self.reordering_pkts = self.reordering_pkts.min(DUPLICATES);
         }
     }
 
-    /// A segment was delivered `bytes` below the highest delivered one (tcp_check_sack_reordering).
+    /// Notes that a segment was delivered `bytes` below the highest delivered one (tcp_check_sack_reordering).
     pub(super) fn on_reordering(&mut self, bytes: u64, mss_bytes: u32) {
         let extent = bytes.div_ceil(u64::from(mss_bytes)).min(u64::from(MAXIMUM_REORDERING)) as u32;
         self.reordering_pkts = self.reordering_pkts.max(extent);
@@ -106,8 +106,8 @@ impl Rack {
 }
 
 impl Tcp {
-    /// Marks what was sent long enough before something that was delivered (tcp_rack_mark_lost). Gives whether
-    /// it set the timer for the rest.
+    /// Marks segments as lost that were sent long enough before a delivered one (tcp_rack_mark_lost). Returns
+    /// whether it set the timer for the others.
     pub(super) fn mark_lost_by_time(&mut self, scope: &mut Scope<'_>) -> bool {
         if !std::mem::take(&mut self.rack.has_advanced) {
             return false;
@@ -119,8 +119,9 @@ impl Tcp {
         true
     }
 
-    /// Marks what is lost by now; gives when more may be, if so. Linux takes the longest wait of all segments
-    /// sent before the newest delivered one; that of this one itself is as long within the time between two.
+    /// Marks segments that are lost by now; returns the time at which more may be, if any. Linux takes the longest
+    /// wait of all segments sent before the newest delivered one; the wait of this one itself differs by at most
+    /// the time between two segments.
     fn detect_losses(&mut self, now: Time) -> Option<Time> {
         let deadline = self.rack.rtt + self.reordering_window();
         let mut must_wait = false;
@@ -160,7 +161,7 @@ impl Tcp {
         }
     }
 
-    /// The reordering window is over (tcp_rack_reo_timeout).
+    /// Handles the end of the reordering window (tcp_rack_reo_timeout).
     pub(super) fn on_reordering_timer(&mut self, scope: &mut Scope<'_>) {
         let before = self.board.in_flight();
         self.detect_losses(scope.now);
@@ -179,7 +180,7 @@ impl Tcp {
         }
     }
 
-    /// Returns how much later than expected a segment may be (tcp_rack_reo_wnd).
+    /// Returns the tolerated lateness of a segment (tcp_rack_reo_wnd).
     fn reordering_window(&self) -> Time {
         if !self.rack.has_reordering {
             let is_recovering = matches!(self.recovery.phase, Phase::Recovery | Phase::Loss);
@@ -191,7 +192,7 @@ impl Tcp {
         Time(minimum.0 / 4 * u64::from(self.rack.steps)).min(self.rtt.smoothed)
     }
 
-    /// Returns whether a segment was sent so long ago that RACK would take it for lost.
+    /// Returns whether a segment was sent so long ago that RACK would consider it lost.
     pub(super) fn is_timed_out(&self, segment: &Segment, now: Time) -> bool {
         now.since(segment.sent_at) >= self.rack.rtt
     }
@@ -200,7 +201,7 @@ impl Tcp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Lost,
-    /// Sent before something that was delivered, but not long enough.
+    /// The segment was sent before a delivered one, but not long enough.
     Early,
     Unknown,
 }
