@@ -218,7 +218,7 @@ def test_runs_that_tell_no_costs_are_refused(tmp_path: Path) -> None:
 
     said = refused(tmp_path / "unmeasured", unmeasured)
     assert "sender: there is one CPU\n" in said
-    assert "expected: a run in which the CPU of a host (`measurement.cpu`)" in said
+    assert "expected: a run with the CPU time (`measurement.cpu`)" in said
     with pytest.raises(BadInput, match="no trial is finished"):
         costs(make_run(tmp_path / "none", 1, MTUS, made_by(), trials=0))
 
