@@ -27,6 +27,8 @@ from tests.measuring import until_it_holds
 
 SYSTEMS = Path(os.environ.get(GUEST_SYSTEMS) or Path(__file__).parents[2] / ".venv" / "systems")
 """The place where tools/setup-tests.sh puts kernels."""
+CALIBRATION = SYSTEMS / "calibration"
+"""The file that an engine keeps there once it has measured what emulated guests carry."""
 KERNELS = {entry.name: entry.release for entry in Catalogue(SYSTEMS).entries()}
 OLD, NEW = "linux-6.1", "linux-6.12"
 
@@ -150,9 +152,12 @@ def test_a_rate_above_what_guests_were_found_to_carry_is_refused_with_the_figure
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guests: Backend
 ) -> None:
     scenario = between(OLD, None, network__rate="100 Gbit/s")
-    (problem,) = guests.check(scenario)
+    problems = guests.check(scenario)
+    if not CALIBRATION.exists():
+        pytest.skip("guests run under KVM here")
+    (problem,) = problems
     assert (problem.pointer, problem.value, problem.of_machine) == ("/links/0/rate", "100 Gbit/s", True)
-    found = json.loads((SYSTEMS / "calibration").read_text())
+    found = json.loads(CALIBRATION.read_text())
     assert problem.expected == f"up to {found['goodput_bps'] // 10**6} Mbit/s, where an end is a guest"
     # Another machine's figure is none of this one's: it is measured again, which this kernel can't be.
     (tmp_path / "calibration").write_text(json.dumps({**found, "machine": "another"}))
@@ -195,7 +200,8 @@ def test_a_guest_that_does_not_boot_costs_one_trial_and_shows_its_console(
     modules: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(tmp_path, modules)
-    (tmp_path / "calibration").write_bytes((SYSTEMS / "calibration").read_bytes())
+    if CALIBRATION.exists():  # or this engine tries one first, with the kernel that does not boot
+        (tmp_path / "calibration").write_bytes(CALIBRATION.read_bytes())
     monkeypatch.setenv(GUEST_SYSTEMS, str(tmp_path))
     with Backend("lab") as backend:
         with pytest.raises(TrialFailed) as failure:
