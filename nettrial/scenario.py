@@ -610,8 +610,26 @@ class RefusedEvent(Generated):
     """
 
 
-class Figure(RootModel[Literal["channels", "cpu", "interfaces", "owd_error"]]):
-    root: Literal["channels", "cpu", "interfaces", "owd_error"]
+class Figure(
+    RootModel[
+        Literal[
+            "channels",
+            "cpu",
+            "interfaces",
+            "owd_error",
+            "retransmissions",
+            "round_trip_times",
+        ]
+    ]
+):
+    root: Literal[
+        "channels",
+        "cpu",
+        "interfaces",
+        "owd_error",
+        "retransmissions",
+        "round_trip_times",
+    ]
     """
     A part of the record that a backend may not be able to measure, whatever the scenario asks for.
     """

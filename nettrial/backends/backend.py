@@ -166,3 +166,11 @@ BACKENDS.add(
         "in the simulator",
     ),
 )
+BACKENDS.add(
+    "fluid",
+    BackendKind(
+        "rates of transfers computed from the network alone, without packets; runs unprivileged",
+        partial(Backend, "fluid"),
+        "in the fluid model",
+    ),
+)

@@ -7,6 +7,8 @@ from statistics import fmean
 from nettrial.metrics.metric import PERCENTILES, add, mean_of, percentile, scaled
 from nettrial.scenario import Figure, FlowRecord
 
+ROUND_TRIPS = Figure("round_trip_times")
+
 
 def _sweep(flow: FlowRecord) -> float | None:
     """Returns the mean over sizes and repeats of the mean round-trip time."""
@@ -22,6 +24,7 @@ add(
     "lower",
     "mean",
     flow=lambda flow: mean_of(flow.rtt_us),
+    needs=ROUND_TRIPS,
 )
 for _field, _words in PERCENTILES.items():
     add(
@@ -32,6 +35,7 @@ for _field, _words in PERCENTILES.items():
         "RFC 2681, at the application",
         "lower",
         flow=lambda flow, field=_field: percentile(flow.rtt_us, field),  # type: ignore[misc]
+        needs=ROUND_TRIPS,
     )
 add(
     "sweep_rtt",
@@ -43,6 +47,7 @@ add(
     "lower",
     "mean",
     flow=_sweep,
+    needs=ROUND_TRIPS,
 )
 add(
     "size_rtt",
@@ -53,6 +58,7 @@ add(
     "lower",
     "mean",
     size=lambda size: fmean(size.rtt_us) / 1000,
+    needs=ROUND_TRIPS,
 )
 add(
     "owd",

@@ -33,6 +33,8 @@ NEEDED: dict[Kind, Figure] = {
     "station": Figure("channels"),
 }
 """The figure of a record that all metrics of a kind need."""
+WRITTEN_ANYWAY = (Figure("retransmissions"), Figure("round_trip_times"))
+"""The figures whose fields are 0 or empty, and not absent, in the records of backends without them."""
 Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "sum": sum,
@@ -144,6 +146,8 @@ def add(
 
     def read(record: Record, of: str) -> float | str:
         value: float | str | None = None
+        if needs in WRITTEN_ANYWAY and not _has(record, needs):
+            return reason(record, name, of, f"the backend {record.backend} has no {title.lower()}")
         if network is not None:
             value = f"{title.lower()} is read from a trial's network"
         elif flow is not None:
@@ -184,6 +188,11 @@ def add(
             network,
         ),
     )
+
+
+def _has(record: Record, figure: Figure) -> bool:
+    """Returns true if the records of its backend have a figure; those of a backend that is not known do."""
+    return record.backend not in CAPABILITIES or figure in CAPABILITIES[record.backend].figures
 
 
 def _sizes(record: Record, of: str) -> list[SizeRecord]:

@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from statistics import fmean
 
 from nettrial.metrics.metric import add, mean_of, scaled, share
-from nettrial.scenario import FlowRecord
+from nettrial.scenario import Figure, FlowRecord
+
+ROUND_TRIPS = Figure("round_trip_times")
+RETRANSMISSIONS = Figure("retransmissions")
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -30,6 +33,7 @@ add(
     "lower",
     "mean",
     flow=lambda flow: mean_of(flow.srtt_us),
+    needs=ROUND_TRIPS,
 )
 add(
     "min_rtt",
@@ -40,6 +44,7 @@ add(
     "lower",
     "minimum",
     flow=lambda flow: scaled(flow.min_rtt_us or None, 1e3),
+    needs=ROUND_TRIPS,
 )
 add(
     "cwnd",
@@ -50,6 +55,7 @@ add(
     "higher",
     "mean",
     flow=lambda flow: _mean(interval.cwnd_pkts for interval in flow.intervals),
+    needs=ROUND_TRIPS,
 )
 add(
     "delivery_rate",
@@ -60,6 +66,7 @@ add(
     "higher",
     "sum",
     flow=lambda flow: scaled(_mean(interval.delivery_rate_bps for interval in flow.intervals), 1e6),
+    needs=ROUND_TRIPS,
 )
 add(
     "retransmissions",
@@ -70,6 +77,7 @@ add(
     "lower",
     "sum",
     flow=lambda flow: float(flow.retransmissions_pkts) if flow.connections else None,
+    needs=RETRANSMISSIONS,
 )
 add(
     "connect_time",
@@ -80,6 +88,7 @@ add(
     "lower",
     "mean",
     flow=lambda flow: mean_of(flow.connect_us),
+    needs=ROUND_TRIPS,
 )
 add(
     "subflows",
@@ -110,6 +119,7 @@ add(
     "lower",
     "mean",
     flow=lambda flow: scaled(_mean(subflow.srtt_us for subflow in flow.subflows or []), 1e3),
+    needs=ROUND_TRIPS,
 )
 add(
     "subflow_cwnd",
@@ -120,6 +130,7 @@ add(
     "higher",
     "mean",
     flow=lambda flow: float(sum(subflow.cwnd_pkts for subflow in flow.subflows)) if flow.subflows else None,
+    needs=ROUND_TRIPS,
 )
 add(
     "time_to_recover",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from nettrial.analysis import Contrast, baseline, clocks_are_known
 from nettrial.report import numbers, response_warnings
 from nettrial.report.content import Report
+from nettrial.scenario import Figure
 from nettrial.study import HostCost, Study
 
 
@@ -148,7 +149,13 @@ def limits(report: Report) -> list[str]:
                 "The kernel does not report the CPUs' clock rates here, as in most virtual machines. Only "
                 "drift of the results would reveal that they changed."
             )
-    if study.capabilities.modelled_hosts:
+    if study.capabilities.modelled_hosts and Figure("round_trip_times") not in study.capabilities.figures:
+        found.append(
+            "Rates were computed from the network alone: each connection has what its congestion control "
+            "would take once nothing changes any more. Start-up, losses, round-trip times and hosts have no "
+            "part in it, and intervals say nothing of how far the model is from a network."
+        )
+    elif study.capabilities.modelled_hosts:
         found.append(
             "Hosts, links and queues were simulated, packet by packet. Trials of a treatment differ only in "
             "the random numbers of their blocks: neither their order nor other work of the machine matters, "

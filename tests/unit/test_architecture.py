@@ -160,7 +160,7 @@ def test_the_scenario_depends_on_no_crate_of_the_workspace():
 
 def test_backends_of_the_engine_know_nothing_of_each_other():
     apart = {"nettrial-lab", "nettrial-sim", "nettrial-hosts", "nettrial-path", "nettrial-iperf3"}
-    apart |= {"nettrial-remote"}
+    apart |= {"nettrial-remote", "nettrial-fluid"}
     assert apart & set(crates())
     for name in apart & set(crates()):
         assert not workspace_dependencies(crates()[name]) & apart
@@ -213,6 +213,11 @@ def test_a_radio_channel_has_no_clock_and_carries_nothing_of_a_backend():
 def test_the_simulator_needs_nothing_of_a_real_host():
     parts = {"scenario", "routing", "congestion", "flows", "capture", "impair", "queueing", "wlan"}
     assert workspace_dependencies(crates()["nettrial-sim"]) == {f"nettrial-{part}" for part in parts}
+
+
+def test_rates_are_computed_without_packets_and_hosts():
+    parts = {"scenario", "routing", "flows"}
+    assert workspace_dependencies(crates()["nettrial-fluid"]) == {f"nettrial-{part}" for part in parts}
 
 
 def test_the_agent_reaches_the_operating_system_through_its_platform_alone():

@@ -253,7 +253,7 @@ def test_what_a_host_and_a_interface_need_is_a_capability():
     for metric in METRICS.values():
         needed = {"host": "cpu", "link": "interfaces", "station": "channels"}.get(metric.of)
         assert needed is None or metric.needs.root == needed, metric.name
-        expected = ["hosts", "lab", "sim"]
+        expected = ["hosts", "lab", "sim"] if metric.needs else ["fluid", "hosts", "lab", "sim"]
         if metric.name == "owd_error":
             expected = ["hosts"]  # on one machine all hosts have one clock
         elif metric.of in ("link", "station"):

@@ -36,6 +36,11 @@ enum Command {
     /// Reads requests from standard input and answers each with an event on standard output, one JSON
     /// document a line (see `schema`). The end of the input stops everything at once.
     Sim,
+    /// Compute the rates of trials' flows from the network alone
+    ///
+    /// Reads requests from standard input and answers each with an event on standard output, one JSON
+    /// document a line (see `schema`). The end of the input stops everything at once.
+    Fluid,
     /// Generate and measure traffic on a host, for a backend
     ///
     /// Reads orders from standard input and answers on standard output. The end of the input ends it.
@@ -61,6 +66,7 @@ fn main() -> anyhow::Result<()> {
     logs::start();
     match arguments.command {
         Command::Sim => serve::simulator(),
+        Command::Fluid => serve::fluid(),
         Command::Agent { dies_with_parent } => {
             if dies_with_parent {
                 // If that thread has ended already, the input has ended.
@@ -75,7 +81,9 @@ fn main() -> anyhow::Result<()> {
         }
         Command::Capabilities => {
             let of_system = system::capabilities().into_iter();
-            let all: BTreeMap<_, _> = of_system.chain([("sim", nettrial_sim::capabilities())]).collect();
+            let all: BTreeMap<_, _> = of_system
+                .chain([("sim", nettrial_sim::capabilities()), ("fluid", nettrial_fluid::capabilities())])
+                .collect();
             println!("{}", serde_json::to_string_pretty(&all)?);
             Ok(())
         }

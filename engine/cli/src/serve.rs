@@ -2,6 +2,7 @@
 
 use crate::lines;
 use anyhow::Result;
+use nettrial_fluid as fluid_model;
 use nettrial_scenario::{Event, Preflight, Request};
 use nettrial_sim as sim;
 use std::sync::mpsc::Receiver;
@@ -12,6 +13,14 @@ use std::sync::mpsc::Receiver;
 /// Fails if nobody reads the answers.
 pub fn simulator() -> Result<()> {
     serve(simulate)
+}
+
+/// Serves requests with the fluid model until the input ends.
+///
+/// # Errors
+/// Fails if nobody reads the answers.
+pub fn fluid() -> Result<()> {
+    serve(compute)
 }
 
 /// Answers requests until the input ends.
@@ -87,6 +96,26 @@ fn simulate(request: Request) -> Event {
             Err(problems) => Event::Checked { problems, estimate: None },
         },
         Request::Run { trial, scenario, capture } => match sim::run(&scenario, capture.as_ref()) {
+            Ok(record) => Event::Record { trial, record: Box::new(record) },
+            Err(error) => Event::Failed { trial, message: format!("{error:#}") },
+        },
+    }
+}
+
+fn compute(request: Request) -> Event {
+    match request {
+        Request::Preflight { .. } => {
+            let mut found = sim::preflight();
+            let capabilities = fluid_model::capabilities();
+            found.environment.kernel = "computed".to_owned();
+            found.environment.congestion_controls.clone_from(&capabilities.congestion_controls);
+            found.capabilities = Some(Box::new(capabilities));
+            Event::Preflight { preflight: Box::new(found) }
+        }
+        Request::Check { scenario } => {
+            Event::Checked { problems: fluid_model::check(&scenario), estimate: None }
+        }
+        Request::Run { trial, scenario, .. } => match fluid_model::run(&scenario) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
             Err(error) => Event::Failed { trial, message: format!("{error:#}") },
         },

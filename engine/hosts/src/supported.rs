@@ -20,7 +20,8 @@ pub fn capabilities() -> Capabilities {
         traffic: Traffic::KINDS.map(str::to_owned).to_vec(),
         media: vec![Medium::Cable],
         disciplines: vec!["drop_tail".to_owned()],
-        figures: vec![Figure::Cpu, Figure::OwdError], // nettrial does not control the links
+        // Links are not nettrial's: no figures of interfaces.
+        figures: vec![Figure::Cpu, Figure::OwdError, Figure::Retransmissions, Figure::RoundTripTimes],
         settings: vec![
             Setting::Block,
             Setting::FiltersIcmp,

@@ -36,7 +36,14 @@ pub fn capabilities() -> Capabilities {
             Setting::Window,
             Setting::Zerocopy,
         ],
-        figures: vec![Figure::Channels, Figure::Cpu, Figure::Interfaces], // all hosts share one clock
+        // All hosts have one clock: no error of one-way delays.
+        figures: vec![
+            Figure::Channels,
+            Figure::Cpu,
+            Figure::Interfaces,
+            Figure::Retransmissions,
+            Figure::RoundTripTimes,
+        ],
     }
 }
 

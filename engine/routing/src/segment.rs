@@ -9,6 +9,32 @@ const TCP_HEADER_BYTES: u64 = 20;
 /// The bytes of the timestamps option, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_BYTES: u64 = 12;
 
+/// The bytes of MPTCP's option in a data segment: the data sequence signal with a mapping and an acknowledgment, 8 bytes
+/// each (RFC 8684 section 3.3), as the simulator counts it.
+const DATA_SIGNAL_BYTES: u64 = 20;
+
+/// A full segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// Its payload, bytes.
+    pub payload: u64,
+    /// Its IP and TCP headers with their options, bytes.
+    pub headers: u64,
+}
+
+impl Segment {
+    /// Returns the full segment of `flow` over a path that takes IP packets of up to `mtu` bytes, with the options that a
+    /// simulated host sends; `None` if no payload has room.
+    pub fn of(directory: &Directory<'_>, flow: &Flow, mtu: u64) -> Option<Self> {
+        let signal = if flow.transport == Transport::Mptcp { DATA_SIGNAL_BYTES } else { 0 };
+        let options = options(directory, flow) + signal;
+        let headers = flow.ip.header_bytes() + TCP_HEADER_BYTES + options;
+        let implied = mtu.checked_sub(headers)?;
+        let limit = flow.socket.mss.map_or(u64::MAX, |limit| limit.0.saturating_sub(options));
+        Some(Self { payload: implied.min(limit), headers }).filter(|segment| segment.payload > 0)
+    }
+}
+
 /// Returns the bytes of the IP and TCP headers of a full segment of `flow`, options included. `None` for MPTCP,
 /// whose options differ from segment to segment (RFC 8684 section 3.3).
 pub fn segment_headers(directory: &Directory<'_>, flow: &Flow) -> Option<u64> {

@@ -58,6 +58,12 @@ pub enum Figure {
     Interfaces,
     /// The error of one-way delays between two clocks: `owd_error_us` of `flows`.
     OwdError,
+    /// Segments that were retransmitted: `retransmissions_pkts` of `flows` and their subflows. They are 0 in records
+    /// without this figure.
+    Retransmissions,
+    /// Round-trip times, and the windows that go with them: `connect_us`, `rtt_us`, `srtt_us`, `min_rtt_us` and
+    /// `cwnd_pkts` of `flows` and their subflows. They are 0 or empty in records without this figure.
+    RoundTripTimes,
 }
 
 /// A setting that not every backend follows. Its default is followed everywhere.

@@ -4,7 +4,6 @@
 //!accepted because its effect shows only in the trial; the record has a warning if there was none.
 
 use crate::supported;
-use crate::wiring::pairs;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Flow, Interface, Link, Medium, Place, Problem, Scenario, Traffic, Transport};
 use std::collections::HashMap;
@@ -50,7 +49,7 @@ pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
         .collect();
     for (number, flow) in scenario.workload.iter().enumerate() {
         let place = Place::flow(number, flow);
-        let pairs = pairs(paths, flow);
+        let pairs = paths.subflow_pairs(flow);
         let there: Option<Vec<_>> = pairs.iter().map(|(_, far)| paths.path(&flow.from, *far)).collect();
         let back: Option<Vec<_>> = pairs.iter().map(|(near, _)| paths.path(&flow.to, *near)).collect();
         match (there, back) {

@@ -3,7 +3,6 @@
 use crate::Network;
 use crate::hosts::Hosts;
 use crate::record::percent;
-use crate::wiring::pairs;
 use nettrial_routing::Paths;
 use nettrial_scenario::{
     ChannelRecord, Check, Directory, Flow, FlowRecord, InterfaceRecord, QueueDrops, Scenario, Transport,
@@ -71,7 +70,8 @@ impl Findings {
                 record.congestion_control.clone(),
                 "the flow is not controlled as the stack says",
             );
-            let expected = pairs(routing, flow)
+            let expected = routing
+                .subflow_pairs(flow)
                 .first()
                 .and_then(|(near, far)| routing.expected_mss(&directory, flow, *near, *far));
             if let Some(expected) = expected {

@@ -36,7 +36,14 @@ pub fn capabilities() -> Capabilities {
             Setting::Scheduler,
             Setting::Window,
         ],
-        figures: vec![Figure::Channels, Figure::Cpu, Figure::Interfaces], // all hosts have one clock
+        // All hosts have one clock: no error of one-way delays.
+        figures: vec![
+            Figure::Channels,
+            Figure::Cpu,
+            Figure::Interfaces,
+            Figure::Retransmissions,
+            Figure::RoundTripTimes,
+        ],
     }
 }
 

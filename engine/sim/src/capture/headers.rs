@@ -6,13 +6,14 @@
 
 use super::options::{self, initial_sequence};
 use crate::connection::window_shift;
-use crate::wiring::{EPHEMERAL_PORTS, Wiring};
+use crate::wiring::Wiring;
 use crate::{Codepoint, Flags, Packet, Time};
 use anyhow::{Context, Result};
 use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpHeaders, IpNumber, Ipv4Header, Ipv6Extensions,
     Ipv6FragmentHeader, Ipv6Header, TcpHeader, UdpHeader,
 };
+use nettrial_routing::EPHEMERAL_PORTS;
 use nettrial_scenario::Transport;
 use std::net::{IpAddr, SocketAddr};
 

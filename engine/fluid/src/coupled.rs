@@ -1,0 +1,259 @@
+//! Rates of connections with several paths: the fixed points of coupled congestion controls.
+//!
+//! A path's *level* is the rate at which a flow of TCP would go over it: of its links the lowest level. A link's level is
+//! such that the link is just full; one that does not become full limits nobody. With single paths alone that is max-min
+//! fairness. The papers say of each algorithm what its subflows carry where losses on path `r` have the probability `p_r`,
+//! at which TCP has the rate √(2/p_r) / rtt_r: that is the level τ_r. Round-trip times count as equal. With X = max_r τ_r:
+//!
+//! - LIA: x_r = X · τ_r² / Σ τ_k² (Khalili, Gast, Popovic and Le Boudec, "MPTCP is not Pareto-optimal", IEEE/ACM
+//!   Transactions on Networking 21, 2013, equation (2); RFC 6356 has Σ x_r = X as its goal);
+//! - OLIA: x_r is above 0 where τ_r = X alone, and Σ x_r = X (the same, theorem 1);
+//! - BALIA: X² / τ_r² = (4 + α_r) / 5 with α_r = max_k x_k / x_r, and so x_r ∝ 1 / (5 X² / τ_r² − 4) (Peng, Walid, Hwang and
+//!   Low, "Multipath TCP: Analysis, Design, and Implementation", IEEE/ACM Transactions on Networking 24, 2016: φ_r(x) with
+//!   β = 1/5).
+//!
+//! wVegas has none of these: its paths are full where queues have a length, and how long that is depends on the round-trip
+//! time without queues.
+//!
+//! The papers add the losses of several full links on a path; here the link with the lowest level counts alone, as in
+//! max-min fairness.
+
+use crate::maxmin::max_min;
+
+/// The dependence of a connection's subflows on each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coupling {
+    /// Each subflow is as a flow of TCP.
+    Uncoupled,
+    /// LIA (RFC 6356).
+    Lia,
+    /// OLIA (draft-khalili-mptcp-congestion-control).
+    Olia,
+    /// BALIA (draft-walid-mptcp-congestion-control).
+    Balia,
+}
+
+impl Coupling {
+    /// The congestion controls whose rates can be computed, by name, and what each is with several subflows.
+    pub const CONTROLS: [(&str, Self); 5] = [
+        ("balia", Self::Balia),
+        ("cubic", Self::Uncoupled),
+        ("lia", Self::Lia),
+        ("olia", Self::Olia),
+        ("reno", Self::Uncoupled),
+    ];
+
+    /// Returns that of the congestion control of that name; `None` if its rates can't be computed.
+    pub fn of(control: &str) -> Option<Self> {
+        Self::CONTROLS.iter().find(|(name, _)| *name == control).map(|(_, coupling)| *coupling)
+    }
+
+    /// Sets the rates of a connection's subflows, given the levels of their paths and, for OLIA, their shares.
+    fn split(self, levels: &[f64], shares: &[f64], rates: &mut [f64]) {
+        let best = levels.iter().copied().fold(0.0, f64::max);
+        let weight = |level: f64, share: f64| match self {
+            Self::Uncoupled => level,
+            Self::Lia => level * level,
+            Self::Olia => level * share,
+            Self::Balia => 1.0 / (5.0 * (best / level) * (best / level) - 4.0),
+        };
+        for ((rate, level), share) in rates.iter_mut().zip(levels).zip(shares) {
+            *rate = weight(*level, *share);
+        }
+        if matches!(self, Self::Lia | Self::Balia) {
+            let scale = best / rates.iter().sum::<f64>();
+            rates.iter_mut().for_each(|rate| *rate *= scale);
+        }
+    }
+}
+
+/// A connection: the links of each of its subflows' paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group<'a> {
+    /// The dependence of its subflows on each other.
+    pub coupling: Coupling,
+    /// The links of each path.
+    pub paths: Vec<&'a [u32]>,
+}
+
+/// The rates of an equilibrium.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Equilibrium {
+    /// The rate of each path, those of the first connection first, bits a second.
+    pub rates: Vec<f64>,
+    /// The distance of the last iteration from it: the largest part of a link's rate by which the link is too full, or not
+    /// full though it limits a path.
+    pub error: f64,
+}
+
+/// Iterations at most.
+const MOST_ITERATIONS: usize = 4000;
+/// The error at which iterations end.
+const TOLERANCE: f64 = 5e-3;
+/// The first step of a link's level: the part of its error by which it changes.
+const FIRST_STEP: f64 = 0.2;
+/// The largest and the smallest step. A step grows while the error keeps its sign, and is halved where that changes.
+const STEPS: [f64; 2] = [0.5, 0.01];
+/// The highest level of a link, as a multiple of its rate: it limits nobody.
+const MOST_LEVEL: f64 = 1e3;
+/// The part of what a path of OLIA lacks that its share loses in an iteration.
+const MOVES: f64 = 0.3;
+/// A path of OLIA keeps so much of a connection's rate: it goes on with a segment or two a round trip.
+const LEAST_SHARE: f64 = 1e-4;
+
+/// Returns the rates at which connections come to rest, given the rates of all links.
+pub fn equilibrium(capacities: &[f64], groups: &[Group<'_>]) -> Equilibrium {
+    let paths: Vec<&[u32]> = groups.iter().flat_map(|group| &group.paths).copied().collect();
+    let is_coupled = |group: &Group<'_>| group.coupling != Coupling::Uncoupled && group.paths.len() > 1;
+    if !groups.iter().any(is_coupled) {
+        return Equilibrium { rates: max_min(capacities, &paths), error: 0.0 };
+    }
+    let mut levels = Levels::new(capacities, &paths);
+    let mut of_paths = vec![0.0; paths.len()];
+    let mut binding = vec![0_u32; paths.len()];
+    let mut rates = vec![0.0; paths.len()];
+    let mut shares: Vec<f64> =
+        groups.iter().flat_map(|group| group.paths.iter().map(|_| 1.0 / group.paths.len() as f64)).collect();
+    let mut error = f64::INFINITY;
+    for _ in 0..MOST_ITERATIONS {
+        levels.of_paths(&mut of_paths, &mut binding);
+        let mut first = 0;
+        let mut unsettled = 0.0_f64;
+        for group in groups {
+            let own = first..first + group.paths.len();
+            first = own.end;
+            group.coupling.split(&of_paths[own.clone()], &shares[own.clone()], &mut rates[own.clone()]);
+            if group.coupling == Coupling::Olia {
+                unsettled = unsettled.max(move_shares(&of_paths[own.clone()], &mut shares[own]));
+            }
+        }
+        error = levels.adjust(&rates, &binding).max(unsettled);
+        if error < TOLERANCE {
+            break;
+        }
+    }
+    levels.keep_within(&mut rates);
+    Equilibrium { rates, error }
+}
+
+/// Moves the shares of a connection's paths towards those with the highest level, and returns how much of its rate is
+/// still on others, each weighed by what it lacks.
+fn move_shares(levels: &[f64], shares: &mut [f64]) -> f64 {
+    let best = levels.iter().copied().fold(0.0, f64::max);
+    let mut unsettled = 0.0;
+    for (share, level) in shares.iter_mut().zip(levels) {
+        let lacks = 1.0 - level / best;
+        unsettled += *share * lacks;
+        *share = (*share * (1.0 - MOVES * lacks)).max(LEAST_SHARE);
+    }
+    let sum: f64 = shares.iter().sum();
+    shares.iter_mut().for_each(|share| *share /= sum);
+    unsettled
+}
+
+/// The links that paths go over, with their levels.
+struct Levels {
+    /// The links, numbered as paths come to them.
+    links: Vec<Link>,
+    /// The links of one path after those of another.
+    over: Vec<u32>,
+    /// The first of each path, and after the last path the number of all.
+    first: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    capacity: f64,
+    level: f64,
+    most: f64,
+    step: f64,
+    load: f64,
+    error: f64,
+    is_binding: bool,
+}
+
+impl Levels {
+    fn new(capacities: &[f64], paths: &[&[u32]]) -> Self {
+        let mut number = vec![u32::MAX; capacities.len()];
+        let mut new = Self { links: Vec::new(), over: Vec::new(), first: vec![0] };
+        for path in paths {
+            for &link in *path {
+                let own = &mut number[link as usize];
+                if *own == u32::MAX {
+                    *own = new.links.len() as u32;
+                    let capacity = capacities[link as usize];
+                    let (step, most) = (FIRST_STEP, capacity * MOST_LEVEL);
+                    let of =
+                        Link { capacity, level: 0.0, most, step, load: 0.0, error: 0.0, is_binding: false };
+                    new.links.push(of);
+                }
+                new.links[*own as usize].load += 1.0;
+                new.over.push(*own);
+            }
+            new.first.push(new.over.len() as u32);
+        }
+        for link in &mut new.links {
+            link.level = link.capacity / link.load;
+        }
+        new
+    }
+
+    fn path(&self, path: usize) -> &[u32] {
+        &self.over[self.first[path] as usize..self.first[path + 1] as usize]
+    }
+
+    /// Sets the level of each path, and the link that it is of.
+    fn of_paths(&self, levels: &mut [f64], binding: &mut [u32]) {
+        for (path, (level, link)) in levels.iter_mut().zip(binding).enumerate() {
+            *level = f64::INFINITY;
+            for &over in self.path(path) {
+                if self.links[over as usize].level < *level {
+                    (*level, *link) = (self.links[over as usize].level, over);
+                }
+            }
+        }
+    }
+
+    fn load(&mut self, rates: &[f64]) {
+        self.links.iter_mut().for_each(|link| link.load = 0.0);
+        for (path, rate) in rates.iter().enumerate() {
+            for &over in &self.over[self.first[path] as usize..self.first[path + 1] as usize] {
+                self.links[over as usize].load += rate;
+            }
+        }
+    }
+
+    /// Raises the levels of links that have room and lowers those of others; returns the largest error.
+    fn adjust(&mut self, rates: &[f64], binding: &[u32]) -> f64 {
+        self.load(rates);
+        self.links.iter_mut().for_each(|link| link.is_binding = false);
+        binding.iter().for_each(|&link| self.links[link as usize].is_binding = true);
+        let mut worst = 0.0_f64;
+        for link in &mut self.links {
+            let error = link.capacity / link.load - 1.0;
+            if error < 0.0 || link.is_binding {
+                worst = worst.max(error.abs());
+            }
+            let grows = error * link.error > 0.0;
+            link.step = if grows { (link.step * 1.2).min(STEPS[0]) } else { (link.step * 0.5).max(STEPS[1]) };
+            link.error = error;
+            link.level = (link.level * (1.0 + link.step * error).clamp(0.5, 2.0)).min(link.most);
+        }
+        worst
+    }
+
+    /// Lowers the rates of paths over links that are too full, so that none is.
+    fn keep_within(&mut self, rates: &mut [f64]) {
+        self.load(rates);
+        for (path, rate) in rates.iter_mut().enumerate() {
+            let room = self.path(path).iter().map(|&over| {
+                let link = self.links[over as usize];
+                link.capacity / link.load
+            });
+            *rate *= room.fold(1.0, f64::min);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

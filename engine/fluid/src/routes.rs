@@ -1,0 +1,127 @@
+//! The paths of all flows' connections, as lists of links.
+
+use nettrial_routing::{FiveTuple, Paths, Segment, Sockets};
+use nettrial_scenario::{Directory, Flow, Scenario, ethernet};
+use std::net::SocketAddr;
+
+/// The reason why a flow has no rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoWay {
+    /// No path leads to its destination.
+    Unreachable,
+    /// No link on a path has a rate.
+    Unlimited,
+    /// The MTU of a path has no room for payload.
+    Narrow,
+}
+
+/// One subflow of a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Way {
+    /// The place of its links among those of all.
+    links: [u32; 2],
+    /// The payload of a full segment, bytes.
+    pub payload: u64,
+    /// The same segment as it occupies a wire, bytes.
+    pub wire: u64,
+    /// The same segment as an IP packet, bytes.
+    pub ip: u64,
+    /// The addresses and ports of its two ends.
+    pub sockets: [SocketAddr; 2],
+}
+
+/// The connections of a flow that take different paths.
+#[derive(Debug, Clone, Copy)]
+struct Connections {
+    /// The first subflow of the first.
+    first: usize,
+    /// Subflows of each.
+    subflows: usize,
+    /// The number of them.
+    count: usize,
+}
+
+/// The paths of all flows' connections. A link is known by the interface by which packets leave for it
+/// ([`nettrial_routing::Interfaces`]); those without a rate are on no path, because they hold nothing back.
+#[derive(Debug)]
+pub struct Ways {
+    /// The rate of each interface's direction of its link, bits a second; infinite where the link has none.
+    capacities: Vec<f64>,
+    links: Vec<u32>,
+    ways: Vec<Way>,
+    flows: Vec<Connections>,
+}
+
+impl Ways {
+    /// Makes the links of `scenario`, without a flow.
+    pub fn new(scenario: &Scenario) -> Self {
+        let capacity = |link: &nettrial_scenario::Link| {
+            let rate = link.rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
+            std::iter::repeat_n(rate, link.interfaces.len())
+        };
+        let capacities = scenario.links.iter().flat_map(capacity).collect();
+        Self { capacities, links: Vec::new(), ways: Vec::new(), flows: Vec::new() }
+    }
+
+    /// Adds the connections of `flow`, number `number` of the scenario.
+    ///
+    /// # Errors
+    /// Gives why it has no rate.
+    pub fn add(
+        &mut self,
+        paths: &Paths<'_>,
+        directory: &Directory<'_>,
+        flow: &Flow,
+        number: u32,
+    ) -> Result<(), NoWay> {
+        let drawn = Sockets::of(paths, flow, number);
+        let subflows = drawn.connections.first().map_or(0, Vec::len);
+        if subflows == 0 {
+            return Err(NoWay::Unreachable);
+        }
+        let first = self.ways.len();
+        for &(near, far) in drawn.connections.iter().flatten() {
+            let crossings =
+                paths.flow_path(&FiveTuple::between(flow, near, far)).ok_or(NoWay::Unreachable)?;
+            let interfaces = paths.interfaces();
+            let out = crossings.iter().map(|crossing| interfaces.get(crossing.out).mtu.0);
+            let receives = crossings.last().map(|crossing| interfaces.get(crossing.into).mtu.0);
+            let mtu = out.chain(receives).min().unwrap_or(u64::MAX);
+            let segment = Segment::of(directory, flow, mtu).ok_or(NoWay::Narrow)?;
+            let start = self.links.len() as u32;
+            let limited = crossings.iter().map(|crossing| crossing.out as u32);
+            self.links.extend(limited.filter(|&link| self.capacities[link as usize].is_finite()));
+            let end = self.links.len() as u32;
+            if start == end {
+                return Err(NoWay::Unlimited);
+            }
+            let ip = segment.payload + segment.headers;
+            self.ways.push(Way {
+                links: [start, end],
+                payload: segment.payload,
+                wire: ethernet::wire_bytes(ip),
+                ip,
+                sockets: [near, far],
+            });
+        }
+        self.flows.push(Connections { first, subflows, count: drawn.connections.len() });
+        Ok(())
+    }
+
+    /// Returns the rates of all links, bits a second.
+    pub fn capacities(&self) -> &[f64] {
+        &self.capacities
+    }
+
+    /// Returns the subflows of the connection that flow `flow` opens after `before` others.
+    pub fn of(&self, flow: usize, before: u64) -> &[Way] {
+        let Connections { first, subflows, count } = self.flows[flow];
+        let start = first + (before % count as u64) as usize * subflows;
+        &self.ways[start..start + subflows]
+    }
+
+    /// Returns the links of a subflow that have a rate.
+    pub fn links(&self, way: &Way) -> &[u32] {
+        &self.links[way.links[0] as usize..way.links[1] as usize]
+    }
+}

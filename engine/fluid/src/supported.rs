@@ -1,0 +1,39 @@
+//! The capabilities of a backend without packets.
+
+use crate::coupled::Coupling;
+use nettrial_scenario::{Capabilities, Medium, Problem, Scenario, Setting, Transport};
+
+/// Returns what can be computed of a trial, on any machine.
+pub fn capabilities() -> Capabilities {
+    Capabilities {
+        parallel: true,
+        deterministic: true,
+        estimates: false,
+        warm_up: false,
+        simulated_time: true,
+        modelled_hosts: true,
+        shared_kernel: false,
+        makes_links: true,
+        captures: false,
+        kernel_congestion_controls: false,
+        congestion_controls: Coupling::CONTROLS.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        transports: vec![Transport::Tcp, Transport::Mptcp],
+        traffic: vec!["transfer".to_owned()],
+        media: vec![Medium::Cable],
+        disciplines: vec!["drop_tail".to_owned()],
+        settings: vec![Setting::Pair, Setting::Routing],
+        figures: Vec::new(),
+    }
+}
+
+/// Returns a problem for everything in `scenario` that has no place in the model.
+pub fn problems(scenario: &Scenario) -> Vec<Problem> {
+    capabilities().problems(scenario, "in the fluid model", |setting| match setting {
+        "kind" | "transport" => {
+            "it computes the rates of transfers; the simulator has packets: `--backend sim`"
+        }
+        "machine" => "machines of your own are for `--backend hosts`",
+        "policy" => "the simulator and the fluid model take the same paths",
+        _ => "it would make no difference there: the simulator has it, `--backend sim`",
+    })
+}

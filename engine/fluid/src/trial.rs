@@ -1,0 +1,247 @@
+//! One trial: its flows start and end, and between two of these events all rates are constant.
+
+use crate::checks::check_paths;
+use crate::coupled::{Coupling, Group, equilibrium};
+use crate::routes::Ways;
+use anyhow::{Result, bail};
+use nettrial_flows::statistics::Durations;
+use nettrial_routing::Paths;
+use nettrial_scenario::{
+    Absence, Directory, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, Record, Scenario,
+    SubflowRecord, Traffic, Transfer, Transport, Warning,
+};
+
+/// The error of rates above which a record warns of them.
+const WARNS_FROM: f64 = 0.01;
+
+/// A flow while it goes.
+struct Running<'a> {
+    flow: &'a Flow,
+    transfer: &'a Transfer,
+    coupling: Coupling,
+    control: &'a str,
+    /// Connections that were opened.
+    opened: u64,
+    /// The time when the open one was opened; `None` before the flow's time and after its end.
+    begun_ns: Option<u64>,
+    /// Payload that the open connection has carried, bits.
+    carried: f64,
+    /// Payload that each subflow of all connections has carried, bits.
+    of_subflows: Vec<f64>,
+    /// The payload rate of each subflow, bits a second.
+    rates: Vec<f64>,
+    bytes: u64,
+    active_ns: u64,
+    completion: Durations,
+}
+
+impl<'a> Running<'a> {
+    fn new(flow: &'a Flow, directory: &Directory<'a>, subflows: usize) -> Result<Self> {
+        let control = directory.stack(&flow.from).map_or("", |stack| stack.congestion_control.as_str());
+        let (Traffic::Transfer(transfer), Some(coupling)) = (&flow.traffic, Coupling::of(control)) else {
+            bail!("flow {:?} is none of TCP's or MPTCP's transfers", flow.name)
+        };
+        Ok(Self {
+            flow,
+            transfer,
+            coupling,
+            control,
+            opened: 0,
+            begun_ns: None,
+            carried: 0.0,
+            of_subflows: vec![0.0; subflows],
+            rates: vec![0.0; subflows],
+            bytes: 0,
+            active_ns: 0,
+            completion: Durations::default(),
+        })
+    }
+
+    /// The bits that the open connection has still to carry, where it has a size.
+    fn left(&self) -> Option<f64> {
+        self.transfer.size.map(|size| size.0 as f64 * 8.0 - self.carried)
+    }
+
+    /// The time when the flow opens its last connection, or, without a size, ends.
+    fn deadline_ns(&self) -> Option<u64> {
+        self.transfer.duration.map(|duration| self.flow.start.0 + duration.0)
+    }
+
+    /// The time of the flow's next event, whole nanoseconds; `None` after its end.
+    fn next_ns(&self, now_ns: u64) -> Option<u64> {
+        if self.begun_ns.is_none() {
+            return (self.opened == 0).then_some(self.flow.start.0);
+        }
+        match self.left() {
+            Some(left) => {
+                let rate: f64 = self.rates.iter().sum();
+                Some(now_ns + (left.max(0.0) * 1e9 / rate).ceil() as u64)
+            }
+            None => self.deadline_ns(),
+        }
+    }
+
+    fn carry(&mut self, span_ns: u64) {
+        let seconds = span_ns as f64 / 1e9;
+        for (carried, rate) in self.of_subflows.iter_mut().zip(&self.rates) {
+            *carried += rate * seconds;
+            self.carried += rate * seconds;
+        }
+    }
+
+    /// Closes the open connection, whose time has come, and opens the next one, if there is one.
+    fn act(&mut self, now_ns: u64) {
+        if let Some(begun_ns) = self.begun_ns {
+            self.begun_ns = None;
+            self.active_ns += now_ns - begun_ns;
+            self.bytes += self.transfer.size.map_or((self.carried / 8.0) as u64, |size| size.0);
+            if self.transfer.size.is_some() {
+                self.completion.record(now_ns - begun_ns);
+            }
+            if self.transfer.size.is_none() || self.deadline_ns().is_none_or(|deadline| now_ns >= deadline) {
+                return;
+            }
+        }
+        self.opened += 1;
+        self.carried = 0.0;
+        self.begun_ns = Some(now_ns);
+    }
+}
+
+/// Computes `scenario`, which has passed its check but for its paths, over these paths of it.
+///
+/// # Errors
+/// Fails if a flow has no path, or no rate.
+pub fn run(scenario: &Scenario, paths: &Paths<'_>) -> Result<Record> {
+    let directory = Directory::new(scenario);
+    let mut ways = Ways::new(scenario);
+    let mut flows = Vec::with_capacity(scenario.workload.len());
+    for (number, flow) in scenario.workload.iter().enumerate() {
+        if ways.add(paths, &directory, flow, number as u32).is_err() {
+            let problem = check_paths(scenario, paths).into_iter().next();
+            bail!(
+                "{}",
+                problem.map_or_else(|| format!("flow {:?} has no path", flow.name), |one| one.to_string())
+            );
+        }
+        flows.push(Running::new(flow, &directory, ways.of(number, 0).len())?);
+    }
+    let error = drive(&mut flows, &ways);
+    let first = flows.iter().map(|flow| flow.flow.start.0).min().unwrap_or(0);
+    let last = flows.iter().map(|flow| flow.flow.start.0 + flow.active_ns).max().unwrap_or(first);
+    let warning = (error > WARNS_FROM).then(|| {
+        let message = format!(
+            "the equilibrium of coupled connections was found to {:.1}% of a link's rate",
+            error * 100.0
+        );
+        Warning::new("not_at_rest", "the network", message, "rates may be wrong by more than that")
+    });
+    let (hosts, absent) = hosts(scenario);
+    Ok(Record {
+        format: FORMAT,
+        backend: "fluid".into(),
+        engine_version: env!("CARGO_PKG_VERSION").into(),
+        started_unix_ns: 0,
+        phases: Phases { traffic_ns: last - first, ..Phases::default() },
+        flows: flows.iter().enumerate().map(|(number, flow)| record(flow, number, &ways)).collect(),
+        hosts,
+        processors: Vec::new(),
+        interfaces: Vec::new(),
+        channels: Vec::new(),
+        events: Vec::new(),
+        congestion: Vec::new(),
+        checks: Vec::new(),
+        warnings: warning.into_iter().collect(),
+        absent,
+    })
+}
+
+/// Goes from event to event until all flows are over; returns the largest error of the rates.
+fn drive(flows: &mut [Running<'_>], ways: &Ways) -> f64 {
+    let (mut now_ns, mut error) = (0, 0.0_f64);
+    loop {
+        let next: Vec<Option<u64>> = flows.iter().map(|flow| flow.next_ns(now_ns)).collect();
+        let Some(at_ns) = next.iter().flatten().min().copied() else { return error };
+        flows.iter_mut().filter(|flow| flow.begun_ns.is_some()).for_each(|flow| flow.carry(at_ns - now_ns));
+        now_ns = at_ns;
+        for (flow, _) in flows.iter_mut().zip(&next).filter(|(_, next)| **next == Some(at_ns)) {
+            flow.act(now_ns);
+        }
+        error = error.max(share(flows, ways));
+    }
+}
+
+/// Sets the rates of all open connections; returns their error.
+fn share(flows: &mut [Running<'_>], ways: &Ways) -> f64 {
+    let open = |flow: &Running<'_>| flow.begun_ns.is_some();
+    let subflows = |(number, flow): (usize, &Running<'_>)| (ways.of(number, flow.opened - 1), flow.coupling);
+    let connections: Vec<_> = flows.iter().enumerate().filter(|(_, flow)| open(flow)).map(subflows).collect();
+    let group = |(subflows, coupling): &(&[crate::routes::Way], Coupling)| Group {
+        coupling: *coupling,
+        paths: subflows.iter().map(|way| ways.links(way)).collect(),
+    };
+    let groups: Vec<Group<'_>> = connections.iter().map(group).collect();
+    let found = equilibrium(ways.capacities(), &groups);
+    let mut rates = found.rates.iter();
+    for (flow, (subflows, _)) in flows.iter_mut().filter(|flow| open(flow)).zip(&connections) {
+        for (own, way) in flow.rates.iter_mut().zip(*subflows) {
+            let wire = rates.next().copied().unwrap_or(0.0);
+            *own = wire * way.payload as f64 / way.wire as f64;
+        }
+    }
+    found.error
+}
+
+fn record(running: &Running<'_>, number: usize, ways: &Ways) -> FlowRecord {
+    let subflows = ways.of(number, running.opened.saturating_sub(1));
+    let way = &subflows[0];
+    let segments = running.bytes.div_ceil(way.payload);
+    let seconds = running.active_ns as f64 / 1e9;
+    let is_mptcp = running.flow.transport == Transport::Mptcp;
+    let subflow = |(way, bits): (&crate::routes::Way, &f64)| SubflowRecord {
+        local: way.sockets[0].to_string(),
+        remote: way.sockets[1].to_string(),
+        bytes: (bits / 8.0) as u64,
+        srtt_us: 0,
+        min_rtt_us: 0,
+        cwnd_pkts: 0,
+        retransmissions_pkts: 0,
+        congestion_control: running.control.to_owned(),
+    };
+    let records = subflows.iter().zip(&running.of_subflows).map(subflow);
+    FlowRecord {
+        congestion_control: running.control.to_owned(),
+        mss_bytes: way.payload as u32,
+        connections: running.opened as u32,
+        bytes: running.bytes,
+        active_ns: running.active_ns,
+        ip_bytes: Some(running.bytes + segments * (way.ip - way.payload)),
+        wire_bytes: Some(running.bytes + segments * (way.wire - way.payload)),
+        goodput_bps: (seconds > 0.0).then(|| running.bytes as f64 * 8.0 / seconds),
+        completion_us: Some(running.completion.distribution_us()).filter(|found| found.count > 0),
+        subflows: if is_mptcp { records.collect() } else { Vec::new() },
+        ..FlowRecord::blank(running.flow)
+    }
+}
+
+/// The records of the hosts, and what can't be said of them.
+fn hosts(scenario: &Scenario) -> (Vec<HostRecord>, Vec<Absence>) {
+    let hosts = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host);
+    let record = |node: &nettrial_scenario::Node| HostRecord {
+        guest: None,
+        name: node.name.clone(),
+        processor: None,
+        processor_shared_with: Vec::new(),
+        cpu_percent: None,
+        cpu_busy_ns: None,
+        service_demand_us_per_kb: None,
+    };
+    let absent = scenario.measurement.cpu.iter().flat_map(|host| {
+        ["cpu", "service_demand"].map(|metric| Absence {
+            metric: metric.into(),
+            object: host.clone(),
+            reason: "the fluid model has no packets that would cost a host anything".into(),
+        })
+    });
+    (hosts.map(record).collect(), absent.collect())
+}
