@@ -41,6 +41,8 @@ BASE_UNITS = {
     "1/s": BaseUnit("per_s"),
     "%": BaseUnit("percent"),
     "subflows": BaseUnit("subflows"),
+    "paths": BaseUnit("paths"),
+    "links": BaseUnit("links"),
     "index": BaseUnit(""),
 }
 """The base units of the units of metrics."""

@@ -225,7 +225,7 @@ def test_parameters_of_several_topologies_are_checked(study, old, new, told):
         (
             "topology: jellyfish",
             "topology: switched",
-            "parameters.switches: unknown field\n  expected: none with",
+            "parameters.switches: unknown field\n  expected: no such parameter with",
         ),
         (
             "  ip: 4\n",

@@ -134,7 +134,7 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "  - flow: probe",
             "  - flow: transfer",
-            "workload.transfer.flow: transfer\n  expected: a name no other",
+            "workload.transfer.flow: transfer\n  expected: a name that no other",
         ),
         (
             "cpu: [sender, receiver]",
@@ -205,7 +205,7 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "file: published.csv",
             "file: publishd.csv",
-            "published.file: publishd.csv\n  expected: a file beside the study file",
+            "published.file: publishd.csv\n  expected: a file in the directory of the study file",
         ),
         (
             "sender: {ubuntu-14.04: linux-cubic}",

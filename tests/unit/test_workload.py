@@ -315,7 +315,7 @@ def test_a_group_has_every_flow_once(count, stagger, senders, both):
             ("from: one", "from: [one, one]"),
             "workload.data.from: one, one\n  expected: one or more hosts, each once",
         ),
-        (("from: one", "from: []"), "workload.data.from: none\n  expected: one host or more"),
+        (("from: one", "from: []"), "workload.data.from: none\n  expected: one or more hosts"),
         (("from: one", "from: one\n    count: -1"), "workload.data.count: -1"),
         (
             ("from: one", "from: every"),
@@ -459,7 +459,7 @@ def test_a_later_factor_changes_what_a_level_has_set_and_not_the_level_itself(st
         ),
         (
             ("workload.data.transport: tcp", "network.mtu: 4000 B"),
-            "factors.control.sets: network.mtu\n  expected: another setting\n  hint: the factor mtu sets it",
+            "factors.control.sets: network.mtu\n  expected: another setting\n  hint: the factor mtu already sets it",
         ),
         (("udp: {}", "udp: 1"), "factors.control.sets"),
     ],
