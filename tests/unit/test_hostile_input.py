@@ -192,7 +192,7 @@ def test_a_file_that_a_study_names_is_in_the_studys_folder(nettrial, study, tmp_
     (folder / "study.yaml").write_text(text)
     with pytest.raises(BadInput) as caught:
         load(str(folder))
-    assert "a file beside the study file" in str(caught.value)
+    assert "a file in the directory of the study file" in str(caught.value)
     assert "a secret" not in str(caught.value)
 
 
