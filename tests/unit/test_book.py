@@ -58,7 +58,7 @@ def test_the_command_writes_a_book_and_says_why_there_is_no_pdf(
     monkeypatch.setattr(systems.shutil, "which", lambda name: None)
     command.show([run.directory], tmp_path / "book")
     assert sorted(file.name for file in (tmp_path / "book").iterdir()) == ["book.html", "book.md"]
-    assert "book.pdf was not written: no chromium" in capsys.readouterr().err
+    assert "book.pdf was not written: there is no chromium" in capsys.readouterr().err
     with pytest.raises(BadInput):
         command.show([run.directory], tmp_path / "book")
 
