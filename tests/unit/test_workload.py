@@ -459,7 +459,7 @@ def test_a_later_factor_changes_what_a_level_has_set_and_not_the_level_itself(st
         ),
         (
             ("workload.data.transport: tcp", "network.mtu: 4000 B"),
-            "factors.control.sets: network.mtu\n  expected: another setting\n  hint: the factor mtu already sets it",
+            "factors.control.sets: network.mtu\n  expected: another setting\n  hint: the factor mtu already",
         ),
         (("udp: {}", "udp: 1"), "factors.control.sets"),
     ],
