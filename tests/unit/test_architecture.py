@@ -28,6 +28,7 @@ ALLOWED = {
     "machines": BASE | {"study"},
     "guests": BASE,
     "backends": BASE,
+    "controllers": set(),
     "store": BASE | {"study", "design"},
     "analysis": BASE | {"metrics", "study", "design", "store"},
     "export": BASE | {"metrics", "study", "design", "store", "analysis"},

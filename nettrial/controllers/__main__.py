@@ -1,0 +1,32 @@
+"""Starts a controller: reads what the engine tells from the standard input, a line, and serves switches until
+that ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+
+def main() -> None:
+    """Serves switches as the first line of the standard input says."""
+    # os-ken's parts import each other in a circle that only this order gets through.
+    from os_ken.base.app_manager import AppManager  # noqa: I001
+    from os_ken import cfg
+
+    from nettrial.controllers import application
+    from nettrial.controllers.told import Told
+
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    line = sys.stdin.readline()
+    if not line:
+        return
+    application.TOLD = Told.of(line)
+    own = ["--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", str(application.TOLD.listen)]
+    cfg.CONF(own, project="os_ken")
+    AppManager.run_apps([application.__name__, "os_ken.controller.ofp_handler"])
+
+
+if __name__ == "__main__":
+    main()
+    os._exit(0)  # threads of os-ken may wait for ever

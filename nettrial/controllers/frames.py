@@ -1,0 +1,83 @@
+"""Frames, as far as controllers read them."""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from dataclasses import dataclass
+
+IPV4, IPV6, ARP = 0x0800, 0x86DD, 0x0806
+TCP, UDP, ICMPV6 = 6, 17, 58
+_FRAGMENT_OFFSET = 0x1FFF
+_NEIGHBOR_SOLICITATION = 135
+
+
+@dataclass(frozen=True)
+class FiveTuple:
+    """The addresses, the protocol and the ports of a packet; ports are 0 where it has none."""
+
+    source: str
+    destination: str
+    protocol: int
+    source_port: int = 0
+    destination_port: int = 0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame, as far as controllers look at it."""
+
+    destination: str
+    """The Ethernet address."""
+    source: str
+    ethertype: int
+    flow: FiveTuple | None
+    """The flow of an IP packet that is no later fragment."""
+    asked: str | None
+    """The IP address whose Ethernet address is asked for (ARP; RFC 4861, neighbor solicitation)."""
+
+    @property
+    def is_to_all(self) -> bool:
+        """True of a broadcast or multicast frame."""
+        return bool(int(self.destination[:2], 16) & 1)
+
+
+def read(data: bytes) -> Frame:
+    """Reads a frame; raises ValueError where it is cut off."""
+    if len(data) < 14:
+        raise ValueError("a frame without a header")
+    ethertype = struct.unpack_from("!H", data, 12)[0]
+    flow, asked = None, None
+    try:
+        if ethertype == IPV4:
+            flow = _ipv4(data)
+        elif ethertype == IPV6:
+            flow = _ipv6(data)
+            if flow.protocol == ICMPV6 and data[54] == _NEIGHBOR_SOLICITATION:
+                asked = str(ipaddress.IPv6Address(data[62:78]))
+        elif ethertype == ARP:
+            asked = str(ipaddress.IPv4Address(data[38:42]))
+    except (struct.error, IndexError, ipaddress.AddressValueError):
+        raise ValueError("a packet that is cut off") from None
+    return Frame(_mac(data[:6]), _mac(data[6:12]), ethertype, flow, asked)
+
+
+def _ipv4(data: bytes) -> FiveTuple | None:
+    header = (data[14] & 15) * 4
+    if struct.unpack_from("!H", data, 20)[0] & _FRAGMENT_OFFSET:
+        return None
+    source, destination = (str(ipaddress.IPv4Address(data[at : at + 4])) for at in (26, 30))
+    return FiveTuple(source, destination, data[23], *_ports(data, data[23], 14 + header))
+
+
+def _ipv6(data: bytes) -> FiveTuple:
+    source, destination = (str(ipaddress.IPv6Address(data[at : at + 16])) for at in (22, 38))
+    return FiveTuple(source, destination, data[20], *_ports(data, data[20], 54))
+
+
+def _ports(data: bytes, protocol: int, at: int) -> tuple[int, ...]:
+    return struct.unpack_from("!HH", data, at) if protocol in (TCP, UDP) else (0, 0)
+
+
+def _mac(data: bytes) -> str:
+    return data.hex(":")

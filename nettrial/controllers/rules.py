@@ -1,0 +1,139 @@
+"""The rules of all switches that an application wants, as plain data: what is put into force is told apart
+from what is wanted by the same keys."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import networkx as nx
+
+from nettrial.controllers.frames import IPV4, IPV6, FiveTuple
+from nettrial.controllers.paths import Links, next_hops, out_ports, random_shortest_path, shortest_paths
+from nettrial.controllers.told import Host, Told
+
+Match = tuple[tuple[str, str | int], ...]
+"""The fields of a packet and their values, by OpenFlow's names."""
+
+TO_HOST, OF_PAIR, OF_FLOW = 100, 200, 300
+"""Priorities: by the destination, by the pair of addresses, by the flow."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of a switch."""
+
+    switch: int
+    priority: int
+    match: Match
+    ports: tuple[int, ...]
+    """The ports to one of which a packet goes."""
+
+
+class Fabric:
+    """The network as a controller knows it, and what an application does with it."""
+
+    def __init__(self, told: Told) -> None:
+        self.told = told
+        self.links = Links()
+        self.by_mac = {host.mac: host for host in told.hosts}
+        self.by_address = {address: host for host in told.hosts for address in host.addresses}
+        self._graph: nx.Graph | None = None
+
+    @property
+    def graph(self) -> nx.Graph:
+        """The switches and their links, with every switch that has a host."""
+        if self._graph is None:
+            self._graph = self.links.graph()
+            self._graph.add_nodes_from(host.switch for host in self.told.hosts)
+        return self._graph
+
+    def changed(self) -> None:
+        """Forgets what was derived from the links."""
+        self._graph = None
+
+    def proactive(self) -> Iterator[Rule]:
+        """The rules for every destination and, with `k_shortest_paths`, every pair."""
+        for host in self.told.hosts:
+            yield from self._to(host)
+        if self.told.application == "k_shortest_paths":
+            for near, far in self.told.pairs:
+                for source, destination in ((near, far), (far, near)):
+                    yield from self._of_pair(source, destination)
+
+    def _to(self, host: Host) -> Iterator[Rule]:
+        match: Match = (("eth_dst", host.mac),)
+        yield Rule(host.switch, TO_HOST, match, (host.port,))
+        for switch, others in next_hops(self.graph, host.switch).items():
+            ports = [port for other in others for port in self.links.ports(switch, other)]
+            if self.told.application == "ecmp":
+                random.Random(f"{self.told.seed} {switch}").shuffle(ports)
+                yield Rule(switch, TO_HOST, match, tuple(ports))
+            else:
+                yield Rule(switch, TO_HOST, match, (ports[0],))
+
+    def _of_pair(self, source: str, destination: str) -> Iterator[Rule]:
+        path = self._path_of_pair(source, destination)
+        if path is None:
+            return
+        match = addresses(source, destination)
+        for switch, port in out_ports(self.links, path, self.by_address[destination].port):
+            yield Rule(switch, OF_PAIR, match, (port,))
+
+    def _path_of_pair(self, source: str, destination: str) -> list[int] | None:
+        """The path of a pair of addresses: that with the pair's number among those of the two hosts."""
+        near, far = self.by_address.get(source), self.by_address.get(destination)
+        if near is None or far is None:
+            return None
+        known = shortest_paths(self.graph, near.switch, far.switch, self.told.paths)
+        number = far.addresses.index(destination)
+        return known[number % len(known)] if known else None
+
+    def reactive(self, switch: int, flow: FiveTuple) -> list[Rule]:
+        """The rules of one flow from the switch on that has its first packet, the last switch's first; none
+        where no path is known."""
+        host = self.by_address.get(flow.destination)
+        path = self._path(switch, host, flow) if host else None
+        if host is None or path is None:
+            return []
+        hops = list(out_ports(self.links, path, host.port))
+        return [Rule(at, OF_FLOW, five_tuple(flow), (port,)) for at, port in reversed(hops)]
+
+    def _path(self, switch: int, host: Host, flow: FiveTuple) -> list[int] | None:
+        if self.told.application == "ecmp":
+            draw = random.Random(f"{self.told.seed} {flow}")
+            return random_shortest_path(self.graph, switch, host.switch, draw)
+        if self.told.application == "k_shortest_paths":
+            path = self._path_of_pair(flow.source, flow.destination)
+            if path is not None and switch in path:
+                return path[path.index(switch) :]
+        found = shortest_paths(self.graph, switch, host.switch, 1)
+        return found[0] if found else None
+
+
+def addresses(source: str, destination: str) -> Match:
+    """The packets from one address to another."""
+    if ":" in source:
+        return (("eth_type", IPV6), ("ipv6_src", source), ("ipv6_dst", destination))
+    return (("eth_type", IPV4), ("ipv4_src", source), ("ipv4_dst", destination))
+
+
+def five_tuple(flow: FiveTuple) -> Match:
+    """The packets of a flow."""
+    match = (*addresses(flow.source, flow.destination), ("ip_proto", flow.protocol))
+    of = {6: "tcp", 17: "udp"}.get(flow.protocol)
+    if of is None:
+        return match
+    return (*match, (f"{of}_src", flow.source_port), (f"{of}_dst", flow.destination_port))
+
+
+def difference(
+    now: Mapping[tuple[int, int, Match], Rule], wanted: list[Rule]
+) -> tuple[list[Rule], list[Rule]]:
+    """The rules to put into force, and those to remove, by what is in force."""
+    by_key = {(rule.switch, rule.priority, rule.match): rule for rule in wanted}
+    return (
+        [rule for key, rule in by_key.items() if now.get(key) != rule],
+        [rule for key, rule in now.items() if key not in by_key],
+    )
