@@ -196,6 +196,22 @@ class Connecting(RootModel[Literal["once", "each_request"]]):
     """
 
 
+class ControllerApplication(
+    RootModel[Literal["learning", "shortest_path", "ecmp", "k_shortest_paths"]]
+):
+    root: Literal["learning", "shortest_path", "ecmp", "k_shortest_paths"]
+    """
+    The application of a controller.
+    """
+
+
+class ControllerMode(RootModel[Literal["proactive", "reactive"]]):
+    root: Literal["proactive", "reactive"]
+    """
+    The time at which a controller installs rules.
+    """
+
+
 class DelaySample(Generated):
     """
     The delays at a station of a radio channel in 100 ms. A delay is absent if nothing was sent.
@@ -614,6 +630,7 @@ class Figure(
     RootModel[
         Literal[
             "channels",
+            "controller",
             "cpu",
             "interfaces",
             "owd_error",
@@ -624,6 +641,7 @@ class Figure(
 ):
     root: Literal[
         "channels",
+        "controller",
         "cpu",
         "interfaces",
         "owd_error",
@@ -1350,6 +1368,7 @@ class Setting(
         Literal[
             "block",
             "bursts",
+            "controller",
             "cost",
             "ecn",
             "events",
@@ -1375,6 +1394,7 @@ class Setting(
     root: Literal[
         "block",
         "bursts",
+        "controller",
         "cost",
         "ecn",
         "events",
@@ -2472,6 +2492,93 @@ class ChannelRecord(Generated):
     """
 
 
+class Controller(Generated):
+    """
+    The OpenFlow controller of all switches. Where a scenario has one, each switch is a bridge of Open vSwitch that speaks
+    OpenFlow 1.3 with it.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    application: ControllerApplication
+    """
+    The application, which decides on the switches' rules.
+    """
+    mode: Annotated[ControllerMode | None, Field(validate_default=True)] = "proactive"
+    """
+    The time at which rules are installed.
+    """
+    paths: Annotated[int | None, Field(ge=1, le=1000)] = 8
+    """
+    The largest number of paths between two hosts that `k_shortest_paths` uses.
+    """
+    seed: Annotated[int | None, Field(ge=0)] = None
+    """
+    The seed of the choices that an application makes at random.
+    """
+
+
+class ControllerRecord(Generated):
+    """
+    The work of an OpenFlow controller and of its switches.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    changes: Annotated[int, Field(ge=0)]
+    """
+    The changes of rules and groups that the controller asked for while traffic went (OFPT_FLOW_MOD, OFPT_GROUP_MOD).
+    """
+    connect_ns: Annotated[int, Field(ge=0)]
+    """
+    The time from when the switches were told of the controller until the last of them had connected to it.
+    """
+    cpu_ns: Annotated[int, Field(ge=0)]
+    """
+    The CPU time that the controller used while traffic went.
+    """
+    discovery_ns: Annotated[int, Field(ge=0)]
+    """
+    The time from the first switch's connection until the controller knew every link between switches, which it finds
+    by LLDP (IEEE 802.1AB).
+    """
+    lost_pkts: Annotated[int | None, Field(ge=0)] = None
+    """
+    The frames that the switches were too slow to read while traffic went; absent where the system does not let them be
+    counted.
+    """
+    packet_ins: Annotated[int, Field(ge=0)]
+    """
+    The packets that switches sent to the controller while traffic went (OFPT_PACKET_IN). Its own LLDP frames do not
+    count.
+    """
+    packet_outs: Annotated[int, Field(ge=0)]
+    """
+    The packets that the controller had switches send while traffic went (OFPT_PACKET_OUT), LLDP frames not counted.
+    """
+    ready_ns: Annotated[int, Field(ge=0)]
+    """
+    The time from when the switches were told of the controller until it was ready for traffic: all links known, and
+    all rules in place that it installs beforehand.
+    """
+    rules: Distribution
+    """
+    The rules in the tables of a switch after the traffic, over all switches.
+    """
+    setup_us: Distribution | None = None
+    """
+    The time from when the controller had the first packet of a flow until it had sent the flow's rules, of each flow
+    whose first packet came to it while traffic went. Reactive rules only.
+    """
+    switches_cpu_ns: Annotated[int, Field(ge=0)]
+    """
+    The CPU time that all switches used while traffic went, frames that the controller sent and got among them. What
+    the kernel does for their interfaces is not in it.
+    """
+
+
 class Mark(Generated):
     """
     Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); packets that
@@ -3067,6 +3174,10 @@ class Record(Generated):
     """
     The calls to each of nettrial's own congestion controls that the scenario uses. Absent if it uses none.
     """
+    controller: ControllerRecord | None = None
+    """
+    The work of the switches' OpenFlow controller, if they have one.
+    """
     ends: list[InterfaceRecord]
     """
     The interfaces whose queue or packets were counted.
@@ -3502,6 +3613,10 @@ class Scenario(Generated):
     model_config = ConfigDict(
         extra="forbid",
     )
+    controller: Controller | None = None
+    """
+    The OpenFlow controller of the switches. If absent, they are learning bridges that forward along a spanning tree.
+    """
     events: list[Outage] | None = None
     """
     The links and nodes that fail while traffic goes.

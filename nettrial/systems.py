@@ -6,6 +6,7 @@ There are two kinds of systems here: Windows, and POSIX systems such as Linux an
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import io
 import os
 import shutil
@@ -82,6 +83,15 @@ def guest_systems() -> Path:
     own = os.environ.get(GUEST_SYSTEMS)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(own) if own else cache / "nettrial" / "systems"
+
+
+CONTROLLERS = "NETTRIAL_CONTROLLERS"
+"""The environment variable that names the Python which has os-ken; empty where none has."""
+
+
+def controllers_python() -> str:
+    """This Python, if it has the library of OpenFlow controllers (the extra `openflow`); else nothing."""
+    return sys.executable if importlib.util.find_spec("os_ken") else ""
 
 
 def run_program(command: list[str], directory: Path, seconds: float) -> str | None:

@@ -71,6 +71,38 @@ def record(trial: str = "") -> Record:
     )
 
 
+CONTROLLER = {
+    "connect_ns": 30_000_000,
+    "discovery_ns": 40_000_000,
+    "ready_ns": 80_000_000,
+    "packet_ins": 12,
+    "packet_outs": 13,
+    "changes": 14,
+    "setup_us": {
+        "count": 2,
+        "mean": 1500.0,
+        "deviation": 707.0,
+        "minimum": 1000.0,
+        "p50": 1000.0,
+        "p90": 2000.0,
+        "p99": 2000.0,
+        "maximum": 2000.0,
+    },
+    "cpu_ns": 20_000_000,
+    "switches_cpu_ns": 90_000_000,
+    "lost_pkts": 0,
+    "rules": {
+        "count": 2,
+        "mean": 4.5,
+        "deviation": 0.7,
+        "minimum": 4.0,
+        "p50": 4.0,
+        "p90": 5.0,
+        "p99": 5.0,
+        "maximum": 5.0,
+    },
+}
+
 CHANNEL = {
     "access_point": "ap",
     "elapsed_ps": 1000,
@@ -178,4 +210,5 @@ def full_record() -> Record:
     }
     made["ends"] = [{"node": "sender", "interface": "eth0", **end}]
     made["channels"] = [CHANNEL]
+    made["controller"] = CONTROLLER
     return Record.model_validate(made)

@@ -30,6 +30,8 @@ CHOICES = (
     "Answer",
     "Band",
     "Connecting",
+    "ControllerApplication",
+    "ControllerMode",
     "FrameErrors",
     "QueueDrops",
     "RateControl",
@@ -50,6 +52,7 @@ MODELS = (
     "SocketOptions",
     "Measurement",
     "Outage",
+    "Controller",
     "WlanStation",
     "Wlan",
 )

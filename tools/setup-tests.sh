@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what only the tests need on Debian or Ubuntu: a browser, an SSH server, and the programs that nettrial can
-# run as workloads. Installs nothing that is already there, so a second run is quick and needs no network.
+# Installs what only the tests need on Debian or Ubuntu: a browser, an SSH server, Open vSwitch, and the
+# programs that nettrial can run as workloads. Installs nothing that is already there, so a second run is quick and needs no network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -44,6 +44,28 @@ if [ ! -x .venv/openssh-server/usr/sbin/sshd ]; then
   rm -rf .venv/openssh-server
   mv "$fetched/files" .venv/openssh-server
   rm -rf "$fetched"
+fi
+
+# Installing openvswitch-switch would start its daemons and have them at every boot, where systemd runs. A policy that
+# forbids it (policy-rc.d, invoke-rc.d(8)) holds while it is installed; tests start them in namespaces of their own.
+if ! command -v ovs-vswitchd >/dev/null && [ ! -x /usr/sbin/ovs-vswitchd ]; then
+  say "installing openvswitch-switch"
+  log=$(mktemp)
+  policy=/usr/sbin/policy-rc.d
+  own=
+  if [ ! -e "$policy" ]; then
+    own=yes
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+    as_root chmod 755 "$policy"
+  fi
+  status=0
+  { as_root apt-get update -qq &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openvswitch-switch; } \
+    >"$log" 2>&1 || status=$?
+  [ -z "$own" ] || as_root rm -f "$policy"
+  [ "$status" = 0 ] || { cat "$log" >&2; say "apt-get could not install openvswitch-switch"; exit 3; }
+  rm -f "$log"
+  if [ -d /run/systemd/system ]; then as_root systemctl disable --quiet openvswitch-switch.service; fi
 fi
 
 # netperf is in Debian's non-free and in Ubuntu's multiverse, and its package starts a server that anyone may

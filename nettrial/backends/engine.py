@@ -19,7 +19,7 @@ from typing import IO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from nettrial.scenario import Event
-from nettrial.systems import APART, GUEST_SYSTEMS, guest_systems
+from nettrial.systems import APART, CONTROLLERS, GUEST_SYSTEMS, controllers_python, guest_systems
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -69,7 +69,7 @@ class Engine:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**os.environ, GUEST_SYSTEMS: str(guest_systems())},
+                env=os.environ | {GUEST_SYSTEMS: str(guest_systems()), CONTROLLERS: controllers_python()},
                 **APART,  # the terminal's Ctrl-C is for this process, not for the engine
             )
         except OSError as error:

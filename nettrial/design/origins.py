@@ -53,6 +53,10 @@ class Origins:
                 place = self._of_link(self.links[number], rest)
             case ["events", *rest]:
                 place = ("network", "events", *rest)
+            case ["controller", *rest] if self.settings.network.controller is not None:
+                place = ("network", "controller", *rest)
+            case ["controller", *_]:
+                place = ("network", "forwarding")
             case ["routing", *rest]:
                 place = ("network", "routing", *rest)
             case ["workload", int(), "ip"]:

@@ -19,6 +19,7 @@ from nettrial.study import (
     CABLE_KINDS,
     DROP_TAIL,
     Block,
+    ControllerSettings,
     DisciplineSettings,
     HostCost,
     HostSettings,
@@ -74,6 +75,7 @@ def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: in
         nodes=[_node(settings, name, kind) for name, kind in nodes],
         links=_links(settings, pairs, kinds, replicate),
         routing=_routing(settings.network.routing, replicate),
+        controller=_controller(settings, replicate),
         workload=flows,
         measurement=scenario.Measurement.model_validate(settings.measurement.model_dump(exclude={"capture"})),
         events=[_outage(outage) for outage in settings.network.events] or None,
@@ -102,6 +104,16 @@ def _routing(routing: RoutingSettings, block: Block) -> scenario.RoutingPolicy:
     elif routing.policy == "k_shortest_paths":
         chosen["paths"] = routing.paths
     return scenario.RoutingPolicy.model_validate(chosen)
+
+
+def _controller(settings: Settings, block: Block) -> scenario.Controller | None:
+    """The switches' controller, if they have one."""
+    network = settings.network
+    if network.forwarding != "openflow":
+        return None
+    controller = network.controller or ControllerSettings()
+    seed = block.seed("controller", controller.seed)
+    return scenario.Controller.model_validate({**controller.model_dump(), "seed": seed})
 
 
 def _outage(outage: Outage) -> scenario.Outage:

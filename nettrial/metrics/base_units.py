@@ -43,6 +43,7 @@ BASE_UNITS = {
     "subflows": BaseUnit("subflows"),
     "paths": BaseUnit("paths"),
     "links": BaseUnit("links"),
+    "rules": BaseUnit("rules"),
     "index": BaseUnit(""),
 }
 """The base units of the units of metrics."""

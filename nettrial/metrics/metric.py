@@ -12,6 +12,7 @@ from nettrial.capabilities import CAPABILITIES
 from nettrial.registry import Registry
 from nettrial.scenario import (
     ChannelRecord,
+    ControllerRecord,
     Distribution,
     Figure,
     FlowRecord,
@@ -24,13 +25,14 @@ from nettrial.scenario import (
 )
 
 Better = Literal["higher", "lower"]
-Kind = Literal["flow", "group", "size", "host", "link", "station", "network"]
+Kind = Literal["flow", "group", "size", "host", "link", "station", "controller", "network"]
 """The kind of object of a metric; a `group` consists of flows, a `size` belongs to a sweep, as FLOW.BYTES,
 and the `network` is a trial's graph."""
 NEEDED: dict[Kind, Figure] = {
     "host": Figure("cpu"),
     "link": Figure("interfaces"),
     "station": Figure("channels"),
+    "controller": Figure("controller"),
 }
 """The figure of a record that all metrics of a kind need."""
 WRITTEN_ANYWAY = (Figure("retransmissions"), Figure("round_trip_times"))
@@ -47,7 +49,7 @@ COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of a flow, a group of flows, a host, an interface or a radio station in a trial."""
+    """A figure of a flow, a group of flows, a host, an interface, a radio station or the controller."""
 
     name: str
     unit: str
@@ -132,17 +134,18 @@ def add(
     host: Callable[[HostRecord], float | None] | None = None,
     link: Callable[[InterfaceRecord], float | None] | None = None,
     station: Callable[[ChannelRecord, StationRecord], float | None] | None = None,
+    controller: Callable[[ControllerRecord], float | str | None] | None = None,
     index: Callable[[Sequence[float]], float | str] | None = None,
     of_senders: bool = False,
     needs: Figure | None = None,
     network: Callable[[Scenario], float | None] | None = None,
 ) -> None:
-    """Registers a metric that one of `flow`, `size`, `host`, `link` and `station` reads from a record of its
-    kind, for a station together with that of its channel; if it returns a text, that is the reason for the
-    absence. With `index` it is a metric of a group: the index of what `flow` reads from each flow or, with
-    `of_senders`, of the sums of each sending host's flows. With `network` it is computed from a trial's graph
-    instead of a record. `needs` is a figure that not every record has; metrics of hosts, interfaces and
-    stations have such a need anyway."""
+    """Registers a metric that one of `flow`, `size`, `host`, `link`, `station` and `controller` reads from a
+    record of its kind, for a station together with that of its channel; if it returns a text, that is the
+    reason for the absence. With `index` it is a metric of a group: the index of what `flow` reads from each
+    flow or, with `of_senders`, of the sums of each sending host's flows. With `network` it is computed from a
+    trial's graph instead of a record. `needs` is a figure that not every record has; metrics of hosts,
+    interfaces, stations and the controller have such a need anyway."""
 
     def read(record: Record, of: str) -> float | str:
         value: float | str | None = None
@@ -160,6 +163,8 @@ def add(
             value = next((link(found) for found in _interfaces(record, of)), None)
         elif station is not None:
             value = next((station(*found) for found in _stations(record, of)), None)
+        elif controller is not None and record.controller is not None:
+            value = controller(record.controller)
         if isinstance(value, str):
             return reason(record, name, of, value)
         if value is None or not math.isfinite(value):
@@ -167,8 +172,8 @@ def add(
         return value
 
     named: dict[Kind, object] = {"group": index, "flow": flow, "size": size, "host": host, "link": link}
-    named["network"] = network
-    kind: Kind = next((kind for kind, reader in named.items() if reader), "station")
+    named |= {"network": network, "station": station}
+    kind: Kind = next((kind for kind, reader in named.items() if reader), "controller")
     needs = needs or NEEDED.get(kind)
     METRICS.add(
         name,

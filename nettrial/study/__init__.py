@@ -10,6 +10,7 @@ from nettrial.study.flows import EVERY
 from nettrial.study.model import Factor, Layout, Published, Response, Source, Study, Until
 from nettrial.study.network import (
     CABLE_KINDS,
+    ControllerSettings,
     ImpairmentSettings,
     LinkKind,
     NetworkSettings,
@@ -25,6 +26,7 @@ __all__ = [
     "EVERY",
     "Block",
     "Conclusion",
+    "ControllerSettings",
     "DisciplineSettings",
     "Document",
     "Factor",

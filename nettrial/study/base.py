@@ -22,6 +22,12 @@ Band = Literal["2.4 GHz", "5 GHz"]
 Connecting = Literal["once", "each_request"]
 """The occasions on which a connection is opened."""
 
+ControllerApplication = Literal["learning", "shortest_path", "ecmp", "k_shortest_paths"]
+"""The application of a controller."""
+
+ControllerMode = Literal["proactive", "reactive"]
+"""The time at which a controller installs rules."""
+
 FrameErrors = Literal["none", "awgn"]
 """The frames that are lost to noise."""
 
@@ -379,6 +385,20 @@ class Outage(Strict):
     which all of its cables fail."""
     returns: Duration | None = None
     """The time of its return, after all flows are ready; where absent it stays away."""
+
+
+class Controller(Strict):
+    """The OpenFlow controller of all switches. Where a scenario has one, each switch is a bridge of Open
+    vSwitch that speaks OpenFlow 1.3 with it."""
+
+    application: ControllerApplication
+    """The application, which decides on the switches' rules."""
+    mode: ControllerMode = "proactive"
+    """The time at which rules are installed."""
+    paths: Annotated[int, Field(ge=1, le=1000)] = 8
+    """The largest number of paths between two hosts that `k_shortest_paths` uses."""
+    seed: Annotated[int, Field(ge=0)] | None = None
+    """The seed of the choices that an application makes at random."""
 
 
 class WlanStation(Strict):

@@ -97,8 +97,8 @@ class Response(Strict):
     """The metric, by its name in `nettrial list metrics`."""
     of: str
     """The object of the metric: the name of a flow, a group of flows or a host; FLOW.BYTES for a size of a
-    sweep; an interface as NODE.INTERFACE, or only the node if it has one interface; `network` for the network
-    itself."""
+    sweep; an interface as NODE.INTERFACE, or only the node if it has one interface; `controller` for that of
+    the switches; `network` for the network itself."""
     unit: str
     """The metric's unit, repeated here so that the study file is self-explanatory."""
     precision: Annotated[float, BeforeValidator(_as_percent)] | None = None
@@ -402,6 +402,7 @@ class Study(Settings):
             "host": self.host_names(),
             "link": self.ends(),
             "station": self.stations(),
+            "controller": ["controller"],
             "network": ["network"],
         }
         for number, response in enumerate(self.responses):

@@ -46,6 +46,18 @@ class RoutingSettings(Strict):
     """The largest number of paths that `k_shortest_paths` uses."""
 
 
+class ControllerSettings(base.Controller):
+    """The OpenFlow controller of the switches, where `forwarding` is `openflow`."""
+
+    application: base.ControllerApplication = "shortest_path"
+    """`learning`: each switch learns where hosts are, and floods along a spanning tree until then;
+    `shortest_path`: the fewest links; `ecmp`: each flow takes one of the paths with the fewest links;
+    `k_shortest_paths`: the i-th pair of addresses of two hosts takes the i-th shortest path."""
+    seed: Seed = 0
+    """Gives the choices of `ecmp`, together with the run's seed and the block: the same for all treatments of
+    a block."""
+
+
 class LinkSettings(Strict):
     """The settings of links of one kind; absent settings are those of the network."""
 
@@ -98,7 +110,10 @@ class NetworkSettings(Strict):
     """The topology's parameters by name, as documented in the reference of topologies. If the topology is a
     factor, parameters of only one topology stand under its name."""
     forwarding: Forwarding | None = None
-    """The kind of devices, for a topology that supports both: `routers`, the default, or `bridges`."""
+    """The kind of devices of a topology that can have several: `routers`, the default; `bridges`, which
+    learn; or `openflow`, switches under a controller, in the lab alone."""
+    controller: ControllerSettings | None = None
+    """The controller of the switches, where `forwarding` is `openflow`; one of shortest paths if absent."""
     ip: Literal[4, 6]
     """The IP version of every address and flow."""
     mtu: Size
@@ -238,7 +253,11 @@ class NetworkSettings(Strict):
             said = " or ".join(expected) or f"left out with the topology {self.topology}"
             raise wrong(("forwarding",), self.forwarding, said)
         interfaces = self._given().get("interfaces_per_host", 1)
-        if self.forwarding == "bridges" and interfaces > 1:
+        if self.forwarding in ("bridges", "openflow") and interfaces > 1:
             hint = "all interfaces of a host would be in the same network"
-            raise wrong(("parameters", "interfaces_per_host"), str(interfaces), "1 with bridges", hint)
+            said = f"1 with {self.forwarding}"
+            raise wrong(("parameters", "interfaces_per_host"), str(interfaces), said, hint)
+        if self.controller is not None and self.forwarding != "openflow":
+            hint = "routers and bridges have no controller"
+            raise wrong(("controller",), "given", "none without forwarding: openflow", hint)
         return self

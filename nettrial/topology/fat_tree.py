@@ -10,7 +10,7 @@ import networkx as nx
 from pydantic import Field, model_validator
 
 from nettrial.fields import wrong
-from nettrial.topology.topology import DEVICE, TOPOLOGIES, Topology, WithHosts
+from nettrial.topology.topology import DEVICE, FABRIC, TOPOLOGIES, Topology, WithHosts
 
 
 class FatTree(WithHosts):
@@ -59,5 +59,5 @@ def build(parameters: FatTree, _: Sequence[str] = ()) -> nx.MultiGraph:
 
 TOPOLOGIES.add(
     "fat-tree",
-    Topology("Three layers of switches with k ports", build, FatTree, forwarding=("routers", "bridges")),
+    Topology("Three layers of switches with k ports", build, FatTree, forwarding=FABRIC),
 )

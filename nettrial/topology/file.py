@@ -11,7 +11,7 @@ from pydantic import ValidationInfo, model_validator
 
 from nettrial.fields import wrong
 from nettrial.topology.graph_file import GraphData, GraphError, read
-from nettrial.topology.topology import TOPOLOGIES, Topology, WithHosts
+from nettrial.topology.topology import FABRIC, TOPOLOGIES, Topology, WithHosts
 
 ANY = 10**6
 """A number of links to hosts beyond any node's possible number."""
@@ -75,4 +75,4 @@ def build(parameters: File, _: Sequence[str] = ()) -> nx.MultiGraph:
     return graph
 
 
-TOPOLOGIES.add("file", Topology("A graph from a file", build, File, forwarding=("routers", "bridges")))
+TOPOLOGIES.add("file", Topology("A graph from a file", build, File, forwarding=FABRIC))

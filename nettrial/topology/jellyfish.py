@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from nettrial.fields import wrong
 from nettrial.topology.random_links import RandomLinks
-from nettrial.topology.topology import DEVICE, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
+from nettrial.topology.topology import DEVICE, FABRIC, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 """The seed of a topology's random numbers."""
@@ -94,5 +94,5 @@ def _spare(parameters: Jellyfish) -> list[int]:
 
 TOPOLOGIES.add(
     "jellyfish",
-    Topology("A random graph of switches", build, Jellyfish, forwarding=("routers", "bridges")),
+    Topology("A random graph of switches", build, Jellyfish, forwarding=FABRIC),
 )

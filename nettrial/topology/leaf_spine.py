@@ -8,7 +8,7 @@ from typing import Annotated
 import networkx as nx
 from pydantic import Field, model_validator
 
-from nettrial.topology.topology import DEVICE, TOPOLOGIES, Topology, WithHosts
+from nettrial.topology.topology import DEVICE, FABRIC, TOPOLOGIES, Topology, WithHosts
 
 MOST_PER_LAYER = 256
 
@@ -46,6 +46,6 @@ TOPOLOGIES.add(
         "Two layers of switches, with a link from each leaf to each spine",
         build,
         LeafSpine,
-        forwarding=("routers", "bridges"),
+        forwarding=FABRIC,
     ),
 )

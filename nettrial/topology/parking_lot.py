@@ -9,7 +9,7 @@ from typing import Annotated
 import networkx as nx
 from pydantic import Field, model_validator
 
-from nettrial.topology.topology import DEVICE, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
+from nettrial.topology.topology import DEVICE, FABRIC, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
 
 ANY = 10**6
 """A number of links to hosts beyond any switch's possible number."""
@@ -39,5 +39,5 @@ def build(parameters: ParkingLot, _: Sequence[str] = ()) -> nx.MultiGraph:
 
 TOPOLOGIES.add(
     "parking-lot",
-    Topology("Switches in a row, each with hosts", build, ParkingLot, forwarding=("routers", "bridges")),
+    Topology("Switches in a row, each with hosts", build, ParkingLot, forwarding=FABRIC),
 )

@@ -83,7 +83,7 @@ TOPOLOGIES.add(
         _around("switch"),
         joins=(2, None),
         devices=("switch",),
-        forwarding=("bridges",),
+        forwarding=("bridges", "openflow"),
     ),
 )
 TOPOLOGIES.add(

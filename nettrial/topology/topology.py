@@ -13,9 +13,12 @@ from pydantic import Field, model_validator
 from nettrial.fields import Strict, wrong
 from nettrial.registry import Registry
 
-Forwarding = Literal["routers", "bridges"]
-"""The kind of the devices: routers, which forward IP packets, or learning bridges, which forward frames."""
-KINDS: dict[Forwarding, str] = {"routers": "router", "bridges": "switch"}
+Forwarding = Literal["routers", "bridges", "openflow"]
+"""The kind of the devices: routers, which forward IP packets, or switches, which forward frames: learning
+bridges, or Open vSwitch under a controller."""
+FABRIC: tuple[Forwarding, ...] = ("routers", "bridges", "openflow")
+"""The kinds that devices of a fabric can be."""
+KINDS: dict[Forwarding, str] = {"routers": "router", "bridges": "switch", "openflow": "switch"}
 """The kind of a node with that forwarding."""
 DEVICE = "device"
 """The kind of a node that is a router or a switch, depending on the study."""

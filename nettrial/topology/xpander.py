@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from nettrial.fields import wrong
 from nettrial.topology.jellyfish import Seed
-from nettrial.topology.topology import DEVICE, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
+from nettrial.topology.topology import DEVICE, FABRIC, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
 
 
 class Xpander(WithHosts):
@@ -76,6 +76,6 @@ TOPOLOGIES.add(
         "Groups of switches, every two of which are connected by a random matching",
         build,
         Xpander,
-        forwarding=("routers", "bridges"),
+        forwarding=FABRIC,
     ),
 )

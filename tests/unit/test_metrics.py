@@ -22,6 +22,7 @@ OF = {
     "host": "sender",
     "link": "sender",
     "station": "sender",
+    "controller": "controller",
 }
 OF_RECORDS = [name for name in METRICS if METRICS[name].of != "network"]
 
@@ -46,6 +47,7 @@ def test_every_metric_is_absent_with_a_reason(name):
     of = OF[metric.of]
     found = record()
     found.flows, found.hosts, found.ends, found.channels = [], [], [], []
+    found.controller = None
     assert metric.title.lower() in metric.read(found, of)
     found.absent = [Absence(metric=name, object=of, reason="two CPUs are needed")]
     assert metric.read(found, of) == "two CPUs are needed"
@@ -72,6 +74,14 @@ def test_a_record_without_the_figure_gives_a_reason_and_never_a_number(name):
     ("name", "value"),
     [
         ("goodput", 941.5),
+        ("controller_connect", 30.0),
+        ("link_discovery", 40.0),
+        ("controller_ready", 80.0),
+        ("flow_setup", 1.5),
+        ("packet_ins", 12.0),
+        ("rules_per_switch", 4.5),
+        ("controller_cpu", 20.0),
+        ("switches_cpu", 90.0),
         ("ip_rate", 1000.0),
         ("wire_rate", 1024.0),
         ("packet_rate", 490.0),
@@ -251,13 +261,17 @@ def test_one_flow_is_itself():
 
 def test_what_a_host_and_a_interface_need_is_a_capability():
     for metric in METRICS.values():
-        needed = {"host": "cpu", "link": "interfaces", "station": "channels"}.get(metric.of)
+        needed = {"host": "cpu", "link": "interfaces", "station": "channels", "controller": "controller"}.get(
+            metric.of
+        )
         assert needed is None or metric.needs.root == needed, metric.name
         expected = ["hosts", "lab", "sim"] if metric.needs else ["fluid", "hosts", "lab", "sim"]
         if metric.name == "owd_error":
             expected = ["hosts"]  # on one machine all hosts have one clock
         elif metric.of in ("link", "station"):
             expected = ["lab", "sim"]
+        elif metric.of == "controller":
+            expected = ["lab"]
         assert metric.backends() == expected, metric.name
 
 

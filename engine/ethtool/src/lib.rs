@@ -30,6 +30,9 @@ const TSO: &[&str] = &[
 /// The features that GSO stands for, including the segmentation of UDP GSO packets (UDP_SEGMENT).
 const GSO: &[&str] = &["tx-generic-segmentation", "tx-udp-segmentation"];
 const GRO: &[&str] = &["rx-gro"];
+/// Leaving the checksums of packets to the interface.
+const CHECKSUMS: &[&str] =
+    &["tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6", "tx-checksum-sctp"];
 const ETHTOOL_GLINKSETTINGS: u32 = 0x4c;
 /// The speed, in megabits per second, that stands for "unknown".
 const SPEED_UNKNOWN: u32 = u32::MAX;
@@ -73,20 +76,34 @@ impl Ethtool {
     /// Sets the offloads of `interface` in a single request, because the kernel goes through all features and
     /// announces their changes at each request. Features that the kernel does not have are not set.
     pub fn set(&self, interface: &str, offloads: Offloads) -> Result<()> {
+        self.set_features(interface, &[(TSO, offloads.tso), (GSO, offloads.gso), (GRO, offloads.gro)])
+            .with_context(|| format!("setting the offloads of {interface} to {offloads:?}"))
+    }
+
+    /// Has the kernel compute the checksums of what leaves by `interface`, for a reader of its frames that takes them as
+    /// they are.
+    ///
+    /// # Errors
+    /// Fails if there is no such interface.
+    pub fn compute_checksums(&self, interface: &str) -> Result<()> {
+        self.set_features(interface, &[(CHECKSUMS, false)])
+            .with_context(|| format!("turning checksum offload of {interface} off"))
+    }
+
+    fn set_features(&self, interface: &str, all: &[(&[&str], bool)]) -> Result<()> {
         let names = self.feature_names(interface).context("reading the names of offloads")?;
         // struct ethtool_sfeatures: command, number of blocks, and for each 32 features a mask of those to set and
         // their values.
         let blocks = names.len().div_ceil(32);
         let mut features = vec![0; 2 + blocks * 2];
         features[..2].copy_from_slice(&[ETHTOOL_SFEATURES, u32::try_from(blocks)?]);
-        for (wanted, on) in [(TSO, offloads.tso), (GSO, offloads.gso), (GRO, offloads.gro)] {
+        for &(wanted, on) in all {
             for bit in wanted.iter().filter_map(|wanted| names.iter().position(|name| name == wanted)) {
                 features[2 + bit / 32 * 2] |= 1 << (bit % 32);
                 features[3 + bit / 32 * 2] |= u32::from(on) << (bit % 32);
             }
         }
         self.request(interface, features.as_mut_slice())
-            .with_context(|| format!("setting the offloads of {interface} to {offloads:?}"))
     }
 
     /// Returns the features among those of the offloads that are requested on `interface`, whether they are in

@@ -85,6 +85,7 @@ pub fn run(
         interfaces: Vec::new(),
         channels: Vec::new(),
         events: Vec::new(),
+        controller: None,
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,

@@ -1,6 +1,7 @@
 //! Verifies the conditions of a trial before and after the traffic, and states the consequences for its figures.
 
 mod congestion;
+mod controller;
 mod counters;
 mod frame_time;
 mod links;

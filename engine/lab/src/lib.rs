@@ -28,6 +28,7 @@ mod layout;
 mod mptcp;
 mod namespace;
 mod network;
+mod openflow;
 mod outages;
 mod packet_sizes;
 mod packet_socket;
@@ -104,6 +105,7 @@ impl Lab {
         }
         if problems.is_empty() {
             problems.extend(unreachable_flows(scenario));
+            problems.extend(openflow::problems(scenario));
             problems.extend(preflight::routing::problems(scenario));
         }
         problems

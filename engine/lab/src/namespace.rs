@@ -28,6 +28,11 @@ impl Namespace {
         File::open("/proc/thread-self/ns/net").map(Self).context("opening /proc/thread-self/ns/net")
     }
 
+    /// The same namespace again, which lives as long as either.
+    pub fn share(&self) -> Result<Self> {
+        self.0.try_clone().map(Self).context("holding a network namespace twice")
+    }
+
     /// Returns the descriptor that holds the namespace.
     pub fn file(&self) -> &File {
         &self.0

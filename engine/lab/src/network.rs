@@ -20,6 +20,7 @@ use crate::gso::AllGsoPackets;
 use crate::guests::Carrier;
 use crate::layout::Layout;
 use crate::namespace::Home;
+use crate::openflow::{Attached, Fabric, Port};
 use crate::processors::Placement;
 use crate::procfs::Procfs;
 use crate::queue::Shaping;
@@ -31,7 +32,6 @@ pub use counters::{InterfaceCounters, Refused};
 pub use lines::Breaker;
 use lines::Lines;
 use messages::SINGLE_QUEUES;
-#[cfg(test)]
 pub use messages::up;
 pub use messages::veth;
 use messages::{ethernet_address, new_address, new_neighbour};
@@ -41,6 +41,7 @@ use nettrial_netlink::{Netlink, filter_icmp};
 use nettrial_scenario::{
     Capture, ChannelRecord, Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness,
 };
+use node::device;
 pub use node::{BuiltNode, Shaped};
 pub use routes::{HASH_POLICIES, HASH_SEED};
 use std::collections::hash_map::Entry;
@@ -59,6 +60,7 @@ pub struct Network {
     by_name: HashMap<String, usize>,
     lines: Option<Lines>,
     channels: Option<Channels>,
+    fabric: Option<Fabric>,
 }
 
 impl Network {
@@ -74,7 +76,11 @@ impl Network {
         let mut procfs = Procfs::open()?;
         let has_ipv6 = with_ipv6(scenario);
         let fails = !scenario.events.is_empty();
+        let mut fabric = Fabric::start(home, scenario)?;
         let create = |node: &Node| {
+            if let (NodeKind::Switch, Some(fabric)) = (node.kind, &fabric) {
+                return BuiltNode::create_shared(home, fabric.namespace(), node);
+            }
             if node.system.is_some() {
                 return BuiltNode::create_before_guest(home, &mut procfs, node);
             }
@@ -83,7 +89,7 @@ impl Network {
         let nodes = scenario.nodes.iter().map(create).collect::<Result<Vec<_>>>()?;
         let by_name = scenario.nodes.iter().map(|node| node.name.clone()).zip(0..).collect();
         let (lines, channels) = (Lines::create(home, scenario)?, Channels::create(home, scenario)?);
-        let mut network = Self { nodes, by_name, lines, channels };
+        let mut network = Self { nodes, by_name, lines, channels, fabric: None };
         let gso_packets = AllGsoPackets::new(layout);
         network.create_links(home, layout, &gso_packets)?;
         network.shape(scenario, &gso_packets, lateness)?;
@@ -105,10 +111,60 @@ impl Network {
         }
         if let Some(placement) = placement {
             for node in &network.nodes {
-                placement.steer(home, &node.namespace, &node.name, node.names())?;
+                placement.steer(home, &node.namespace, &node.name, node.devices())?;
             }
         }
+        if let Some(fabric) = &mut fabric {
+            fabric.connect(scenario, &network.ports(scenario), &network.attached(scenario)?)?;
+        }
+        network.fabric = fabric;
         Ok(network)
+    }
+
+    /// The controller and its switches, if there is one.
+    pub fn fabric(&mut self) -> Option<&mut Fabric> {
+        self.fabric.as_mut()
+    }
+
+    /// The interfaces of the switches, each switch's in the order of its interfaces.
+    fn ports(&self, scenario: &Scenario) -> Vec<Port> {
+        let switches = self.switches(scenario).enumerate();
+        let of = |(switch, place): (usize, usize)| {
+            self.nodes[place].devices().map(move |device| Port { switch, device })
+        };
+        switches.flat_map(of).collect()
+    }
+
+    /// The places of the switches among the nodes.
+    fn switches(&self, scenario: &Scenario) -> impl Iterator<Item = usize> {
+        let is_switch = |place: &usize| scenario.nodes[*place].kind == NodeKind::Switch;
+        (0..self.nodes.len()).filter(is_switch)
+    }
+
+    /// The hosts and routers with a link to a switch, as the switch sees them.
+    fn attached(&self, scenario: &Scenario) -> Result<Vec<Attached>> {
+        let numbers: HashMap<usize, u64> = self.switches(scenario).zip(1..).collect();
+        let mut attached = Vec::new();
+        for link in scenario.links.iter().filter(|link| link.wlan.is_none()) {
+            let [near, far] = link.cable().with_context(|| format!("{} is no cable", link.in_words()))?;
+            for (own, other) in [(near, far), (far, near)] {
+                let (place, switch) = (self.place(&own.node)?, self.place(&other.node)?);
+                let Some(&number) = numbers.get(&switch).filter(|_| !numbers.contains_key(&place)) else {
+                    continue;
+                };
+                let port = self.nodes[switch].interfaces.iter().position(|(name, _)| *name == other.name);
+                let port = port.with_context(|| format!("{} has no {}", other.node, other.name))?;
+                let bytes = ethernet_address(self.nodes[place].index_of(&own.name)?);
+                let mac: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                attached.push(Attached {
+                    mac: mac.join(":"),
+                    switch: number,
+                    port: u32::try_from(port + 1)?,
+                    addresses: own.addresses.iter().map(|address| address.address().to_string()).collect(),
+                });
+            }
+        }
+        Ok(attached)
     }
 
     /// Returns all nodes, in the scenario's order.
@@ -177,7 +233,10 @@ impl Network {
         netlink.flush()?;
         for (built, node) in self.nodes.iter_mut().zip(&scenario.nodes) {
             built.set_offloads(home, node.offloads)?;
-            if node.kind == NodeKind::Switch {
+            if scenario.controller.is_some() && node.kind != NodeKind::Switch {
+                built.compute_checksums(home)?;
+            }
+            if node.kind == NodeKind::Switch && !built.is_shared {
                 built.create_bridge(&blocked)?;
             }
         }
@@ -199,7 +258,7 @@ impl Network {
         let mut message = LinkMessage::default();
         message.header.index = u32::try_from(index)?;
         message.attributes = vec![
-            LinkAttribute::IfName(interface.name.clone()),
+            LinkAttribute::IfName(device(built.is_shared, &interface.name, index)),
             LinkAttribute::Address(match built.is_before_guest {
                 true => guest::outer_address(index),
                 false => ethernet_address(index),
@@ -299,7 +358,7 @@ impl Network {
 
     /// Takes down everything except the hosts and the namespaces of guests, and returns these.
     pub fn into_hosts(self, scenario: &Scenario) -> Vec<BuiltNode> {
-        drop((self.lines, self.channels));
+        drop((self.fabric, self.lines, self.channels));
         let kinds = scenario.nodes.iter().map(|node| node.kind);
         self.nodes
             .into_iter()

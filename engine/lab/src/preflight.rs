@@ -8,7 +8,7 @@ use crate::network::{try_holding, veth};
 use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::queue::Shaping;
 use crate::wire::Wire;
-use crate::{affinity, delay_line, environment, mptcp, settings, supported};
+use crate::{affinity, delay_line, environment, mptcp, openflow, settings, supported};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
@@ -164,6 +164,7 @@ fn limits(home: &Home) -> Vec<Shortfall> {
         });
     }
     limits.extend(routing::limits());
+    limits.extend(openflow::limits());
     if let Err(error) = try_delay_line() {
         limits.push(shortfall(
             "delay, loss and the rest on a link",

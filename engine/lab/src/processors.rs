@@ -75,22 +75,22 @@ impl Placement {
     }
 
     /// Steers the receive work of `interfaces`, which all belong to `node` in `namespace`, to the node's CPU.
-    pub fn steer<'a>(
+    pub fn steer(
         &self,
         home: &Home,
         namespace: &Namespace,
         node: &str,
-        interfaces: impl Iterator<Item = &'a String>,
+        interfaces: impl Iterator<Item = String>,
     ) -> Result<()> {
         self.of(node).map_or(Ok(()), |processor| Self::steer_to(processor, home, namespace, interfaces))
     }
 
     /// Steers the receive work of `interfaces` in `namespace` to `processor`.
-    pub fn steer_to<'a>(
+    pub fn steer_to(
         processor: usize,
         home: &Home,
         namespace: &Namespace,
-        mut interfaces: impl Iterator<Item = &'a String>,
+        mut interfaces: impl Iterator<Item = String>,
     ) -> Result<()> {
         let mask = mask_text(processor);
         home.visit(namespace, || {

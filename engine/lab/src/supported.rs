@@ -23,6 +23,7 @@ pub fn capabilities() -> Capabilities {
         settings: vec![
             Setting::Block,
             Setting::Bursts,
+            Setting::Controller,
             Setting::Events,
             Setting::FiltersIcmp,
             Setting::Impairment,
@@ -39,6 +40,7 @@ pub fn capabilities() -> Capabilities {
         // All hosts have one clock: no error of one-way delays.
         figures: vec![
             Figure::Channels,
+            Figure::Controller,
             Figure::Cpu,
             Figure::Interfaces,
             Figure::Retransmissions,

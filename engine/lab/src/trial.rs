@@ -9,6 +9,7 @@ use crate::interfaces::{Observation, Observed};
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::network::Network;
+use crate::openflow::Fabric;
 use crate::outages::Outages;
 use crate::processors::{self, Placement};
 use crate::{affinity, agents, mptcp};
@@ -84,10 +85,12 @@ pub fn run(
     network.arm()?;
     let calls = own.callbacks()?;
     let idle = Reading::now()?;
+    network.fabric().map(Fabric::begin);
     let outages = Outages::start(home, &network, scenario, &guests)?;
     let mut flows = drive(&mut agents, &ready, scenario.measurement.interval.0, &mut findings)?;
     let events = outages.map_or(Ok(Vec::new()), Outages::finish)?;
     let driven = network.finish_channels()?;
+    let controlled = network.fabric().map(Fabric::finish).transpose()?;
     let frequencies = processors::frequencies_mhz();
     let busy = Reading::now()?;
     let congestion = own.since(&calls, scenario)?;
@@ -138,6 +141,12 @@ pub fn run(
     for host in &mut hosts {
         host.guest = of_guests.get(&host.name).map(|(guest, _)| guest.clone());
     }
+    let (controller, unheard) =
+        controlled.map_or_else(Default::default, |outcome| findings.controller(outcome));
+    if let Some(reason) = network.fabric().and_then(|fabric| fabric.cramped()) {
+        findings.cramped(reason);
+    }
+    absent.extend(unheard);
     absent.extend(unobserved);
     absent.extend(untold);
     absent.extend(untold_delays(&layout));
@@ -163,6 +172,7 @@ pub fn run(
         interfaces,
         channels: driven.into_iter().map(|(_, record, _)| record).collect(),
         events,
+        controller,
         congestion,
         checks,
         warnings,

@@ -85,6 +85,7 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         interfaces: Vec::new(),
         channels: Vec::new(),
         events: Vec::new(),
+        controller: None,
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,

@@ -52,6 +52,8 @@ pub struct Capabilities {
 pub enum Figure {
     /// The work of the stations of radio channels: `channels`.
     Channels,
+    /// The work of an OpenFlow controller: `controller`.
+    Controller,
     /// CPU time of a host: `cpu_percent`, `cpu_busy_ns` and `service_demand_us_per_kb` of `hosts`.
     Cpu,
     /// Queues, drops and packet sizes of a link's interfaces: `ends`.
@@ -74,6 +76,8 @@ pub enum Setting {
     Block,
     /// Losses in bursts: `impairment.bursts` of a link.
     Bursts,
+    /// Switches under an OpenFlow controller: `controller`.
+    Controller,
     /// A cost of packets: `cost` of a node.
     Cost,
     /// Connections that ask for marks: `stack.ecn` of a node.
@@ -131,13 +135,9 @@ impl Capabilities {
         let place = Place::new("/routing", "the routing");
         let is_other = scenario.routing != RoutingPolicy::ShortestPath {};
         found.setting(Setting::Routing, is_other, &place, "policy", "shortest_path");
-        found.setting(
-            Setting::Events,
-            !scenario.events.is_empty(),
-            &Place::new("", "the network"),
-            "events",
-            "none",
-        );
+        let whole = Place::new("", "the network");
+        found.setting(Setting::Controller, scenario.controller.is_some(), &whole, "controller", "none");
+        found.setting(Setting::Events, !scenario.events.is_empty(), &whole, "events", "none");
         let (place, measured) = (Place::new("/measurement", "the measurement"), &scenario.measurement);
         let has_interval = measured.queue_interval.is_some();
         found.setting(Setting::PacketSizes, measured.packet_sizes, &place, "packet_sizes", "false");
@@ -256,6 +256,7 @@ mod tests {
                 "impairment": {"loss": 0.1, "duplication": 0.1, "reordering": 0.1, "jitter": "1 ms", "bursts": {"enter": 0.1, "leave": 0.5, "loss": 1.0}}}],
             "routing": {"policy": "spanning_tree"},
             "events": [{"at": "1 s", "fails": ["a", "b"]}],
+            "controller": {"application": "learning"},
             "workload": [{"name": "f", "from": "b", "to": "a", "transport": "icmp", "ip": 4, "start": "0 ns",
                 "pair": 1, "socket": socket, "traffic": {"kind": "tool", "tool": "ping", "duration": "1 s"}}],
             "measurement": {"interval": "100 ms", "cpu": [], "queue_drops": "allowed", "queue_interval": "1 ms",
@@ -278,6 +279,7 @@ mod tests {
         let all = [
             "block",
             "bursts",
+            "controller",
             "cost",
             "discipline",
             "duplication",
@@ -313,6 +315,7 @@ mod tests {
         let names = [
             "block",
             "bursts",
+            "controller",
             "cost",
             "ecn",
             "events",

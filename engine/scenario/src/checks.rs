@@ -1,5 +1,6 @@
 //! Finds what makes a scenario impossible on any backend.
 
+mod controller;
 mod events;
 mod links;
 mod workload;
@@ -39,6 +40,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
     workload::check(&directory, &mut problems);
     check_measurement(&directory, &mut problems);
     events::check(&directory, &mut problems);
+    controller::check(&directory, &mut problems);
     problems
 }
 

@@ -14,6 +14,7 @@
 mod address;
 mod capabilities;
 mod checks;
+mod controller;
 mod directory;
 pub mod ethernet;
 mod machine;
@@ -34,6 +35,7 @@ mod workload;
 pub use address::{InterfaceAddress, IpVersion};
 pub use capabilities::{Capabilities, Figure, Setting};
 pub use checks::check;
+pub use controller::{Controller, ControllerApplication, ControllerMode};
 pub use directory::Directory;
 pub use machine::{Machine, MachineInterface, MachineReach, Wireless};
 pub use measurement::{Measurement, QueueDrops};
@@ -48,10 +50,10 @@ pub use protocol::{
 };
 pub use queue_limit::QueueLimit;
 pub use record::{
-    Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, DelaySample, Distribution,
-    FlowRecord, GuestRecord, Histogram, HostRecord, InterfaceRecord, InterfaceSample, Interval, OutageRecord,
-    Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord, RateSample, RateUse, Record, SizeRecord,
-    StationRecord, SubflowRecord, ToolRecord, Warning,
+    Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, ControllerRecord, DelaySample,
+    Distribution, FlowRecord, GuestRecord, Histogram, HostRecord, InterfaceRecord, InterfaceSample, Interval,
+    OutageRecord, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord, RateSample, RateUse, Record,
+    SizeRecord, StationRecord, SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};
@@ -80,6 +82,9 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// The policy by which one of several paths is chosen.
     pub routing: RoutingPolicy,
+    /// The OpenFlow controller of the switches. If absent, they are learning bridges that forward along a spanning tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<Controller>,
     /// The flows, all started relative to the same instant.
     pub workload: Vec<Flow>,
     /// The measurements made in addition to those of every flow.

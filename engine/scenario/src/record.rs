@@ -35,6 +35,9 @@ pub struct Record {
     /// The events of the scenario that happened, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<OutageRecord>,
+    /// The work of the switches' OpenFlow controller, if they have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<ControllerRecord>,
     /// The calls to each of nettrial's own congestion controls that the scenario uses. Absent if it uses none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub congestion: Vec<CongestionRecord>,
@@ -226,6 +229,42 @@ pub struct OutageRecord {
     /// The time of its return; absent where it did not return before the traffic's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned_ns: Option<u64>,
+}
+
+/// The work of an OpenFlow controller and of its switches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerRecord {
+    /// The time from when the switches were told of the controller until the last of them had connected to it.
+    pub connect_ns: u64,
+    /// The time from the first switch's connection until the controller knew every link between switches, which it finds
+    /// by LLDP (IEEE 802.1AB).
+    pub discovery_ns: u64,
+    /// The time from when the switches were told of the controller until it was ready for traffic: all links known, and
+    /// all rules in place that it installs beforehand.
+    pub ready_ns: u64,
+    /// The packets that switches sent to the controller while traffic went (OFPT_PACKET_IN). Its own LLDP frames do not
+    /// count.
+    pub packet_ins: u64,
+    /// The packets that the controller had switches send while traffic went (OFPT_PACKET_OUT), LLDP frames not counted.
+    pub packet_outs: u64,
+    /// The changes of rules and groups that the controller asked for while traffic went (OFPT_FLOW_MOD, OFPT_GROUP_MOD).
+    pub changes: u64,
+    /// The time from when the controller had the first packet of a flow until it had sent the flow's rules, of each flow
+    /// whose first packet came to it while traffic went. Reactive rules only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_us: Option<Distribution>,
+    /// The CPU time that the controller used while traffic went.
+    pub cpu_ns: u64,
+    /// The CPU time that all switches used while traffic went, frames that the controller sent and got among them. What
+    /// the kernel does for their interfaces is not in it.
+    pub switches_cpu_ns: u64,
+    /// The frames that the switches were too slow to read while traffic went; absent where the system does not let them be
+    /// counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_pkts: Option<u64>,
+    /// The rules in the tables of a switch after the traffic, over all switches.
+    pub rules: Distribution,
 }
 
 /// The packets of a flow that were received, lost, reordered and duplicated, by their sequence numbers. Loss,

@@ -70,6 +70,7 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
         interfaces,
         channels,
         events,
+        controller: None,
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,

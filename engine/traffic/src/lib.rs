@@ -38,6 +38,8 @@ mod tests;
 
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
+#[cfg(target_os = "linux")]
+pub use platform::contain;
 pub use platform::{ProcessorTimes, die_with_parent, now_ns, processors, system_name};
 #[cfg(not(target_os = "linux"))]
 pub use platform::{forbid_fragmentation, is_too_large, path_mtu};

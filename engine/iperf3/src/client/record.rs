@@ -39,6 +39,7 @@ pub fn record(flows: &[Flow], asked: &Asked, tested: &Tested, started: Duration)
         interfaces: Vec::new(),
         channels: Vec::new(),
         events: Vec::new(),
+        controller: None,
         congestion: Vec::new(),
         checks: Vec::new(),
         warnings: silence(tested),

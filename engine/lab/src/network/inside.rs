@@ -61,8 +61,8 @@ impl Inside {
         if !home.is_root {
             return Ok(());
         }
-        let names: Vec<String> = indexes.iter().map(|index| name(*index)).collect();
-        Placement::steer_to(processor, home, &self.namespace, names.iter())
+        let names = indexes.iter().map(|index| name(*index));
+        Placement::steer_to(processor, home, &self.namespace, names)
     }
 }
 

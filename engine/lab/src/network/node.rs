@@ -32,6 +32,8 @@ pub struct BuiltNode {
     pub(super) shaped: Vec<Shaped>,
     /// True if the node is a guest, and this namespace is between the guest and the links.
     pub(super) is_before_guest: bool,
+    /// True if its namespace is that of all switches under a controller.
+    pub(super) is_shared: bool,
 }
 
 /// An interface that is shaped.
@@ -67,7 +69,15 @@ impl BuiltNode {
         let (namespace, netlink) =
             home.create(inside).with_context(|| format!("creating node {:?}", node.name))?;
         let (name, interfaces, shaped) = (node.name.clone(), Vec::new(), Vec::new());
-        Ok(Self { name, namespace, netlink, interfaces, shaped, is_before_guest: false })
+        Ok(Self { name, namespace, netlink, interfaces, shaped, is_before_guest: false, is_shared: false })
+    }
+
+    /// A switch under a controller, in the namespace of all of them.
+    pub(super) fn create_shared(home: &Home, namespace: &Namespace, node: &Node) -> Result<Self> {
+        let netlink = home.visit(namespace, Netlink::open)?;
+        let (name, interfaces, shaped) = (node.name.clone(), Vec::new(), Vec::new());
+        let namespace = namespace.share()?;
+        Ok(Self { name, namespace, netlink, interfaces, shaped, is_before_guest: false, is_shared: true })
     }
 
     /// Creates the namespace between the links of `node` and its guest. The namespace sends no packets of its own
@@ -87,8 +97,9 @@ impl BuiltNode {
         &self.shaped
     }
 
-    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
-        self.interfaces.iter().map(|(name, _)| name)
+    /// The names that its interfaces have in its namespace.
+    pub(super) fn devices(&self) -> impl Iterator<Item = String> {
+        self.interfaces.iter().map(|(name, index)| device(self.is_shared, name, *index))
     }
 
     pub(super) fn index_of(&self, interface: &str) -> Result<i32> {
@@ -100,7 +111,15 @@ impl BuiltNode {
     pub(super) fn set_offloads(&self, home: &Home, offloads: Offloads) -> Result<()> {
         home.visit(&self.namespace, || {
             let ethtool = Ethtool::open()?;
-            self.names().try_for_each(|interface| ethtool.set(interface, offloads))
+            self.devices().try_for_each(|interface| ethtool.set(&interface, offloads))
+        })
+    }
+
+    /// Has the kernel compute the checksums of what leaves by each interface.
+    pub(super) fn compute_checksums(&self, home: &Home) -> Result<()> {
+        home.visit(&self.namespace, || {
+            let ethtool = Ethtool::open()?;
+            self.devices().try_for_each(|interface| ethtool.compute_checksums(&interface))
         })
     }
 
@@ -108,7 +127,8 @@ impl BuiltNode {
     pub fn offloads(&self, home: &Home) -> Result<Vec<(&str, Offloads)>> {
         home.visit(&self.namespace, || {
             let ethtool = Ethtool::open()?;
-            self.names().map(|interface| Ok((interface.as_str(), ethtool.get(interface)?))).collect()
+            let names = self.interfaces.iter().map(|(name, _)| name.as_str());
+            names.zip(self.devices()).map(|(name, device)| Ok((name, ethtool.get(&device)?))).collect()
         })
     }
 
@@ -173,4 +193,9 @@ impl BuiltNode {
         }
         Ok(())
     }
+}
+
+/// The name that interface `name`, with this index, has in its namespace: one of its own where that is shared.
+pub(super) fn device(is_shared: bool, name: &str, index: i32) -> String {
+    if is_shared { format!("p{index}") } else { name.to_owned() }
 }

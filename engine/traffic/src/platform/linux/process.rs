@@ -28,12 +28,21 @@ pub fn is_executable(path: &Path) -> bool {
 /// Starts the program and arguments in `words`, with pipes for its outputs, from a thread that lives as long as
 /// the program and starts nothing else.
 pub fn spawn(words: &[String]) -> io::Result<Child> {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    contain(command)
+}
+
+/// Starts `command` as the first process of a PID namespace, which ends when the calling thread does. That thread must
+/// start nothing else.
+///
+/// # Errors
+/// Fails if this user may make no PID namespace, or the program can't be started.
+pub fn contain(mut command: Command) -> io::Result<Child> {
     // The next child of this thread is the first process of a new namespace.
     unshare(CloneFlags::CLONE_NEWPID)?;
     let (alive, ours): (OwnedFd, OwnedFd) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
     let ours_number = ours.as_raw_fd();
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // SAFETY: between fork and exec there are only system calls, without allocations or locks. The descriptor that
     // is closed is the child's own copy of `ours`, which nothing in the child uses.
     unsafe {

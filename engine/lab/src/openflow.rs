@@ -1,0 +1,376 @@
+//! Switches under an OpenFlow controller: bridges of Open vSwitch in its user-space datapath, which needs no kernel
+//! module.
+//!
+//! Open vSwitch is one process for all bridges, so the interfaces of all switches are in one namespace. Its two daemons
+//! and the controller run there, each with what it starts in a PID namespace that ends with the engine. What they write
+//! goes to a file system in memory that nobody else sees. Open vSwitch reads and writes interfaces by packet sockets:
+//! frames come with their checksums, and queues stay those of the kernel (`linux-noop`).
+
+mod buffers;
+mod preflight;
+mod program;
+
+pub use preflight::{limits, problems};
+
+use crate::namespace::{Home, Namespace};
+use crate::network::up;
+use crate::settings;
+use anyhow::{Context, Result, bail, ensure};
+use buffers::{Sockets, below};
+use netlink_packet_route::RouteNetlinkMessage;
+use nettrial_flows::statistics::distribution;
+use nettrial_netlink::Netlink;
+use nettrial_scenario::{Controller, ControllerRecord, Distribution, NodeKind, Scenario};
+use program::{Program, cpu_ns_of};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The environment variable that names the Python which has os-ken and nettrial's controllers.
+const PYTHON: &str = "NETTRIAL_CONTROLLERS";
+/// The port that OpenFlow has (IANA), on the loopback interface of the switches' namespace.
+const PORT: u16 = 6653;
+/// The schema of Open vSwitch's database.
+const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
+/// Bridges that are set up by one command.
+const AT_ONCE: usize = 100;
+/// The time that Open vSwitch may take to answer a command, and the controller to be ready.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOPBACK: i32 = 1;
+/// The directory that Open vSwitch writes to, which nobody else sees.
+const RUN: &str = "/run";
+
+/// The controller and its switches, as long as this value lives.
+pub struct Fabric {
+    namespace: Namespace,
+    switches: Program,
+    controller: Program,
+    /// The number of switches; the first has datapath 1.
+    count: usize,
+    ready: Option<Ready>,
+    begun: Option<Result<Done>>,
+    /// Open vSwitch's, or why they are not at hand.
+    sockets: Result<Sockets, String>,
+}
+
+/// An interface of a switch as Open vSwitch knows it.
+pub struct Port {
+    /// The number of its switch among the switches.
+    pub switch: usize,
+    /// The interface's name in the namespace.
+    pub device: String,
+}
+
+/// A host as its switch sees it.
+#[derive(Serialize)]
+pub struct Attached {
+    /// Its Ethernet address.
+    pub mac: String,
+    /// The datapath and the number of the port that it is at.
+    pub switch: u64,
+    /// See above.
+    pub port: u32,
+    /// Its IP addresses.
+    pub addresses: Vec<String>,
+}
+
+/// The engine's line to a controller of ours.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    controller: &'a Controller,
+    listen: u16,
+    switches: usize,
+    /// Links between switches.
+    links: usize,
+    hosts: &'a [Attached],
+    /// The pairs of addresses between which packets go.
+    pairs: Vec<(String, String)>,
+}
+
+/// A line of a controller of ours.
+#[derive(Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
+enum Said {
+    /// Switches may connect.
+    Listening,
+    /// Everything is known and in place.
+    Ready(Ready),
+    /// Its work until now.
+    Counts(Counts),
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(deny_unknown_fields)]
+struct Ready {
+    connect_ns: u64,
+    discovery_ns: u64,
+    ready_ns: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Counts {
+    packet_ins: u64,
+    packet_outs: u64,
+    changes: u64,
+    /// The time to set up each flow since the last counts.
+    setup_us: Vec<u32>,
+}
+
+/// A controller's work until some moment.
+struct Done {
+    counts: Counts,
+    cpu_ns: u64,
+    switches_cpu_ns: u64,
+    /// Since the last time.
+    lost_pkts: Option<u64>,
+}
+
+/// A controller's work while traffic went, or the reason for which nothing is known of it.
+pub enum Outcome {
+    /// Its record.
+    Told(Box<ControllerRecord>),
+    /// It ended by itself, and what it last said.
+    Lost(String),
+}
+
+impl Fabric {
+    /// Starts the programs, if `scenario` has a controller, in a namespace for all switches.
+    pub fn start(home: &Home, scenario: &Scenario) -> Result<Option<Self>> {
+        if scenario.controller.is_none() {
+            return Ok(None);
+        }
+        let inside = || {
+            if settings::is_there("net.ipv6") {
+                settings::write("net.ipv6.conf.default.disable_ipv6", "1")?;
+            }
+            let mut netlink = Netlink::open()?;
+            netlink.change(RouteNetlinkMessage::SetLink(up(LOOPBACK)), "starting a loopback interface")?;
+            netlink.flush()?;
+            let python = python().context("no Python has os-ken")?;
+            let mut command = Command::new(python);
+            command.args(["-P", "-m", "nettrial.controllers"]);
+            let controller = Program::start("the controller", command, None)?;
+            let mut command = Command::new("sh");
+            command.arg("-e").env("PATH", search_path());
+            for variable in ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"] {
+                command.env(variable, RUN);
+            }
+            let private = home.is_root;
+            let mut switches = Program::start("Open vSwitch", command, Some((RUN, private)))?;
+            switches.say(&daemons())?;
+            Ok((switches, controller))
+        };
+        let (namespace, (switches, controller)) =
+            home.create(inside).context("starting Open vSwitch and a controller")?;
+        let count = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Switch).count();
+        Ok(Some(Self {
+            namespace,
+            switches,
+            controller,
+            count,
+            ready: None,
+            begun: None,
+            sockets: Err("they are not there yet".to_owned()),
+        }))
+    }
+
+    /// The namespace of all switches.
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// Makes the bridges with these ports, numbered from 1 on each, and waits until the controller is ready.
+    pub fn connect(&mut self, scenario: &Scenario, ports: &[Port], hosts: &[Attached]) -> Result<()> {
+        let controller = scenario.controller.as_ref().context("there is no controller")?;
+        let told = Told {
+            controller,
+            listen: PORT,
+            switches: self.count,
+            links: between_switches(scenario),
+            hosts,
+            pairs: pairs(scenario),
+        };
+        self.controller.say(&serde_json::to_string(&told)?)?;
+        let mut commands = String::new();
+        let numbers: Vec<usize> = (0..self.count).collect();
+        for some in numbers.chunks(AT_ONCE) {
+            commands.push_str("ovs-vsctl --id=@q create QoS type=linux-noop");
+            for &switch in some {
+                let name = bridge(switch);
+                write!(
+                    commands,
+                    " -- add-br {name} -- set bridge {name} datapath_type=netdev protocols=OpenFlow13 \
+                     fail_mode=secure other-config:disable-in-band=true other-config:datapath-id={:016x}",
+                    switch + 1
+                )?;
+                let own = ports.iter().filter(|port| port.switch == switch);
+                for (number, Port { device, .. }) in own.enumerate() {
+                    write!(
+                        commands,
+                        " -- add-port {name} {device} -- set port {device} qos=@q -- set interface {device} \
+                         ofport_request={}",
+                        number + 1
+                    )?;
+                }
+            }
+            commands.push('\n');
+        }
+        self.ask_switches(&commands).context("making the switches")?;
+        match self.hear()? {
+            Said::Listening => {}
+            _ => bail!("the controller did not begin with listening"),
+        }
+        let connect = numbers.chunks(AT_ONCE).map(|some| {
+            let each = some
+                .iter()
+                .map(|&switch| format!(" -- set-controller {} tcp:127.0.0.1:{PORT}", bridge(switch)));
+            format!("ovs-vsctl{}\n", each.collect::<String>())
+        });
+        let commands: String = connect.collect();
+        self.controller.say("begin")?;
+        self.ask_switches(&commands).context("connecting the switches")?;
+        match self.hear()? {
+            Said::Ready(ready) => self.ready = Some(ready),
+            _ => bail!("the controller did not say that it was ready"),
+        }
+        self.sockets = Sockets::enlarge(self.switches.process()).map_err(|error| format!("{error:#}"));
+        Ok(())
+    }
+
+    /// The reason for which Open vSwitch drops frames when many are under way, if it does.
+    pub fn cramped(&self) -> Option<&str> {
+        self.sockets.as_ref().err().map(String::as_str)
+    }
+
+    /// Notes that the traffic begins.
+    pub fn begin(&mut self) {
+        self.begun = Some(self.look());
+    }
+
+    fn look(&mut self) -> Result<Done> {
+        let cpu_ns = self.controller.cpu_ns()?;
+        self.controller.say("counts")?;
+        let counts = self.counts()?;
+        let mut switches_cpu_ns = 0;
+        for process in below(self.switches.process())? {
+            switches_cpu_ns += cpu_ns_of(process)?;
+        }
+        let lost_pkts = self.sockets.as_ref().ok().map(Sockets::take_lost);
+        Ok(Done { counts, cpu_ns, switches_cpu_ns, lost_pkts })
+    }
+
+    /// Returns what the controller has done since the traffic began.
+    pub fn finish(&mut self) -> Result<Outcome> {
+        let (Some(ready), Some(begun)) = (self.ready, self.begun.take()) else {
+            bail!("the traffic of a fabric ended before it began");
+        };
+        let (before, after) = match begun.and_then(|before| Ok((before, self.look()?))) {
+            Ok(both) => both,
+            Err(error) => return Ok(Outcome::Lost(format!("{error:#}"))),
+        };
+        let (was, is) = (before.counts, after.counts);
+        Ok(Outcome::Told(Box::new(ControllerRecord {
+            connect_ns: ready.connect_ns,
+            discovery_ns: ready.discovery_ns,
+            ready_ns: ready.ready_ns,
+            packet_ins: is.packet_ins - was.packet_ins,
+            packet_outs: is.packet_outs - was.packet_outs,
+            changes: is.changes - was.changes,
+            setup_us: Some(is.setup_us).filter(|values| !values.is_empty()).map(distribution),
+            cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
+            switches_cpu_ns: after.switches_cpu_ns.saturating_sub(before.switches_cpu_ns),
+            lost_pkts: after.lost_pkts,
+            rules: self.rules()?,
+        })))
+    }
+
+    /// The number of rules of a switch, over all switches.
+    fn rules(&mut self) -> Result<Distribution> {
+        let bridges: Vec<String> = (0..self.count).map(bridge).collect();
+        let each = format!(
+            "for name in {}; do ovs-ofctl -O OpenFlow13 dump-aggregate $name; done\n",
+            bridges.join(" ")
+        );
+        let lines = self.ask_switches(&each).context("counting the rules of switches")?;
+        let count = |line: &String| line.rsplit_once("flow_count=")?.1.trim().parse().ok();
+        let rules: Vec<u32> = lines.iter().filter_map(count).collect();
+        ensure!(rules.len() == bridges.len(), "Open vSwitch told the rules of {} switches", rules.len());
+        Ok(distribution(rules))
+    }
+
+    /// Has the shell beside Open vSwitch carry out `commands`; returns the lines that they print.
+    fn ask_switches(&mut self, commands: &str) -> Result<Vec<String>> {
+        self.switches.say(&format!("{commands}echo .\n"))?;
+        let deadline = Instant::now() + PATIENCE;
+        let mut lines = Vec::new();
+        loop {
+            match self.switches.hear(deadline)? {
+                end if end == "." => return Ok(lines),
+                line => lines.push(line),
+            }
+        }
+    }
+
+    fn counts(&mut self) -> Result<Counts> {
+        match self.hear()? {
+            Said::Counts(counts) => Ok(counts),
+            _ => bail!("the controller did not say what it has done"),
+        }
+    }
+
+    fn hear(&mut self) -> Result<Said> {
+        let line = self.controller.hear(Instant::now() + PATIENCE)?;
+        serde_json::from_str(&line).with_context(|| format!("the controller said {line:?}"))
+    }
+}
+
+/// The commands that start Open vSwitch's daemons; each goes on in the background once it answers.
+fn daemons() -> String {
+    let common = "--detach --no-chdir --pidfile -vconsole:warn -vsyslog:off -vfile:off";
+    format!(
+        "ovsdb-tool create {RUN}/conf.db {SCHEMA}\n\
+         ovsdb-server {RUN}/conf.db --remote=punix:{RUN}/db.sock --unixctl={RUN}/db.ctl {common}\n\
+         ovs-vsctl --no-wait init\n\
+         ovs-vswitchd unix:{RUN}/db.sock --unixctl={RUN}/switch.ctl --disable-system {common}\n"
+    )
+}
+
+/// The directories of programs: Open vSwitch's daemons are among those for administrators.
+fn search_path() -> String {
+    format!("{}:/usr/local/sbin:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default())
+}
+
+/// The Python that has the controllers, if there is one.
+fn python() -> Option<PathBuf> {
+    std::env::var_os(PYTHON).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// The name of the bridge of the switch with this number.
+fn bridge(switch: usize) -> String {
+    format!("s{}", switch + 1)
+}
+
+/// The number of links between switches.
+fn between_switches(scenario: &Scenario) -> usize {
+    let is_switch = |name: &str| scenario.node(name).is_some_and(|node| node.kind == NodeKind::Switch);
+    let links = scenario.links.iter();
+    links.filter(|link| link.interfaces.iter().all(|interface| is_switch(&interface.node))).count()
+}
+
+/// The addresses, in pairs, of hosts with a flow between them.
+fn pairs(scenario: &Scenario) -> Vec<(String, String)> {
+    let paths = nettrial_routing::Paths::new(scenario);
+    let mut pairs = Vec::new();
+    for flow in &scenario.workload {
+        for (near, far) in paths.pairs(&flow.from, &flow.to, flow.ip) {
+            pairs.push((near.to_string(), far.to_string()));
+        }
+    }
+    pairs.sort();
+    pairs.dedup();
+    pairs
+}

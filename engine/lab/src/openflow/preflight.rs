@@ -1,0 +1,93 @@
+//! Finds what keeps switches from being under a controller.
+
+use super::{PYTHON, SCHEMA, python, search_path};
+use nettrial_scenario::{NodeKind, Place, Problem, Rate, Scenario, Shortfall};
+use std::path::Path;
+
+/// The programs of Open vSwitch that are used.
+const PROGRAMS: [&str; 5] = ["ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl"];
+/// The device by which a bridge of the user-space datapath has its own interface.
+const TUN: &str = "/dev/net/tun";
+
+/// The highest rate of a link at a switch. Open vSwitch's user-space datapath carried 660 Mbit/s of TCP through one bridge on
+/// a virtual machine with two CPUs; the frames that it can't carry in a trial are counted, and the
+/// trial has a warning.
+const CEILING: Rate = Rate(500_000_000);
+
+/// A thing that is not there, and what gives it.
+struct Lack {
+    what: String,
+    remedy: &'static str,
+}
+
+fn lacks() -> Vec<Lack> {
+    let mut lacks = Vec::new();
+    let path = search_path();
+    let is_there = |name: &&str| std::env::split_paths(&path).any(|directory| directory.join(name).is_file());
+    let missing: Vec<&str> = PROGRAMS.into_iter().filter(|name| !is_there(name)).collect();
+    let has_schema = Path::new(SCHEMA).is_file();
+    if !missing.is_empty() || !has_schema {
+        let what = if missing.is_empty() { SCHEMA.to_owned() } else { missing.join(", ") };
+        let remedy = "install Open vSwitch: apt-get install openvswitch-switch";
+        lacks.push(Lack { what, remedy });
+    }
+    if python().is_none() {
+        let what = format!("os-ken ({PYTHON} names no Python that has it)");
+        lacks.push(Lack {
+            what,
+            remedy: "install the controllers' library: pip install 'nettrial[openflow]'",
+        });
+    }
+    if !Path::new(TUN).exists() {
+        let remedy = "modprobe tun; a container needs --device /dev/net/tun";
+        lacks.push(Lack { what: TUN.to_owned(), remedy });
+    }
+    lacks
+}
+
+/// Returns what is missing for switches under a controller, which most trials do without.
+pub fn limits() -> Vec<Shortfall> {
+    let limit = |lack: Lack| Shortfall {
+        what: "switches under an OpenFlow controller".into(),
+        why: format!("there is no {}", lack.what),
+        remedy: lack.remedy.into(),
+    };
+    lacks().into_iter().map(limit).collect()
+}
+
+/// Returns what keeps the switches of `scenario` from being under its controller here.
+pub fn problems(scenario: &Scenario) -> Vec<Problem> {
+    if scenario.controller.is_none() {
+        return Vec::new();
+    }
+    let place = Place::new("/controller", "the controller");
+    let problem = |lack: Lack| {
+        let expected = format!("none, because {} is not there", lack.what);
+        place.problem_here("controller", "given", expected, lack.remedy).of_machine()
+    };
+    let mut problems: Vec<Problem> = lacks().into_iter().map(problem).collect();
+    if !scenario.measurement.cpu.is_empty() {
+        let hint = "the work of Open vSwitch and of the controller is on any CPU, those of hosts among them";
+        let measurement = Place::new("/measurement", "the measurement");
+        let hosts = scenario.measurement.cpu.join(", ");
+        problems.push(measurement.problem("cpu", hosts, "none with a controller", hint));
+    }
+    let is_switch = |name: &str| scenario.node(name).is_some_and(|node| node.kind == NodeKind::Switch);
+    for (number, link) in scenario.links.iter().enumerate() {
+        let is_at_switch = link.interfaces.iter().any(|interface| is_switch(&interface.node));
+        if is_at_switch && link.rate.is_none_or(|rate| rate > CEILING) {
+            let value = link.rate.map_or("none".to_owned(), |rate| rate.to_string());
+            let expected = format!("up to {CEILING}, at a switch under a controller");
+            let hint = "Open vSwitch's user-space datapath carries no more";
+            problems.push(Place::link(number, link).problem("rate", value, expected, hint));
+        }
+    }
+    for (number, node) in scenario.nodes.iter().enumerate() {
+        if node.kind == NodeKind::Host && node.system.is_some() {
+            let hint = "a guest leaves checksums to its interface, and Open vSwitch takes frames as they are";
+            let expected = "none with a controller";
+            problems.push(Place::node(number, node).problem("system", "given", expected, hint));
+        }
+    }
+    problems
+}

@@ -1,0 +1,169 @@
+//! A program that is spoken to by lines and ends with the engine.
+
+use anyhow::{Context, Result, bail};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{SysconfVar, sysconf};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Bytes kept of the end of the error output.
+const KEPT_BYTES: usize = 2000;
+
+/// A running program. Dropping it kills it and all that it started.
+pub struct Program {
+    name: &'static str,
+    input: ChildStdin,
+    lines: Receiver<String>,
+    errors: Arc<Mutex<String>>,
+    process: u32,
+    /// Its end kills the program.
+    _stop: Sender<()>,
+    /// The thread that is the program's parent.
+    parent: Option<std::thread::JoinHandle<()>>,
+}
+
+/// The pipes and the process of a program that was started.
+type Started = (ChildStdin, ChildStdout, ChildStderr, u32);
+
+impl Program {
+    /// Starts `command` in the calling thread's network namespace. With `hidden` a file system in memory covers that
+    /// directory for it; the second of the pair says whether the mounts of the machine are to be kept apart first.
+    pub fn start(
+        name: &'static str,
+        mut command: Command,
+        hidden: Option<(&'static str, bool)>,
+    ) -> Result<Self> {
+        let (stop, stopped) = channel::<()>();
+        let (started_sender, started) = channel();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // The kernel kills the program when the thread that started it ends.
+        let thread = std::thread::Builder::new().name("program".into());
+        let parent = thread.spawn(move || {
+            let child = hidden.map_or(Ok(()), hide).and_then(|()| Ok(nettrial_traffic::contain(command)?));
+            match child.and_then(|mut child| Ok((pipes(&mut child)?, child))) {
+                Ok((pipes, mut child)) => {
+                    let _ = started_sender.send(Ok(pipes));
+                    let _ = stopped.recv();
+                    let _ = child.kill();
+                    let _ = child.wait();
+                }
+                Err(error) => {
+                    let _ = started_sender.send(Err(error));
+                }
+            }
+        });
+        let parent = Some(parent.context("starting a thread for a program")?);
+        let started = started.recv().context("starting a program")?;
+        let (input, output, errors, process) = started.with_context(|| format!("starting {name}"))?;
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self { name, input, lines, errors: keep_end(errors), process, _stop: stop, parent })
+    }
+
+    /// The process that was started.
+    pub fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// Says these lines.
+    pub fn say(&mut self, lines: &str) -> Result<()> {
+        let lines = if lines.ends_with('\n') { lines.to_owned() } else { format!("{lines}\n") };
+        if self.input.write_all(lines.as_bytes()).and_then(|()| self.input.flush()).is_err() {
+            bail!("{}", self.told_end());
+        }
+        Ok(())
+    }
+
+    /// Waits for a line until `deadline`.
+    pub fn hear(&mut self, deadline: Instant) -> Result<String> {
+        match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(line) => Ok(line),
+            Err(RecvTimeoutError::Timeout) => bail!("{} did not answer; {}", self.name, self.complaint()),
+            Err(RecvTimeoutError::Disconnected) => bail!("{}", self.told_end()),
+        }
+    }
+
+    /// The CPU time of the process and of those it has waited for.
+    pub fn cpu_ns(&self) -> Result<u64> {
+        cpu_ns_of(self.process).map_err(|_| anyhow::anyhow!("{}", self.told_end()))
+    }
+
+    fn told_end(&self) -> String {
+        format!("{} has ended; {}", self.name, self.complaint())
+    }
+
+    fn complaint(&self) -> String {
+        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        match lines[lines.len().saturating_sub(3)..].join(" / ") {
+            said if said.is_empty() => "it said nothing of it".to_owned(),
+            said => format!("its last words: {said}"),
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let (stop, _) = channel();
+        self._stop = stop;
+        if let Some(parent) = self.parent.take() {
+            let _ = parent.join();
+        }
+    }
+}
+
+/// The CPU time of a process and of those it has waited for.
+pub fn cpu_ns_of(process: u32) -> Result<u64> {
+    let path = format!("/proc/{process}/stat");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {path}"))?;
+    // After the name in parentheses: state is field 3, utime to cstime are 14 to 17 (proc(5)).
+    let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+    let ticks: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
+    let per_second = sysconf(SysconfVar::CLK_TCK)?.and_then(|ticks| u64::try_from(ticks).ok()).unwrap_or(100);
+    Ok(ticks * (1_000_000_000 / per_second))
+}
+
+/// Covers `directory` by a file system in memory, for the calling thread and what it starts.
+fn hide((directory, private): (&'static str, bool)) -> Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS).context("making a mount namespace")?;
+    if private {
+        let flags = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+        mount(None::<&str>, "/", None::<&str>, flags, None::<&str>).context("keeping mounts apart")?;
+    }
+    mount(Some("tmpfs"), directory, Some("tmpfs"), MsFlags::empty(), None::<&str>)
+        .with_context(|| format!("mounting a file system in memory on {directory}"))
+}
+
+fn pipes(child: &mut Child) -> Result<Started> {
+    let input = child.stdin.take().context("no pipe to a program")?;
+    let output = child.stdout.take().context("no pipe from a program")?;
+    let errors = child.stderr.take().context("no pipe from a program")?;
+    Ok((input, output, errors, child.id()))
+}
+
+/// Reads `errors` to its end, and keeps what came last.
+fn keep_end(mut errors: ChildStderr) -> Arc<Mutex<String>> {
+    let kept = Arc::new(Mutex::new(String::new()));
+    let own = kept.clone();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = errors.read(&mut buffer) {
+            let mut kept = own.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.push_str(&String::from_utf8_lossy(&buffer[..count]));
+            let start = kept.len().saturating_sub(KEPT_BYTES);
+            let start = (start..=kept.len()).find(|&at| kept.is_char_boundary(at)).unwrap_or(0);
+            kept.drain(..start);
+        }
+    });
+    kept
+}
