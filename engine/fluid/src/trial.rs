@@ -149,6 +149,7 @@ pub fn run(scenario: &Scenario, paths: &Paths<'_>) -> Result<Record> {
         interfaces: Vec::new(),
         channels: Vec::new(),
         events: Vec::new(),
+        controller: None,
         congestion: Vec::new(),
         checks: Vec::new(),
         warnings: warning.into_iter().collect(),
