@@ -339,4 +339,4 @@ def test_the_page_of_a_run_that_goes_on_follows_it(browser: Browser, tmp_path: P
     finally:
         end.set()
         thread.join()
-    expect(page.locator("#live")).to_contain_text("The server has ended")
+    expect(page.locator("#live")).to_contain_text("The server has stopped")

@@ -107,7 +107,7 @@ def test_a_small_mtu_on_the_way_back_alone_is_told_from_one_on_the_way_there(sil
             assert ends(path, "forward") == (JUMBO, False)
             assert ends(path, "reverse") == (PLAIN, True)
             lost = silent and ip == 6  # IPv4 replies are fragmented by the router, told or not
-            assert ("do not come" if lost else "fragments") in path["reverse"]["how"]
+            assert ("don't arrive" if lost else "fragments") in path["reverse"]["how"]
             assert path["verdict"]["jumbo"] == "not_clean"
             assert path["verdict"]["at_fault"] == "a hop on the reverse path"
             assert path["verdict"]["black_hole"] is False

@@ -164,9 +164,9 @@ def test_the_simulators_congestion_controls_are_named():
     }
     found = {name: backends_of(name) for name in ("cubic", "hybla", "lia", "lia-kernel")}
     assert found == {
-        "cubic": ("hosts", "lab", "sim"),
+        "cubic": ("fluid", "hosts", "lab", "sim"),
         "hybla": ("hosts", "lab"),
-        "lia": ("lab", "sim"),
+        "lia": ("fluid", "lab", "sim"),
         "lia-kernel": ("sim",),
     }
 
