@@ -17,6 +17,7 @@ from functools import cache
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from unittest.mock import patch
 
 ROOT = Path(__file__).parents[1]
 LOADED = (
@@ -64,15 +65,8 @@ def _context() -> ForkServerContext:
     """The server that forks; its environment is that of this process and the path of the modules."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(LOADED))
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = str(ROOT)
-    try:
+    with patch.dict(os.environ, PYTHONPATH=str(ROOT)):
         forkserver.ensure_running()
-    finally:
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
     return context
 
 
