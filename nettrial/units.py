@@ -111,6 +111,14 @@ DURATION = Quantity(
     base_below=0,
 )
 """A duration in nanoseconds."""
+PERIOD = Quantity(
+    "period",
+    {"s": 1, "min": 60, "h": 3600, "d": 86400},
+    "10 min",
+    binary={},
+    base_below=0,
+)
+"""A long duration in whole seconds: a schedule's interval, or the time for which data are kept."""
 
 QUEUE_LIMIT_EXPECTED = f'"1000 packets", or {SIZE.expected.replace(SIZE.example, "64 KiB")}'
 """A queue limit's grammar in words."""
@@ -164,3 +172,5 @@ Duration = Annotated[
 """A field with a duration in its canonical form."""
 Queue = Annotated[str, _canonical(lambda text: QueueLimit.parse(text).print(), QUEUE_LIMIT_EXPECTED, None)]
 """A field with a queue limit in its canonical form."""
+Period = Annotated[str, _canonical(lambda text: PERIOD.print(PERIOD.parse(text)), PERIOD.expected, None)]
+"""A field with a period in its canonical form."""

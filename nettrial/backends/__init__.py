@@ -2,7 +2,7 @@
 
 from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration, TrialFailed
 from nettrial.backends.hosts import Machines, install, restore
-from nettrial.backends.remote import Measurer, serve
+from nettrial.backends.remote import Measurer, find_server, measured_flow, serve, streams_of
 
 __all__ = [
     "BACKENDS",
@@ -12,7 +12,10 @@ __all__ = [
     "Machines",
     "Measurer",
     "TrialFailed",
+    "find_server",
     "install",
+    "measured_flow",
     "restore",
     "serve",
+    "streams_of",
 ]

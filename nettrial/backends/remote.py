@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
+import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from nettrial.backends import find
 from nettrial.backends.backend import TrialFailed
@@ -14,7 +16,17 @@ from nettrial.backends.keeper import Keeper
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.scenario import CheckedEvent, FailedEvent, Flow, Measure, Record, RecordEvent
 from nettrial.systems import become
-from nettrial.units import DURATION
+from nettrial.units import DURATION, RATE, SIZE
+
+PORT, IPERF3_PORT = 5210, 5201
+"""The default ports of `nettrial serve` and of iperf3."""
+FLOW = "measured"
+"""The name of the flow in the records; with several streams, a number is appended."""
+SIZES = {"tcp": "16 KiB", "udp": "1400 B", "rr": "64 B"}
+"""The default size of packets, messages and writes by kind of traffic; over TCP it applies only with a
+rate."""
+UDP_RATE = "10 Mbit/s"
+"""The default rate of UDP, which does not harm usual paths."""
 
 GRACE_SECONDS = 150.0
 """The time in seconds that a measurement may take in addition to its traffic: the engine's own limits are
@@ -32,6 +44,58 @@ def serve(arguments: Sequence[str]) -> NoReturn:
     Ending the process ends the server, and nothing else remains."""
     binary = find.engine()
     become(binary, "serve", *arguments)
+
+
+def streams_of(number: int) -> list[str]:
+    """Returns the names of a measurement's streams in its records."""
+    return [FLOW] if number == 1 else [f"{FLOW}-{each}" for each in range(1, number + 1)]
+
+
+def find_server(host: str, port: int, ip: int | None) -> tuple[str, int]:
+    """Returns a server's address with its port, and the IP version. Raises LookupError if the host has no
+    address of that version."""
+    family = {None: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}[ip]
+    try:
+        found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError):
+        raise LookupError("no such address was found") from None
+    address = ipaddress.ip_address(found[0][4][0])
+    return (f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"), address.version
+
+
+def measured_flow(
+    kind: str,
+    version: int,
+    time: str,
+    seed: int,
+    *,
+    reverse: bool = False,
+    rate: str | None = None,
+    size: str | None = None,
+) -> Flow:
+    """Returns the traffic of a measurement: `kind` is tcp, udp or rr, `version` the IP version, and the other
+    texts are quantities. With `reverse`, the server sends. Raises UnitError."""
+    ends = ("server", "client") if reverse else ("client", "server")
+    size = size and SIZE.print(SIZE.parse(size))
+    rate = rate or (UDP_RATE if kind == "udp" else None)
+    document: dict[str, Any] = {
+        "name": FLOW,
+        "from": ends[0],
+        "to": ends[1],
+        "transport": "udp" if kind == "udp" else "tcp",
+        "ip": version,
+    }
+    traffic: dict[str, Any] = {"duration": DURATION.print(DURATION.parse(time))}
+    if kind == "rr":
+        message = size or SIZES["rr"]
+        traffic |= {"kind": "request_response", "request": message, "response": message}
+    elif rate is not None:
+        constant = {"distribution": "constant", "value": size or SIZES[kind]}
+        traffic |= {"kind": "packets", "size": constant, "rate": RATE.print(RATE.parse(rate)), "seed": seed}
+    else:
+        traffic |= {"kind": "transfer"}
+        document |= {"socket": {"block": size}} if size else {}
+    return Flow.model_validate({**document, "traffic": traffic})
 
 
 class Measurer(Keeper):

@@ -12,7 +12,7 @@ GROUPS = {
     "Run a study": ("init", "show", "run", "resume", "runs"),
     "Read results": ("report", "watch", "compare", "export", "book"),
     "Predict": ("predict", "calibrate"),
-    "Measure without a study": ("measure", "serve", "path"),
+    "Measure without a study": ("measure", "serve", "path", "monitor"),
     "Look around": ("doctor", "list", "draw", "machines", "systems"),
 }
 """The commands grouped by purpose, in the order of `nettrial --help`."""
@@ -50,6 +50,7 @@ EXAMPLES = {
     "doctor": ("nettrial doctor", "nettrial doctor sim"),
     "path": ("nettrial path host.example", 'nettrial path host.example --ip 6 --rate "10 Gbit/s"'),
     "serve": ("nettrial serve --token-file token", "nettrial serve --iperf3"),
+    "monitor": ("nettrial monitor mesh.yaml --dry-run", "nettrial monitor mesh.yaml"),
     "measure": (
         "nettrial measure host.example --token-file token",
         "nettrial measure host.example -P 4 --token-file token",

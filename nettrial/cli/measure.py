@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 import shlex
-import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from nettrial.analysis import Cell, absences, repeated, seen
-from nettrial.backends import Measurer, TrialFailed
+from nettrial.backends import Measurer, TrialFailed, find_server, measured_flow, streams_of
+from nettrial.backends.remote import IPERF3_PORT, PORT
 from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table, say
 from nettrial.cli.progress import Display
@@ -27,19 +25,12 @@ from nettrial.scenario import Flow, Record
 from nettrial.store.directory import refuse_existing
 from nettrial.units import DURATION, RATE, SIZE, Quantity, UnitError
 
-PORT, IPERF3_PORT = 5210, 5201
 KEEPING = "keeping the measurement"
-FLOW = "measured"
-"""The name of the flow in the records; with several streams, a number is appended."""
 STREAM_METRICS = ("goodput", "transaction_rate", "rtt", "retransmissions", "loss", "jitter_rfc3550", "owd")
 """The metrics shown in the table of streams, if the streams have them."""
 KINDS = ("tcp", "udp", "rr")
 SET_UP_SECONDS = 0.2
 """The time that a repeat takes in addition to its traffic."""
-SIZES = {"tcp": "16 KiB", "udp": "1400 B", "rr": "64 B"}
-"""The default of `--size`; over TCP it applies only with `--rate`."""
-UDP_RATE = "10 Mbit/s"
-"""The default of `--rate` for UDP, which does not harm usual paths."""
 IPERF3_UNITS = {
     "time": {"": "s"},
     "rate": {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s"},
@@ -73,7 +64,7 @@ class MeasureOptions:
 
     def streams(self) -> list[str]:
         """Returns the names of the streams in the records."""
-        return [FLOW] if self.parallel == 1 else [f"{FLOW}-{n}" for n in range(1, self.parallel + 1)]
+        return streams_of(self.parallel)
 
 
 def measure(options: MeasureOptions) -> int:
@@ -167,42 +158,28 @@ def _quantity(option: str, quantity: Quantity, text: str) -> int:
 
 def _server(options: MeasureOptions) -> tuple[str, int]:
     """Returns the server's address with its port, and the IP version; raises BadInput."""
-    family = {None: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}[options.ip]
     port = options.port or (IPERF3_PORT if options.iperf3 else PORT)
     try:
-        found = socket.getaddrinfo(options.host, port, family, socket.SOCK_STREAM)
-    except (socket.gaierror, UnicodeError):
+        return find_server(options.host, port, options.ip)
+    except LookupError as why:
         expected = "a name or an address" + (f" with an IPv{options.ip} address" if options.ip else "")
-        raise BadInput(READING, "HOST", options.host, expected, "no such address was found") from None
-    address = ipaddress.ip_address(found[0][4][0])
-    return (f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"), address.version
+        raise BadInput(READING, "HOST", options.host, expected, str(why)) from None
 
 
 def _flow(options: MeasureOptions, version: int, seed: int) -> Flow:
     """Returns the traffic of a repeat."""
-    ends = ("server", "client") if options.reverse else ("client", "server")
-    duration = DURATION.print(_quantity("--time", DURATION, options.time))
-    size = options.size and SIZE.print(_quantity("--size", SIZE, options.size))
-    rate = options.rate or (UDP_RATE if options.kind == "udp" else None)
-    document: dict[str, Any] = {
-        "name": FLOW,
-        "from": ends[0],
-        "to": ends[1],
-        "transport": "udp" if options.kind == "udp" else "tcp",
-        "ip": version,
-    }
-    traffic: dict[str, Any] = {"duration": duration}
-    if options.kind == "rr":
-        message = size or SIZES["rr"]
-        traffic |= {"kind": "request_response", "request": message, "response": message}
-    elif rate is not None:
-        constant = {"distribution": "constant", "value": size or SIZES[options.kind]}
-        rate = RATE.print(_quantity("--rate", RATE, rate))
-        traffic |= {"kind": "packets", "size": constant, "rate": rate, "seed": seed}
-    else:
-        traffic |= {"kind": "transfer"}
-        document |= {"socket": {"block": size}} if size else {}
-    return Flow.model_validate({**document, "traffic": traffic})
+    for option, quantity, text in (("--size", SIZE, options.size), ("--rate", RATE, options.rate)):
+        if text:
+            _quantity(option, quantity, text)
+    return measured_flow(
+        options.kind,
+        version,
+        options.time,
+        seed,
+        reverse=options.reverse,
+        rate=options.rate,
+        size=options.size,
+    )
 
 
 def _in_words(options: MeasureOptions) -> str:

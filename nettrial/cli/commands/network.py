@@ -193,3 +193,26 @@ def _measure(
         out,
     )
     raise typer.Exit(measure.measure(options))
+
+
+@command(commands, "monitor")
+def _monitor(
+    mesh: Annotated[Path, typer.Argument(metavar="MESH", help="The file with hosts and measurements.")],
+    dry: Annotated[
+        bool, typer.Option("--dry-run", help="Check the file, and show what would be measured.")
+    ] = False,
+    systemd: Annotated[
+        bool, typer.Option("--systemd", help="Print a systemd unit that runs the monitor.")
+    ] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Measure between many hosts, round after round, until Ctrl-C.
+
+    Each measurement is repeated in its interval, and no host is part of two at once. The archive has every
+    measurement, and the reason for every gap. Started again, the monitor goes on where it was.
+
+    Exit status: 0 stopped, 2 bad input, 3 the archive can't be written."""
+    from nettrial.cli import monitor
+
+    monitor.monitor(monitor.MonitorOptions(mesh, dry, systemd, quiet))

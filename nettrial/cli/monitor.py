@@ -1,0 +1,135 @@
+"""`nettrial monitor`: measures between many hosts, round after round."""
+
+from __future__ import annotations
+
+import getpass
+import signal
+import sqlite3
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from nettrial.cli.console import print_table, say
+from nettrial.errors import BadInput, CannotRun, Lack
+from nettrial.monitor.archive import OPENING, Archive
+from nettrial.monitor.kinds import KINDS
+from nettrial.monitor.mesh import Mesh, load
+from nettrial.monitor.running import Monitor, SystemClock, Threads
+from nettrial.texts import visible
+
+STOPPED = "stopped by a signal"
+
+
+@dataclass(frozen=True)
+class MonitorOptions:
+    """The options of the command, as they were given."""
+
+    file: Path
+    dry: bool
+    systemd: bool
+    quiet: bool
+
+
+def monitor(options: MonitorOptions) -> None:
+    """Measures until Ctrl-C; raises BadInput and CannotRun."""
+    mesh = load(options.file)
+    if options.systemd:
+        print(unit(mesh, options), end="")
+    elif options.dry:
+        _show(mesh)
+    else:
+        _run(mesh, options)
+
+
+def _run(mesh: Mesh, options: MonitorOptions) -> None:
+    assert mesh.archive is not None
+
+    def note(text: str) -> None:
+        if not options.quiet:
+            say(f"{time.strftime('%H:%M:%S')} {visible(text)}")
+
+    # Needed in the background of a shell, which makes its jobs ignore Ctrl-C.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    archive = Archive.create(mesh.archive)
+    try:
+        monitor = Monitor(mesh, archive, Threads(), SystemClock(), note)
+        try:
+            monitor.begin()
+        except sqlite3.Error as error:
+            remedy = "free space on its disk, or choose another `archive`"
+            raise CannotRun("starting the monitor", [Lack(str(mesh.archive), str(error), remedy)]) from None
+        say(f"{mesh.mesh}: measuring {len(mesh.tasks())} pairs until Ctrl-C; archive: {mesh.archive}")
+        try:
+            while True:
+                monitor.step()
+        except KeyboardInterrupt:
+            monitor.end(STOPPED)
+            say("")
+    finally:
+        archive.close()
+
+
+def _show(mesh: Mesh) -> None:
+    """Prints the measurements, and the share of its time for which each host is measured."""
+    tasks = mesh.tasks()
+    rows = [
+        (
+            *(task.measurement, task.settings.kind, task.source, task.target, task.settings.every),
+            f"{KINDS[task.settings.kind].seconds(task):.3g} s",
+        )
+        for task in tasks
+    ]
+    print_table(["measurement", "kind", "from", "to", "every", "expected time"], rows)
+    print()
+    hosts = []
+    for host in mesh.hosts:
+        share = sum(
+            KINDS[task.settings.kind].seconds(task) / task.settings.every_s
+            for task in tasks
+            if host in (task.source, task.target)
+        )
+        most = mesh.limits_of(host)
+        size = "none" if most.bytes_a_day is None else most.bytes_a_day
+        hosts.append((host, f"{100 * share:.3g}%", f"{100 * most.share:.3g}%", size))
+    print_table(["host", "time measured", "its limit", "limit of bytes a day"], hosts)
+
+
+def unit(mesh: Mesh, options: MonitorOptions) -> str:
+    """Returns a unit of systemd that runs the monitor as the present user (systemd.service(5),
+    systemd.exec(5))."""
+    assert mesh.archive is not None
+    archive = mesh.archive.absolute()
+    words = [sys.executable, "-m", "nettrial.cli", "monitor", str(options.file.absolute())]
+    for text in (*words, str(archive)):
+        if not text.isprintable():
+            raise BadInput(OPENING, "--systemd", visible(text), "paths without control characters")
+    user = getpass.getuser()
+    lines = [
+        "[Unit]",
+        f"Description=nettrial monitor of {mesh.mesh}",
+        "Wants=network-online.target",
+        "After=network-online.target",
+        "",
+        "[Service]",
+        f"User={user}",
+        f"ExecStartPre=+/usr/bin/install -d -o {user} {_word(str(archive))}",
+        f"ExecStart={' '.join(map(_word, words))}",
+        "Restart=on-failure",
+        "RestartSec=30",
+        "NoNewPrivileges=yes",
+        "PrivateTmp=yes",
+        "ProtectSystem=strict",
+        f"ReadWritePaths={_word('-' + str(archive))}",
+        "",
+        "[Install]",
+        "WantedBy=multi-user.target",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _word(text: str) -> str:
+    """Returns a word of a unit: systemd expands % and $, and reads quotes and backslashes as C does."""
+    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{text}"'

@@ -1,0 +1,488 @@
+"""The archive: entries, figures, states and events of a mesh in one SQLite file.
+
+An interval's entry, its figures and its events are one transaction, so a monitor that is killed loses only
+what it was measuring. Values that are merged and values that are deleted are so in one transaction, too."""
+
+from __future__ import annotations
+
+import math
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nettrial.bounds import MOST_DOCUMENT_BYTES
+from nettrial.errors import BadInput
+from nettrial.monitor.outcome import Figure, Measured
+from nettrial.monitor.schedule import HOUR, Gap, Spent
+from nettrial.systems import hold
+
+FILE = "archive.sqlite"
+APPLICATION_ID = 0x6E74726D
+"""The application ID in SQLite's header: "ntrm"."""
+FORMAT = 1
+OPENING = "opening the archive"
+READER_SECONDS = 60.0
+"""The time for which a writer waits for another process's lock, in seconds."""
+
+TABLES = {
+    "task": "task INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, measurement TEXT NOT NULL, "
+    "kind TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, every_s INTEGER NOT NULL",
+    "metric": "name TEXT PRIMARY KEY, title TEXT NOT NULL, unit TEXT NOT NULL",
+    "session": "session INTEGER PRIMARY KEY, began_s REAL NOT NULL, seen_s REAL NOT NULL, note TEXT NOT NULL",
+    "entry": "entry INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task, every_s INTEGER NOT NULL, "
+    "first INTEGER NOT NULL, last INTEGER NOT NULL, at_s REAL NOT NULL, seconds REAL NOT NULL, "
+    "bytes INTEGER NOT NULL, reason TEXT, detail TEXT NOT NULL, record BLOB",
+    "figure": "entry INTEGER NOT NULL REFERENCES entry ON DELETE CASCADE, "
+    "metric TEXT NOT NULL REFERENCES metric, value REAL NOT NULL, PRIMARY KEY (entry, metric)",
+    "merged": "task INTEGER NOT NULL REFERENCES task, metric TEXT NOT NULL REFERENCES metric, "
+    "hour INTEGER NOT NULL, n INTEGER NOT NULL, mean REAL NOT NULL, m2 REAL NOT NULL, "
+    "smallest REAL NOT NULL, largest REAL NOT NULL, PRIMARY KEY (task, metric, hour)",
+    "state": "task INTEGER NOT NULL REFERENCES task, name TEXT NOT NULL, value TEXT NOT NULL, "
+    "PRIMARY KEY (task, name)",
+    "event": "event INTEGER PRIMARY KEY, at_s REAL NOT NULL, task INTEGER REFERENCES task, "
+    "kind TEXT NOT NULL, text TEXT NOT NULL, metric TEXT",
+}
+"""The columns of each table. `at_s` and `began_s` are seconds since 1970-01-01 UTC, `first` and `last`
+numbers of intervals of `every_s`, `hour` hours since 1970. `reason` is null for a measurement, and one of
+`REASONS` for a gap. `m2` is the sum of squared differences from the mean. `record` is compressed JSON (RFC
+1950)."""
+INDICES = (
+    "CREATE INDEX entry_of_task ON entry (task, at_s)",
+    "CREATE INDEX entry_at ON entry (at_s)",
+    "CREATE INDEX event_at ON event (at_s)",
+)
+
+
+@dataclass(frozen=True)
+class KnownTask:
+    """A task of the archive, which the mesh may no longer have."""
+
+    number: int
+    key: str
+    measurement: str
+    kind: str
+    source: str
+    target: str
+    every_s: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """The values of a metric at one time: one value, or those of an hour."""
+
+    at_s: float
+    n: int
+    mean: float
+    m2: float
+    smallest: float
+    largest: float
+
+    def and_also(self, other: Point) -> Point:
+        """Returns the point of both together (Chan et al. 1983, updating formulae)."""
+        n, step = self.n + other.n, other.mean - self.mean
+        return Point(
+            self.at_s,
+            n,
+            self.mean + step * other.n / n,
+            self.m2 + other.m2 + step * step * self.n * other.n / n,
+            min(self.smallest, other.smallest),
+            max(self.largest, other.largest),
+        )
+
+
+@dataclass(frozen=True)
+class KnownGap:
+    """A gap of the archive."""
+
+    began_s: float
+    ended_s: float
+    intervals: int
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class KnownEvent:
+    """An event of the archive."""
+
+    at_s: float
+    task: int | None
+    kind: str
+    text: str
+    metric: str | None
+
+
+class Archive:
+    """An open archive."""
+
+    def __init__(self, directory: Path, connection: sqlite3.Connection, held: int | None = None) -> None:
+        """Wraps an open file; use `create` or `open`. `held` is the descriptor that locks the directory."""
+        self.directory = directory
+        self._connection = connection
+        self._held = held
+        self._numbers: dict[str, int] = {}
+
+    @classmethod
+    def create(cls, directory: Path) -> Archive:
+        """Opens the archive of a directory for writing, and creates both if they do not exist; raises
+        BadInput.
+
+        The tables appear in one transaction. The directory stays locked until the archive is closed, or this
+        process ends."""
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            held = hold(directory)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise BadInput(OPENING, str(directory), why, "a directory to write to") from None
+        if held is None:
+            hint = "stop that one first, or give each its own `archive`"
+            raise BadInput(OPENING, str(directory), "another monitor is writing it", "", hint)
+        file = directory / FILE
+        connection = _connect(file)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            if not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
+                connection.execute("BEGIN IMMEDIATE")
+                for table, columns in TABLES.items():
+                    connection.execute(f"CREATE TABLE {table} ({columns}) STRICT")
+                for index in INDICES:
+                    connection.execute(index)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+                connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise BadInput(OPENING, str(file), str(error), "an archive of `nettrial monitor`") from None
+        return cls(directory, _checked(file, connection), held)
+
+    @classmethod
+    def open(cls, directory: Path) -> Archive:
+        """Opens an existing archive for reading; raises BadInput if there is none."""
+        file = directory / FILE
+        if not file.is_file():
+            raise BadInput(OPENING, str(directory), "has no archive", f"a directory with {FILE}")
+        connection = _checked(file, _connect(file))
+        connection.execute("PRAGMA query_only = ON")
+        return cls(directory, connection)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commits the changes of the block as a whole, or none of them."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query, values).fetchall()
+
+    # Writing
+
+    def add_task(self, key: str, measurement: str, kind: str, source: str, target: str, every_s: int) -> None:
+        """Adds a task, or updates its interval."""
+        self._connection.execute(
+            "INSERT INTO task (key, measurement, kind, source, target, every_s) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET every_s = excluded.every_s, kind = excluded.kind",
+            (key, measurement, kind, source, target, every_s),
+        )
+        self._numbers[key] = self._rows("SELECT task FROM task WHERE key = ?", key)[0][0]
+
+    def begin_session(self, at_s: float, note: str) -> int:
+        """Adds a session of a monitor and returns its number."""
+        cursor = self._connection.execute(
+            "INSERT INTO session (began_s, seen_s, note) VALUES (?, ?, ?)", (at_s, at_s, note)
+        )
+        return int(cursor.lastrowid or 0)
+
+    def seen(self, session: int, at_s: float, note: str | None = None) -> None:
+        """Notes that a session was alive at a moment, and its outcome, if it has one."""
+        query = "UPDATE session SET seen_s = ?, note = coalesce(?, note) WHERE session = ?"
+        self._connection.execute(query, (at_s, note, session))
+
+    def measured(self, key: str, interval: int, spent: Spent, found: Measured) -> int:
+        """Adds a measurement and returns the number of its entry."""
+        entry = self._enter(key, interval, interval, spent, None, "", zlib.compress(found.document.encode()))
+        for figure in found.figures:
+            self._figure(entry, figure)
+        return entry
+
+    def _figure(self, entry: int, figure: Figure) -> None:
+        if not math.isfinite(figure.value):
+            return
+        self._connection.execute(
+            "INSERT INTO metric VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING",
+            (figure.name, figure.title, figure.unit),
+        )
+        self._connection.execute("INSERT INTO figure VALUES (?, ?, ?)", (entry, figure.name, figure.value))
+
+    def gap(self, gap: Gap, at_s: float, spent: Spent | None = None) -> None:
+        """Adds a gap. It extends the task's latest entry if that is a gap for the same reason just before."""
+        task = self._numbers[gap.key]
+        latest = self._rows(
+            "SELECT entry, last, reason, detail FROM entry WHERE task = ? ORDER BY entry DESC LIMIT 1", task
+        )
+        if spent is None and latest and latest[0][1:] == (gap.first - 1, gap.reason, gap.detail):
+            self._connection.execute("UPDATE entry SET last = ? WHERE entry = ?", (gap.last, latest[0][0]))
+            return
+        self._enter(gap.key, gap.first, gap.last, spent or Spent(at_s, 0.0, 0), gap.reason, gap.detail, None)
+
+    def _enter(
+        self,
+        key: str,
+        first: int,
+        last: int,
+        spent: Spent,
+        reason: str | None,
+        detail: str,
+        record: bytes | None,
+    ) -> int:
+        cursor = self._connection.execute(
+            "INSERT INTO entry (task, every_s, first, last, at_s, seconds, bytes, reason, detail, record) "
+            "SELECT task, every_s, ?, ?, ?, ?, ?, ?, ?, ? FROM task WHERE key = ?",
+            (first, last, spent.at_s, spent.seconds, spent.bytes, reason, detail, record, key),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def change_state(self, key: str, name: str, value: str) -> None:
+        """Stores a property of a task's path."""
+        self._connection.execute(
+            "INSERT INTO state VALUES (?, ?, ?) "
+            "ON CONFLICT (task, name) DO UPDATE SET value = excluded.value",
+            (self._numbers[key], name, value),
+        )
+
+    def event(self, at_s: float, key: str | None, kind: str, text: str, metric: str | None = None) -> None:
+        """Adds an event of a task, or of the whole mesh."""
+        self._connection.execute(
+            "INSERT INTO event (at_s, task, kind, text, metric) VALUES (?, ?, ?, ?, ?)",
+            (at_s, self._numbers[key] if key else None, kind, text, metric),
+        )
+
+    def forget(self, now_s: float, records_s: float, values_s: float, hours_s: float) -> None:
+        """Deletes what is older than the three times to keep it, after merging values by hour."""
+        self._connection.execute(
+            "UPDATE entry SET record = NULL WHERE at_s < ? AND record IS NOT NULL", (now_s - records_s,)
+        )
+        before = (now_s - values_s) // HOUR * HOUR
+        rows = self._rows(
+            "SELECT task, metric, at_s, value FROM figure JOIN entry USING (entry) WHERE at_s < ?", before
+        )
+        merged: dict[tuple[int, str, int], Point] = {}
+        for task, metric, at_s, value in rows:
+            place, point = (task, metric, int(at_s // HOUR)), Point(at_s, 1, value, 0.0, value, value)
+            merged[place] = merged[place].and_also(point) if place in merged else point
+        for (task, metric, hour), point in merged.items():
+            there = self._rows(
+                "SELECT n, mean, m2, smallest, largest FROM merged "
+                "WHERE task = ? AND metric = ? AND hour = ?",
+                *(task, metric, hour),
+            )
+            if there:
+                point = Point(0, *there[0]).and_also(point)
+            self._connection.execute(
+                "INSERT OR REPLACE INTO merged VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (task, metric, hour, point.n, point.mean, point.m2, point.smallest, point.largest),
+            )
+        old = "SELECT entry FROM entry WHERE at_s < ?"
+        self._connection.execute(f"DELETE FROM figure WHERE entry IN ({old})", (before,))
+        # The latest entry of a task says where its schedule goes on.
+        latest = "SELECT max(entry) FROM entry GROUP BY task"
+        self._connection.execute(
+            f"DELETE FROM entry WHERE at_s < ? AND reason IS NULL AND entry NOT IN ({latest})", (before,)
+        )
+        self._connection.execute("DELETE FROM merged WHERE hour < ?", ((now_s - hours_s) // HOUR,))
+        self._connection.execute(
+            f"DELETE FROM entry WHERE at_s < ? AND reason IS NOT NULL AND entry NOT IN ({latest})",
+            (now_s - hours_s,),
+        )
+        self._connection.execute("DELETE FROM event WHERE at_s < ?", (now_s - hours_s,))
+
+    # Reading
+
+    def entered(self) -> dict[str, int]:
+        """Returns the last interval that has an entry, by task, as a number of the task's present
+        intervals."""
+        return dict(
+            self._rows(
+                "SELECT key, (last + 1) * entry.every_s / task.every_s - 1 FROM entry JOIN task USING (task) "
+                "WHERE entry IN (SELECT max(entry) FROM entry GROUP BY task)"
+            )
+        )
+
+    def sizes(self) -> dict[str, int]:
+        """Returns the bytes of the latest measurement, by task."""
+        return dict(
+            self._rows(
+                "SELECT key, bytes FROM entry JOIN task USING (task) WHERE entry IN "
+                "(SELECT max(entry) FROM entry WHERE reason IS NULL GROUP BY task)"
+            )
+        )
+
+    def spent(self, since_s: float) -> Iterator[tuple[str, Spent]]:
+        """Yields the use of each host since a moment."""
+        rows = self._rows(
+            "SELECT source, target, at_s, seconds, bytes FROM entry JOIN task USING (task) "
+            "WHERE at_s >= ? AND seconds > 0",
+            since_s,
+        )
+        for source, target, at_s, seconds, size in rows:
+            for host in (source, target):
+                yield host, Spent(at_s, seconds, size)
+
+    def states(self) -> dict[tuple[str, str], str]:
+        """Returns the properties of paths, by task and name."""
+        rows = self._rows("SELECT key, name, value FROM state JOIN task USING (task)")
+        return {(key, name): value for key, name, value in rows}
+
+    def tasks(self) -> list[KnownTask]:
+        """Returns all tasks."""
+        return [KnownTask(*row) for row in self._rows(f"SELECT {', '.join(_TASK)} FROM task ORDER BY task")]
+
+    def metrics(self) -> dict[str, tuple[str, str]]:
+        """Returns the title and the unit of each metric."""
+        return {name: (title, unit) for name, title, unit in self._rows("SELECT * FROM metric")}
+
+    def latest(self, task: int) -> tuple[float, dict[str, float]] | None:
+        """Returns the time and the figures of a task's latest measurement that is kept as such."""
+        rows = self._rows(
+            "SELECT entry, at_s FROM entry WHERE task = ? AND reason IS NULL ORDER BY entry DESC LIMIT 1",
+            task,
+        )
+        if not rows:
+            return None
+        return rows[0][1], dict(self._rows("SELECT metric, value FROM figure WHERE entry = ?", rows[0][0]))
+
+    def values(self, task: int, metric: str, since_s: float) -> list[tuple[float, float]]:
+        """Returns the times and values of a metric since a moment, in the order of the entries."""
+        return self._rows(
+            "SELECT at_s, value FROM figure JOIN entry USING (entry) "
+            "WHERE task = ? AND metric = ? AND at_s >= ? ORDER BY entry",
+            *(task, metric, since_s),
+        )
+
+    def hours(self, task: int, metric: str, since_s: float) -> list[Point]:
+        """Returns the values of a metric by hour since a moment: merged ones, and those still kept one by
+        one."""
+        rows = self._rows(
+            "SELECT hour * ?, n, mean, m2, smallest, largest FROM merged "
+            "WHERE task = ? AND metric = ? AND hour >= ?",
+            *(float(HOUR), task, metric, since_s // HOUR),
+        )
+        found = {int(row[0] // HOUR): Point(*row) for row in rows}
+        for at_s, value in self.values(task, metric, since_s // HOUR * HOUR):
+            hour, point = int(at_s // HOUR), Point(at_s // HOUR * HOUR, 1, value, 0.0, value, value)
+            found[hour] = found[hour].and_also(point) if hour in found else point
+        return [found[hour] for hour in sorted(found)]
+
+    def gaps(self, task: int, since_s: float) -> list[KnownGap]:
+        """Returns the gaps of a task that ended after a moment, in the order of the entries."""
+        rows = self._rows(
+            "SELECT first * every_s, (last + 1) * every_s, last - first + 1, reason, detail "
+            "FROM entry WHERE task = ? AND reason IS NOT NULL AND (last + 1) * every_s > ? ORDER BY entry",
+            *(task, since_s),
+        )
+        return [KnownGap(*row) for row in rows]
+
+    def events(self, since_s: float, task: int | None = None) -> list[KnownEvent]:
+        """Returns the events since a moment: all, or those of a task and of the whole mesh."""
+        rows = self._rows(
+            "SELECT at_s, task, kind, text, metric FROM event WHERE at_s >= ? AND (? IS NULL OR task IS NULL "
+            "OR task = ?) ORDER BY event",
+            *(since_s, task, task),
+        )
+        return [KnownEvent(*row) for row in rows]
+
+    def values_since_change(self, key: str, metric: str) -> list[float]:
+        """Returns the values of a metric since its latest reported change, in the order of the entries."""
+        rows = self._rows(
+            "SELECT value FROM figure JOIN entry USING (entry) JOIN task USING (task) "
+            "WHERE key = ? AND metric = ? AND at_s > coalesce((SELECT max(event.at_s) FROM event "
+            "WHERE event.task = task.task AND event.metric = ? AND event.kind = 'change'), 0) ORDER BY entry",
+            *(key, metric, metric),
+        )
+        return [value for (value,) in rows]
+
+    def counts(self, task: int, since_s: float) -> dict[str, int]:
+        """Returns the number of intervals since a moment, by reason; those with a measurement under an empty
+        text."""
+        rows = self._rows(
+            "SELECT coalesce(reason, ''), sum(last - first + 1) FROM entry "
+            "WHERE task = ? AND (last + 1) * every_s > ? GROUP BY reason",
+            *(task, since_s),
+        )
+        return dict(rows)
+
+    def entries(self) -> list[tuple[str, int, int, str | None, str]]:
+        """Returns all entries in order: task, first and last interval, reason and detail."""
+        return self._rows(  # type: ignore[return-value]
+            "SELECT key, first, last, reason, detail FROM entry JOIN task USING (task) ORDER BY entry"
+        )
+
+    def record(self, entry: int) -> bytes | None:
+        """Returns the record of a measurement as JSON, if it is still kept."""
+        rows = self._rows("SELECT record FROM entry WHERE entry = ?", entry)
+        return (
+            zlib.decompressobj().decompress(rows[0][0], MOST_DOCUMENT_BYTES) if rows and rows[0][0] else None
+        )
+
+    def sessions(self) -> list[tuple[float, float, str]]:
+        """Returns the begin, the last sign of life and the outcome of each session."""
+        return self._rows("SELECT began_s, seen_s, note FROM session ORDER BY session")  # type: ignore[return-value]
+
+    def revision(self) -> str:
+        """Returns a text that differs if the archive has other entries or events."""
+        rows = self._rows("SELECT (SELECT max(entry) FROM entry), (SELECT max(event) FROM event)")
+        return "-".join(str(each or 0) for each in rows[0])
+
+
+_TASK = ("task", "key", "measurement", "kind", "source", "target", "every_s")
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    try:
+        connection = sqlite3.connect(
+            file, isolation_level=None, timeout=READER_SECONDS, check_same_thread=False
+        )
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")
+    except sqlite3.Error as error:
+        raise BadInput(OPENING, str(file), str(error), "an archive of `nettrial monitor`") from None
+    return connection
+
+
+def _checked(file: Path, connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Returns the connection; raises BadInput if the file is not an archive, or one of a newer version."""
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        tables = {
+            name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        }
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        connection.close()
+        raise BadInput(OPENING, str(file), str(error), "an archive of `nettrial monitor`") from None
+    if application != APPLICATION_ID or tables != set(TABLES):
+        connection.close()
+        raise BadInput(OPENING, str(file), "it is not an archive", "an archive of `nettrial monitor`")
+    if version > FORMAT:
+        connection.close()
+        hint = "it was written by a newer nettrial: use that, or a newer one"
+        raise BadInput(OPENING, str(file), f"format {version}", f"format {FORMAT}", hint)
+    return connection

@@ -1,0 +1,140 @@
+"""The mesh file: hosts, measurements between them, and limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError, model_validator
+
+from nettrial.errors import BadInput
+from nettrial.fields import Name, Strict, in_short, name_in, wrong
+from nettrial.monitor.kinds import KINDS, Task, token_of
+from nettrial.monitor.settings import (
+    LONGEST_SECONDS,
+    ChangeSettings,
+    HostSettings,
+    KeepSettings,
+    LimitSettings,
+    MeasurementSettings,
+)
+from nettrial.registry import near
+from nettrial.study import Document
+
+READING = "reading the mesh"
+MOST_TASKS = 5000
+"""The largest number of pairs of hosts, counted for each measurement."""
+OPTIONAL = ("duration", "rate", "size", "streams", "ip")
+"""The settings that not every kind of measurement has."""
+
+
+class Measurement(MeasurementSettings):
+    """A measurement of a known kind."""
+
+    kind: Annotated[str, name_in(KINDS)]
+
+    @model_validator(mode="after")
+    def _fits(self) -> Measurement:
+        uses = KINDS[self.kind].uses
+        for name in OPTIONAL:
+            if name not in uses and getattr(self, name) is not None:
+                raise wrong((name,), str(getattr(self, name)), f"no {name} with kind {self.kind}")
+        if not 0.1 <= self.seconds("1 s") <= LONGEST_SECONDS:
+            raise wrong(("duration",), str(self.duration), f"0.1 s to {LONGEST_SECONDS} s")
+        return self
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Returns the pairs of hosts, without pairs of a host with itself."""
+        found = [(source, target) for source in self.from_ for target in self.to if source != target]
+        found += [(target, source) for source, target in found] if self.both_ways else []
+        return list(dict.fromkeys(found))
+
+
+class Mesh(Strict):
+    """The file `mesh.yaml`."""
+
+    mesh: Name
+    """The mesh's name."""
+    title: str = ""
+    """The title of the page."""
+    archive: Path | None = None
+    """The directory of the archive, relative to the mesh file's directory. By default it is `NAME-archive`,
+    after the mesh's name."""
+    hosts: Annotated[dict[Name, HostSettings], Field(min_length=2)]
+    """The hosts by name."""
+    limits: LimitSettings = LimitSettings()
+    """The load that measurements may put on each host."""
+    measurements: Annotated[dict[Name, Measurement], Field(min_length=1)]
+    """The measurements by name."""
+    keep: KeepSettings = KeepSettings()
+    """The time for which the archive keeps data."""
+    changes: ChangeSettings = ChangeSettings()
+    """The search for changes."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Mesh:
+        count = 0
+        for name, measurement in self.measurements.items():
+            for field, named in (("from", measurement.from_), ("to", measurement.to)):
+                for number, host in enumerate(named):
+                    if host not in self.hosts:
+                        at = ("measurements", name, field, number)
+                        raise wrong(at, host, in_short(self.hosts), near(host, self.hosts))
+            if not measurement.pairs():
+                raise wrong(
+                    ("measurements", name, "to"), in_short(measurement.to), "another host than in `from`"
+                )
+            count += len(measurement.pairs())
+        if count > MOST_TASKS:
+            raise wrong(("measurements",), f"{count} pairs", f"up to {MOST_TASKS} pairs of hosts")
+        for task in self.tasks():
+            expected = KINDS[task.settings.kind].problem(task)
+            if expected:
+                at = ("measurements", task.measurement)
+                raise wrong(at, f"{task.source} to {task.target}", expected)
+        self._check_load()
+        return self
+
+    def _check_load(self) -> None:
+        """Refuses a schedule that needs a larger share of a host's time than its limit allows."""
+        needed = dict.fromkeys(self.hosts, 0.0)
+        for task in self.tasks():
+            share = KINDS[task.settings.kind].seconds(task) / task.settings.every_s
+            for host in (task.source, task.target):
+                needed[host] += share
+        for host, share in needed.items():
+            most = self.limits_of(host).share
+            if share > most:
+                at = ("hosts", host)
+                expected = f"at most {most:.3g} of its time (`limits`: share)"
+                hint = "measure less often, for a shorter time or between fewer hosts, or raise the limit"
+                raise wrong(at, f"measured for {share:.3g} of the time", expected, hint)
+
+    def limits_of(self, host: str) -> LimitSettings:
+        """Returns the limits of a host."""
+        return self.hosts[host].limits or self.limits
+
+    def tasks(self) -> list[Task]:
+        """Returns a task for each measurement and pair of hosts."""
+        return [
+            Task(f"{name} {source} {target}", name, measurement, source, target, self.hosts)
+            for name, measurement in self.measurements.items()
+            for source, target in measurement.pairs()
+        ]
+
+
+def load(path: Path) -> Mesh:
+    """Reads a mesh file; raises BadInput with every fault found. Paths in the result are relative to the
+    working directory."""
+    document = Document.load(path, READING)
+    try:
+        mesh = Mesh.model_validate(document.data)
+    except ValidationError as error:
+        raise document.bad(error) from None
+    archive = path.parent / (mesh.archive or f"{mesh.mesh}-archive")
+    hosts = {name: token_of(path, host) for name, host in mesh.hosts.items()}
+    for name, host in hosts.items():
+        if host.token_file and not host.token_file.is_file():
+            where = document.where(("hosts", name, "token_file"))
+            raise BadInput(READING, where, str(host.token_file), "a file with the token", "it does not exist")
+    return mesh.model_copy(update={"archive": archive, "hosts": hosts})

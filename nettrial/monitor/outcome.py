@@ -1,0 +1,55 @@
+"""The outcome of a measurement: its figures, or the reason for a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+Reason: TypeAlias = Literal[
+    "host gone",
+    "refused",
+    "failed",
+    "collided",
+    "budget spent",
+    "disk full",
+    "clock step",
+    "not running",
+]
+"""The reason for which an interval has no measurement: no answer from the host; it refused; the measurement
+failed in its course; a host was busy with another one; the limits of a host; the archive could not be
+written; the clock was set; no monitor ran, or its machine slept."""
+REASONS: tuple[Reason, ...] = get_args(Reason)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a measurement."""
+
+    name: str
+    title: str
+    unit: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The outcome of a measurement that succeeded."""
+
+    figures: list[Figure]
+    bytes: int
+    """The bytes that it sent, which count towards the limits of both hosts."""
+    document: str
+    """The whole record as JSON, with the reasons for absent figures."""
+    states: Mapping[str, str] = field(default_factory=dict)
+    """Properties whose changes are events, by name: the route, the path MTU."""
+
+
+class Missed(Exception):
+    """The error for a measurement that gave no figures."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        """Creates the error; `detail` says more than the reason."""
+        super().__init__(detail)
+        self.reason: Reason = reason
+        self.detail = detail

@@ -1,0 +1,328 @@
+"""A monitor: it looks at the schedule, starts measurements, and enters their outcomes in the archive."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import sqlite3
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from nettrial.monitor.archive import Archive
+from nettrial.monitor.changes import Detector
+from nettrial.monitor.kinds import KINDS, Task
+from nettrial.monitor.mesh import Mesh
+from nettrial.monitor.outcome import Figure, Measured, Missed
+from nettrial.monitor.schedule import DAY, HOUR, Budget, Gap, Limits, Moment, Plan, Schedule, Spent
+from nettrial.units import PERIOD
+
+LIFE_SECONDS = 60.0
+"""The interval at which the archive notes that the monitor is alive, in seconds."""
+AGAIN_SECONDS = 10.0
+"""The interval at which an archive that could not be written is tried again, in seconds."""
+_LOG = logging.getLogger(__name__)
+
+
+class Clock(Protocol):
+    """The time."""
+
+    def now(self) -> Moment:
+        """Returns this moment."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A measurement that has ended."""
+
+    key: str
+    outcome: Measured | Missed
+
+
+class Hands(Protocol):
+    """What measures."""
+
+    def start(self, task: Task) -> None:
+        """Starts a measurement."""
+
+    def wait(self, seconds: float) -> list[Ended]:
+        """Waits until a measurement ends, or for that many seconds; returns those that have ended."""
+
+
+class SystemClock:
+    """The clocks of this machine."""
+
+    _STEADY = getattr(time, "CLOCK_BOOTTIME", None)
+
+    def now(self) -> Moment:
+        """Returns this moment."""
+        steady = time.monotonic() if self._STEADY is None else time.clock_gettime(self._STEADY)
+        return Moment(time.time(), steady)
+
+
+class Threads:
+    """Measures in threads, each with an engine process, which ends with this process."""
+
+    def __init__(self) -> None:
+        self._ended: queue.SimpleQueue[Ended] = queue.SimpleQueue()
+
+    def start(self, task: Task) -> None:
+        """Starts a measurement."""
+        threading.Thread(target=self._measure, args=(task,), daemon=True).start()
+
+    def _measure(self, task: Task) -> None:
+        outcome: Measured | Missed
+        try:
+            outcome = KINDS[task.settings.kind].run(task)
+        except Missed as missed:
+            outcome = missed
+        # A fault in one kind of measurement must not end the others.
+        except Exception as error:
+            _LOG.exception("%s", task.key)
+            outcome = Missed("failed", f"{type(error).__name__}: {error}")
+        self._ended.put(Ended(task.key, outcome))
+
+    def wait(self, seconds: float) -> list[Ended]:
+        """Waits until a measurement ends, or for that many seconds; returns those that have ended."""
+        found = []
+        try:
+            found.append(self._ended.get(timeout=seconds))
+            while True:
+                found.append(self._ended.get_nowait())
+        except queue.Empty:
+            return found
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event to be entered."""
+
+    at_s: float
+    kind: str
+    text: str
+    metric: str | None = None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A measurement to be entered."""
+
+    key: str
+    interval: int
+    spent: Spent
+    outcome: Measured | Missed
+    events: list[Event] = field(default_factory=list)
+
+
+class Monitor:
+    """A monitor of a mesh."""
+
+    def __init__(
+        self, mesh: Mesh, archive: Archive, hands: Hands, clock: Clock, note: Callable[[str], None]
+    ) -> None:
+        """Prepares a monitor, which reports each outcome by `note`."""
+        self._mesh, self._archive, self._hands, self._clock, self._note = mesh, archive, hands, clock, note
+        self._tasks = {task.key: task for task in mesh.tasks()}
+        plans = [
+            Plan(
+                task.key,
+                (task.source, task.target),
+                task.settings.every_s,
+                KINDS[task.settings.kind].seconds(task),
+            )
+            for task in self._tasks.values()
+        ]
+        limits = {
+            host: Limits(mesh.limits_of(host).share * HOUR, mesh.limits_of(host).most_bytes)
+            for host in mesh.hosts
+        }
+        self._budget = Budget(limits)
+        self._schedule = Schedule(plans, self._budget)
+        self._began: dict[str, Moment] = {}
+        self._detectors: dict[tuple[str, str], Detector] = {}
+        self._pending: list[Gap | Finished | Event] = []
+        self._writable = True
+        self._session = 0
+        self._alive_s = self._forgot_s = -HOUR
+
+    def begin(self) -> None:
+        """Continues the archive; raises sqlite3.Error if it can't be written."""
+        now = self._clock.now()
+        with self._archive.transaction():
+            for task in self._tasks.values():
+                settings = task.settings
+                self._archive.add_task(
+                    task.key, task.measurement, settings.kind, task.source, task.target, settings.every_s
+                )
+            self._session = self._archive.begin_session(now.wall_s, "killed, or running")
+        self._states = self._archive.states()
+        for host, spent in self._archive.spent(now.wall_s - DAY):
+            if host in self._mesh.hosts:
+                self._budget.spend(host, spent)
+        gaps = self._schedule.begin(now, self._archive.entered(), self._archive.sizes())
+        self._add(gaps, now)
+
+    def step(self) -> None:
+        """Starts what is due, and waits until something ends or becomes due."""
+        now = self._clock.now()
+        self._enter(now)
+        started, gaps = self._schedule.look(now, self._writable)
+        if self._schedule.step_s:
+            self._pending.append(
+                Event(now.wall_s, "clock", f"the clock was set by {self._schedule.step_s:+.1f} s")
+            )
+        self._add(gaps, now)
+        for plan in started:
+            self._began[plan.key] = now
+            self._hands.start(self._tasks[plan.key])
+        self._enter(now)
+        wait = self._schedule.wait(now)
+        most = LIFE_SECONDS if self._writable else AGAIN_SECONDS
+        for ended in self._hands.wait(min(wait, most)):
+            self._finish(ended)
+
+    def end(self, note: str) -> None:
+        """Enters what is pending, and the outcome of the session."""
+        now = self._clock.now()
+        self._enter(now)
+        if self._writable:
+            with self._archive.transaction():
+                self._archive.seen(self._session, now.wall_s, note)
+
+    def _finish(self, ended: Ended) -> None:
+        now, began = self._clock.now(), self._began.pop(ended.key)
+        outcome = ended.outcome
+        spent = Spent(
+            began.wall_s,
+            now.steady_s - began.steady_s,
+            outcome.bytes if isinstance(outcome, Measured) else 0,
+        )
+        interval = self._schedule.interval(ended.key)
+        self._schedule.finish(ended.key, began.wall_s, spent.seconds, spent.bytes)
+        events = self._events(ended.key, outcome, began.wall_s) if isinstance(outcome, Measured) else []
+        self._pending.append(Finished(ended.key, interval, spent, outcome, events))
+        self._note(f"{ended.key}: {_in_words(self._tasks[ended.key], outcome)}")
+
+    def _events(self, key: str, measured: Measured, at_s: float) -> list[Event]:
+        """Returns the events that a measurement shows: other states, and changes of metrics."""
+        found = []
+        for name, value in measured.states.items():
+            before = self._states.get((key, name))
+            if before is not None and differs(before, value):
+                found.append(Event(at_s, name, f"{name}: {before} → {value}"))
+            self._states[key, name] = value
+        task = self._tasks[key]
+        for figure in measured.figures:
+            if figure.name in watched(task):
+                change = self._detector(key, figure.name).add(figure.value)
+                if change:
+                    text = f"{figure.title}: median {change.before:.4g} → {change.after:.4g} {figure.unit}"
+                    found.append(Event(at_s, "change", text, figure.name))
+        return found
+
+    def _detector(self, key: str, metric: str) -> Detector:
+        """Returns the search for changes in a metric of a task; it begins with the values since the last
+        change."""
+        if (key, metric) not in self._detectors:
+            series = sum(len(watched(task)) for task in self._tasks.values())
+            period = PERIOD.parse(self._mesh.changes.one_false_alarm_in)
+            values = period / self._tasks[key].settings.every_s
+            detector = Detector(max(2.0, values * series), zlib.crc32(f"{key} {metric}".encode()))
+            for value in self._archive.values_since_change(key, metric):
+                detector.add(value)
+            self._detectors[key, metric] = detector
+        return self._detectors[key, metric]
+
+    def _add(self, gaps: list[Gap], now: Moment) -> None:
+        """Adds gaps to what is pending; a gap that continues the latest one of its task extends it."""
+        for gap in gaps:
+            place = next(
+                (
+                    place
+                    for place in range(len(self._pending) - 1, -1, -1)
+                    if getattr(self._pending[place], "key", None) == gap.key
+                ),
+                None,
+            )
+            before = None if place is None else self._pending[place]
+            if (
+                place is not None
+                and isinstance(before, Gap)
+                and (before.last + 1, before.reason, before.detail) == (gap.first, gap.reason, gap.detail)
+            ):
+                self._pending[place] = replace(before, last=gap.last)
+            else:
+                self._pending.append(gap)
+            self._note(f"{gap.key}: no measurement: {gap.reason}: {gap.detail}")
+
+    def _enter(self, now: Moment) -> None:
+        """Enters what is pending in the archive. If that can't be written, it stays pending."""
+        alive = now.steady_s - self._alive_s > LIFE_SECONDS
+        if not (self._pending or alive):
+            return
+        try:
+            with self._archive.transaction():
+                for each in self._pending:
+                    self._enter_one(each, now)
+                if now.steady_s - self._forgot_s > HOUR:
+                    keep = self._mesh.keep
+                    self._archive.forget(
+                        now.wall_s,
+                        PERIOD.parse(keep.records),
+                        PERIOD.parse(keep.values),
+                        PERIOD.parse(keep.hours),
+                    )
+                self._archive.seen(self._session, now.wall_s)
+        except sqlite3.Error as error:
+            if self._writable:
+                self._note(f"the archive can't be written, and nothing is measured: {error}")
+            self._writable = False
+            return
+        if not self._writable:
+            self._note("the archive can be written again")
+        self._writable, self._alive_s = True, now.steady_s
+        if now.steady_s - self._forgot_s > HOUR:
+            self._forgot_s = now.steady_s
+        self._pending.clear()
+
+    def _enter_one(self, each: Gap | Finished | Event, now: Moment) -> None:
+        if isinstance(each, Gap):
+            self._archive.gap(each, now.wall_s)
+        elif isinstance(each, Event):
+            self._archive.event(each.at_s, None, each.kind, each.text, each.metric)
+        elif isinstance(each.outcome, Missed):
+            reason, detail = each.outcome.reason, each.outcome.detail
+            self._archive.gap(
+                Gap(each.key, each.interval, each.interval, reason, detail), now.wall_s, each.spent
+            )
+        else:
+            self._archive.measured(each.key, each.interval, each.spent, each.outcome)
+            for name, value in each.outcome.states.items():
+                self._archive.change_state(each.key, name, value)
+            for event in each.events:
+                self._archive.event(event.at_s, each.key, event.kind, event.text, event.metric)
+
+
+def differs(before: str, after: str) -> bool:
+    """Returns whether two states differ. A hop that was silent, "3:?", may be any."""
+    pairs = list(zip(before.split(), after.split(), strict=False))
+    if len(before.split()) != len(after.split()):
+        return True
+    return any(one != two and not (one.endswith(":?") or two.endswith(":?")) for one, two in pairs)
+
+
+def watched(task: Task) -> list[str]:
+    """Returns the metrics of a task in which changes are searched: the one shown first, and those with
+    thresholds."""
+    return list(dict.fromkeys([KINDS[task.settings.kind].headline, *task.settings.thresholds]))
+
+
+def _in_words(task: Task, outcome: Measured | Missed) -> str:
+    if isinstance(outcome, Missed):
+        return f"no measurement: {outcome.reason}: {outcome.detail}"
+    headline = KINDS[task.settings.kind].headline
+    shown: Figure = next((each for each in outcome.figures if each.name == headline), outcome.figures[0])
+    return f"{shown.title} {shown.value:.5g} {shown.unit}"

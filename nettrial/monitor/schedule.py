@@ -1,0 +1,254 @@
+"""The schedule: which measurement begins when. It has no clock, starts nothing and stores nothing.
+
+Time is divided into intervals of each task's own length, counted from 1970-01-01 UTC. Each interval of each
+task ends with exactly one entry: a measurement, or a gap with its reason. The schedule of an interval depends
+only on the task and the interval's number, so a monitor that is started again goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from nettrial.monitor.outcome import Reason
+
+STEP_SECONDS = 1.0
+"""The change between wall clock and steady clock from which the clock was set. A clock that is only
+disciplined stays far below."""
+DELAY_SECONDS = 5.0
+"""The delay of a look at the schedule from which the monitor, or its machine, was stopped."""
+HOUR, DAY = 3600, 86400
+STOPPED: tuple[Reason, str] = ("not running", "the monitor was stopped, or its machine slept")
+"""The reason for an interval that passed before anyone looked at it."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A moment, read from two clocks."""
+
+    wall_s: float
+    """Seconds since 1970-01-01 UTC."""
+    steady_s: float
+    """Seconds since any moment, by a clock that nobody sets and that goes on while the machine sleeps."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Intervals without a measurement."""
+
+    key: str
+    first: int
+    last: int
+    reason: Reason
+    detail: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A task as the schedule sees it."""
+
+    key: str
+    ends: tuple[str, str]
+    every_s: int
+    expected_s: float
+
+    def interval(self, wall_s: float) -> int:
+        """Returns the number of the interval at a moment."""
+        return int(wall_s // self.every_s)
+
+    def latest(self, interval: int) -> float:
+        """Returns the last moment at which the measurement of an interval may begin, seconds since 1970."""
+        return (interval + 1) * self.every_s - min(self.expected_s, self.every_s / 2)
+
+    def due(self, interval: int) -> float:
+        """Returns the moment from which the measurement of an interval may begin: at random in its first
+        half, as RFC 3432 (section 4) advises against synchronisation with what is measured."""
+        digest = hashlib.blake2b(f"{self.key} {interval}".encode(), digest_size=8).digest()
+        room = self.latest(interval) - interval * self.every_s
+        return interval * self.every_s + int.from_bytes(digest) / 2**64 * min(room, self.every_s / 2)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a host."""
+
+    seconds_an_hour: float
+    bytes_a_day: int | None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """A measurement's use of a host."""
+
+    at_s: float
+    seconds: float
+    bytes: int
+
+
+class Budget:
+    """The use of each host within the current hour and day (UTC)."""
+
+    def __init__(self, limits: dict[str, Limits]) -> None:
+        """Begins with nothing spent; `limits` has all hosts."""
+        self._limits = limits
+        self._spent: dict[str, list[Spent]] = {host: [] for host in limits}
+
+    def spend(self, host: str, spent: Spent) -> None:
+        """Adds a measurement's use of a host."""
+        kept = [each for each in self._spent[host] if abs(each.at_s - spent.at_s) < DAY]
+        self._spent[host] = [*kept, spent]
+
+    def refusal(self, host: str, now_s: float, seconds: float, size: int) -> str:
+        """Returns the reason why a host has no room for a measurement of that many seconds and bytes; empty
+        if it has."""
+        limits = self._limits[host]
+        hour, day = now_s // HOUR, now_s // DAY
+        used = sum(each.seconds for each in self._spent[host] if each.at_s // HOUR == hour)
+        if used + seconds > limits.seconds_an_hour:
+            return f"{host} was measured for {used:.0f} of {limits.seconds_an_hour:.0f} s of this hour"
+        if limits.bytes_a_day is not None:
+            moved = sum(each.bytes for each in self._spent[host] if each.at_s // DAY == day)
+            if moved + size > limits.bytes_a_day:
+                return f"{host} carried {moved} of {limits.bytes_a_day} bytes of this day"
+        return ""
+
+
+@dataclass
+class _State:
+    """The state of a task."""
+
+    plan: Plan
+    following: int
+    """The next interval without an entry."""
+    running: bool = False
+    bytes: int = 0
+    """The bytes of its latest measurement, as the expectation of the next."""
+    why: tuple[Reason, str] | None = None
+    """The reason for which the interval's measurement has not begun, if it was due."""
+
+
+@dataclass
+class Schedule:
+    """The tasks and their states."""
+
+    plans: Sequence[Plan]
+    budget: Budget
+    _states: dict[str, _State] = field(default_factory=dict)
+    _busy: dict[str, str] = field(default_factory=dict)
+    _last: Moment | None = None
+    _awaited_s: float = 0.0
+    """The steady time at which the schedule was to be looked at again."""
+    step_s: float = 0.0
+    """The time by which the clock was set before the latest look; 0 if it was not."""
+
+    def begin(self, now: Moment, entered: dict[str, int], sizes: dict[str, int]) -> list[Gap]:
+        """Begins at a moment. `entered` has the last interval of each task that has an entry in the archive,
+        and `sizes` the bytes of its last measurement. Returns the gaps since then."""
+        gaps = []
+        for plan in self.plans:
+            current = plan.interval(now.wall_s)
+            state = _State(plan, entered.get(plan.key, current - 1) + 1, bytes=sizes.get(plan.key, 0))
+            self._states[plan.key] = state
+            state.why = ("not running", "no monitor measured this pair, or none could write the archive")
+            gaps += _align(state, current)
+        self._last, self._awaited_s = now, now.steady_s
+        return gaps
+
+    def look(self, now: Moment, writable: bool = True) -> tuple[list[Plan], list[Gap]]:
+        """Returns the tasks to start now, and the intervals that have passed without a measurement. If the
+        archive is not `writable`, nothing is started."""
+        assert self._last is not None
+        stepped = now.wall_s - self._last.wall_s - (now.steady_s - self._last.steady_s)
+        self.step_s = stepped if abs(stepped) > STEP_SECONDS else 0.0
+        late = now.steady_s - self._awaited_s
+        self._last = now
+        gaps: list[Gap] = []
+        waiting = []
+        for state in self._states.values():
+            current = state.plan.interval(now.wall_s)
+            if late > DELAY_SECONDS:
+                state.why = ("not running", f"the monitor was stopped for {late:.0f} s, or its machine slept")
+            if self.step_s:
+                state.why = ("clock step", f"the clock was set by {self.step_s:+.1f} s")
+            if state.running:
+                continue
+            gaps += _align(state, current)
+            if state.following > current or now.wall_s < state.plan.due(current):
+                state.why = None
+            elif now.wall_s <= state.plan.latest(current):
+                waiting.append(state)
+            else:
+                gaps += _give_up(state, current)
+        started = []
+        for state in sorted(waiting, key=lambda each: each.plan.latest(each.following)):
+            refusal = self._refusal(state, now)
+            if refusal:
+                state.why = ("budget spent", refusal)
+                gaps += _give_up(state, state.following)
+            elif not writable:
+                state.why = ("disk full", "the archive could not be written")
+            elif busy := next((end for end in state.plan.ends if end in self._busy), None):
+                state.why = ("collided", f"{busy} was busy with {self._busy[busy]}")
+            else:
+                state.running, state.why = True, None
+                self._busy |= dict.fromkeys(state.plan.ends, state.plan.key)
+                started.append(state.plan)
+        return started, gaps
+
+    def _refusal(self, state: _State, now: Moment) -> str:
+        plan = state.plan
+        found = (self.budget.refusal(end, now.wall_s, plan.expected_s, state.bytes) for end in plan.ends)
+        return next(filter(None, found), "")
+
+    def interval(self, key: str) -> int:
+        """Returns the interval of a task's running measurement."""
+        return self._states[key].following
+
+    def finish(self, key: str, began_s: float, seconds: float, size: int) -> None:
+        """Notes the end of a task's measurement, which began at a moment of the wall clock, took that long,
+        and moved that many bytes."""
+        state = self._states[key]
+        state.running = False
+        state.following += 1
+        state.bytes = size or state.bytes
+        state.why = state.why or ("collided", "its previous measurement took too long")
+        for end in state.plan.ends:
+            del self._busy[end]
+            self.budget.spend(end, Spent(began_s, seconds, size))
+
+    def wait(self, now: Moment) -> float:
+        """Returns the seconds after which the schedule must be looked at again, unless a measurement ends
+        before."""
+        moments = [now.wall_s + 60.0]
+        for state in self._states.values():
+            if not state.running:
+                interval = max(state.following, state.plan.interval(now.wall_s))
+                due, latest = state.plan.due(interval), state.plan.latest(interval)
+                moments.append(due if now.wall_s < due else latest + 0.001)
+        seconds = max(min(moments) - now.wall_s, 0.001)
+        self._awaited_s = now.steady_s + seconds
+        return seconds
+
+    def running(self) -> Iterable[str]:
+        """Returns the keys of the tasks that are measured now."""
+        return [key for key, state in self._states.items() if state.running]
+
+
+def _align(state: _State, current: int) -> list[Gap]:
+    """Moves a task to the current interval. Returns the gap of the intervals that have passed or, if the
+    clock was set back to an interval that has an entry, of the current one."""
+    if current > state.following:
+        gap = Gap(state.plan.key, state.following, current - 1, *(state.why or STOPPED))
+        state.following = current
+        return [gap]
+    if current < state.following - 1:
+        state.why = ("clock step", "the clock was set back to a time that has entries")
+        return _give_up(state, current)
+    return []
+
+
+def _give_up(state: _State, current: int) -> list[Gap]:
+    """Returns the gap of the current interval, and moves on to the next."""
+    gap = Gap(state.plan.key, current, current, *(state.why or STOPPED))
+    state.following, state.why = current + 1, None
+    return [gap]

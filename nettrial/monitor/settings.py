@@ -1,0 +1,163 @@
+"""The fields of a mesh file, without the rules that depend on kinds of measurements."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
+
+from nettrial.fields import Name, Strict, wrong
+from nettrial.units import DURATION, PERIOD, SIZE, Duration, Period, Rate, Size
+
+_SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%")
+_LIMIT = re.compile(r"([<>]) *(-?[0-9]{1,15}(?:\.[0-9]{1,9})?)")
+
+
+def _share(value: Any) -> float:
+    """Converts a percentage above 0, such as "10%", into a share."""
+    match = _SHARE.fullmatch(value) if isinstance(value, str) else None
+    share = float(match[1]) / 100 if match else 0.0
+    if not 0 < share <= 1:
+        raise wrong(expected='a percentage above 0 and up to 100, such as "10%"')
+    return share
+
+
+def _shortest(text: str) -> str:
+    if PERIOD.parse(text) < SHORTEST_INTERVAL_SECONDS:
+        raise wrong(expected=f"{SHORTEST_INTERVAL_SECONDS} s or more")
+    return text
+
+
+def _positive(text: str) -> str:
+    if PERIOD.parse(text) == 0:
+        raise wrong(expected="more than 0 s")
+    return text
+
+
+SHORTEST_INTERVAL_SECONDS = 10
+"""The shortest interval of a measurement, in seconds."""
+LONGEST_SECONDS = 600
+"""The longest duration of a measurement's traffic, in seconds."""
+
+
+class Limit(Strict):
+    """A bound of a metric."""
+
+    sign: Literal["<", ">"]
+    """The side of the bound on which a value is bad."""
+    value: float
+    """The bound, in the metric's unit."""
+
+    def holds(self, value: float) -> bool:
+        """Returns whether the value is on the bad side of the bound."""
+        return value < self.value if self.sign == "<" else value > self.value
+
+
+def _limit(value: Any) -> Limit:
+    match = _LIMIT.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise wrong(expected='< or > and a number in the unit of the metric, such as "< 900"')
+    return Limit.model_construct(sign=match[1], value=float(match[2]))
+
+
+Bound = Annotated[Limit, PlainValidator(_limit)]
+Share = Annotated[float, BeforeValidator(_share)]
+Kept = Annotated[Period, AfterValidator(_positive)]
+
+
+class Threshold(Strict):
+    """The bounds of a metric from which its pair is coloured, and alerts are sent."""
+
+    warning: Bound | None = None
+    """The bound of a warning, such as `"< 900"`."""
+    alarm: Bound | None = None
+    """The bound of an alarm, such as `"< 500"`."""
+
+
+class LimitSettings(Strict):
+    """The load that measurements may put on a host."""
+
+    share: Share = 0.1
+    """The share of each hour (UTC) for which a host may be measured."""
+    bytes_a_day: Size | None = None
+    """The bytes of measured traffic of a day (UTC) that a host may send and receive. Without it, there is no
+    limit."""
+
+    @property
+    def most_bytes(self) -> int | None:
+        """Returns the bytes of a day, if they are limited."""
+        return None if self.bytes_a_day is None else SIZE.parse(self.bytes_a_day)
+
+
+class HostSettings(Strict):
+    """A host of the mesh. Without an address, it is the machine that runs the monitor."""
+
+    address: str | None = None
+    """The host's name or address."""
+    serves: Literal["nettrial", "iperf3"] | None = None
+    """The server that runs there: `nettrial serve`, or an iperf3 server. Without one, only its path can be
+    examined."""
+    port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    """The port of that server: by default 5210, of iperf3 5201."""
+    token_file: Path | None = None
+    """The file with the token of `nettrial serve`, relative to the mesh file's directory."""
+    limits: LimitSettings | None = None
+    """The limits of this host, instead of those of the mesh."""
+
+
+class MeasurementSettings(Strict):
+    """A measurement that is repeated between pairs of hosts."""
+
+    kind: str
+    """The kind of measurement."""
+    from_: Annotated[list[Name], Field(alias="from", min_length=1)]
+    """The hosts that send."""
+    to: Annotated[list[Name], Field(min_length=1)]
+    """The hosts that receive. Each sender is paired with each receiver."""
+    both_ways: bool = False
+    """Measure each pair in the opposite direction, too."""
+    every: Annotated[Period, AfterValidator(_shortest)]
+    """The interval. Each interval has one measurement of each pair, at a random moment of its first half."""
+    duration: Duration | None = None
+    """The duration of the traffic."""
+    rate: Rate | None = None
+    """The rate of each stream."""
+    size: Size | None = None
+    """The size of each packet, message or write; for `path`, of the largest packet to try."""
+    streams: Annotated[int, Field(ge=1, le=128)] | None = None
+    """The number of streams at the same time."""
+    ip: Literal[4, 6] | None = None
+    """The IP version."""
+    thresholds: dict[str, Threshold] = {}
+    """The thresholds by metric."""
+
+    @property
+    def every_s(self) -> int:
+        """Returns the interval in seconds."""
+        return PERIOD.parse(self.every)
+
+    def seconds(self, default: str) -> float:
+        """Returns the duration of the traffic in seconds."""
+        return DURATION.parse(self.duration or default) / 1e9
+
+
+class KeepSettings(Strict):
+    """The time for which the archive keeps data."""
+
+    records: Kept = "7 d"
+    """Complete records."""
+    values: Kept = "60 d"
+    """The values of each measurement. Older values are merged by hour: number, mean, standard deviation,
+    smallest and largest value."""
+    hours: Kept = "730 d"
+    """The values by hour, gaps and events."""
+
+
+class ChangeSettings(Strict):
+    """The search for changes."""
+
+    one_false_alarm_in: Kept = "90 d"
+    """The time in which one change of the whole mesh, on average at most, is reported where nothing has
+    changed."""

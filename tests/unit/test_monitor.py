@@ -1,0 +1,356 @@
+"""A monitor: its mesh file, its schedule under faults, its archive."""
+
+import heapq
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nettrial.errors import BadInput
+from nettrial.monitor import mesh as meshes
+from nettrial.monitor.archive import FILE, Archive
+from nettrial.monitor.changes import Detector
+from nettrial.monitor.kinds import KINDS, Task
+from nettrial.monitor.outcome import REASONS, Figure, Measured, Missed
+from nettrial.monitor.running import Ended, Monitor, differs
+from nettrial.monitor.schedule import Moment, Spent
+
+MESH = """
+mesh: campus
+hosts:
+  here: {}
+  alpha: {address: 192.0.2.1, serves: nettrial}
+  beta: {address: 192.0.2.2, serves: iperf3, limits: {share: 30%, bytes_a_day: 1 GB}}
+  gamma: {address: 192.0.2.3}
+limits: {share: 100%}
+measurements:
+  goodput: {kind: tcp, from: [here], to: [alpha, beta], both_ways: true, every: 2 min}
+  delay: {kind: rr, from: [here], to: [alpha], every: 1 min, duration: 2 s}
+  path: {kind: path, from: [here], to: [alpha, gamma], every: 5 min}
+"""
+BEGAN_S = 1_800_000_000.0
+
+
+def load(folder: Path, text: str = MESH) -> meshes.Mesh:
+    (folder / "mesh.yaml").write_text(text)
+    return meshes.load(folder / "mesh.yaml")
+
+
+@dataclass
+class World:
+    """A network, a disk and two clocks that a test decides about. It stands for what a monitor runs on."""
+
+    wall_s: float = BEGAN_S
+    steady_s: float = 0.0
+    gone: set[str] = field(default_factory=set)
+    seed: int = 0
+    full: bool = False
+    faults: list[tuple[float, object]] = field(default_factory=list)
+    running: list[tuple[float, int, Task]] = field(default_factory=list)
+    most: Counter = field(default_factory=Counter)
+    busy: set[str] = field(default_factory=set)
+
+    def __post_init__(self):
+        self.random = random.Random(self.seed)
+
+    def now(self) -> Moment:
+        return Moment(self.wall_s, self.steady_s)
+
+    def start(self, task: Task) -> None:
+        assert not self.busy & {task.source, task.target}, "two measurements load a host at once"
+        self.busy |= {task.source, task.target}
+        seconds = KINDS[task.settings.kind].seconds(task) * self.random.uniform(0.3, 1.2)
+        heapq.heappush(self.running, (self.steady_s + seconds, self.random.getrandbits(32), task))
+
+    def wait(self, seconds: float) -> list[Ended]:
+        until = min([self.steady_s + seconds, *(ends for ends, _, _ in self.running)])
+        while self.faults and self.faults[0][0] <= until:
+            at, happens = self.faults.pop(0)
+            self.pass_to(at)
+            happens(self)
+        self.pass_to(until)
+        ended = []
+        while self.running and self.running[0][0] <= self.steady_s:
+            _, _, task = heapq.heappop(self.running)
+            self.busy -= {task.source, task.target}
+            ended.append(Ended(task.key, self.outcome(task)))
+        return ended
+
+    def pass_to(self, steady_s: float) -> None:
+        self.wall_s += max(0.0, steady_s - self.steady_s)
+        self.steady_s = max(steady_s, self.steady_s)
+
+    def outcome(self, task: Task) -> Measured | Missed:
+        if self.gone & {task.source, task.target}:
+            return Missed("host gone", "connecting to it: no route to host")
+        value = self.random.gauss(900, 5)
+        figure = Figure(KINDS[task.settings.kind].headline, "Figure", "Mbit/s", value)
+        return Measured([figure], 10_000_000, self.random.randbytes(4000).hex(), {"route": "1:a 2:b"})
+
+    def monitor(self, mesh: meshes.Mesh, archive: Archive) -> Monitor:
+        monitor = Monitor(mesh, archive, self, self, lambda text: None)
+        monitor.begin()
+        return monitor
+
+
+def check_entries(archive: Archive, mesh: meshes.Mesh, now_s: float) -> dict[str, Counter]:
+    """Every interval of every task since its first one has one entry, up to the present one; only where the
+    clock was set back may intervals come again. Returns the intervals by reason of each task."""
+    found: dict[str, list] = {task.key: [] for task in mesh.tasks()}
+    for key, first, last, reason, detail in archive.entries():
+        assert last >= first
+        assert reason is None or (reason in REASONS and detail)
+        found[key].append((first, last, reason))
+    counted = {}
+    for task in mesh.tasks():
+        entries = found[task.key]
+        assert entries, task.key
+        for (_, before, _), (first, _, reason) in pairwise(entries):
+            assert first == before + 1 or (first <= before and reason == "clock step"), task.key
+        assert int(now_s // task.settings.every_s) - entries[-1][1] in (0, 1), task.key
+        counted[task.key] = Counter()
+        for first, last, reason in entries:
+            counted[task.key][reason] += last - first + 1
+    return counted
+
+
+def set_clock(by: float):
+    def happens(world):
+        world.wall_s += by
+
+    return happens
+
+
+def sleep(world):
+    world.pass_to(world.steady_s + 600)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_hour_with_faults_has_no_gap_without_a_reason(tmp_path, seed):
+    mesh = load(tmp_path)
+    archive = Archive.create(tmp_path / "archive")
+
+    def disk(pages):
+        """SQLite's own error of a full disk: the file may not grow beyond that many pages."""
+
+        def happens(world):
+            world.full = pages == 1
+            archive._connection.execute(f"PRAGMA max_page_count = {pages}")
+
+        return happens
+
+    draw = random.Random(seed)
+    begins = sorted(draw.uniform(100, 3000) for _ in range(6))
+    faults = [
+        (begins[0], lambda world: world.gone.add("alpha")),
+        (begins[0] + 200, lambda world: world.gone.discard("alpha")),
+        (begins[1], set_clock(draw.uniform(100, 2000))),
+        (begins[2], set_clock(-draw.uniform(100, 2000))),
+        (begins[3], disk(1)),
+        (begins[3] + draw.uniform(400, 800), disk(1_000_000)),
+        (begins[4], set_clock(draw.choice([-5, 5, -70, 70]))),
+        (begins[5], sleep),
+    ]
+    world = World(seed=seed, faults=sorted(faults, key=lambda each: each[0]))
+    monitor = world.monitor(mesh, archive)
+    restart_s = draw.uniform(500, 3500)
+    while world.steady_s < 3600:
+        monitor.step()
+        if restart_s and world.steady_s > restart_s and not world.full and monitor._writable:
+            restart_s = 0  # killed: what runs is lost, and so is the monitor
+            world.running, world.busy = [], set()
+            world.pass_to(world.steady_s + draw.choice([1, 300]))
+            monitor = world.monitor(mesh, archive)
+    disk(1_000_000)(world)
+    monitor.step()
+    monitor.end("stopped")
+    counted = check_entries(archive, mesh, world.wall_s)
+    total = sum(counted.values(), Counter())
+    assert total[None] > 50
+    assert {"clock step", "disk full", "host gone", "not running"} <= set(total), total
+    archive.close()
+
+
+def test_hours_of_peace_have_every_measurement(tmp_path):
+    mesh = load(tmp_path)
+    archive = Archive.create(tmp_path / "archive")
+    world = World()
+    monitor = world.monitor(mesh, archive)
+    while world.steady_s < 3 * 3600:
+        monitor.step()
+    monitor.end("stopped")
+    for key, counts in check_entries(archive, mesh, world.wall_s).items():
+        missed = {reason: n for reason, n in counts.items() if reason}
+        if "beta" in key:  # 1 GB are 100 measurements of 10 MB
+            assert set(missed) == {"budget spent"}, key
+        else:
+            assert sum(missed.values()) <= 1, (key, missed)  # the first interval may be over before it begins
+    archive.close()
+
+
+def test_an_archive_is_written_by_one_monitor_at_a_time(tmp_path):
+    archive = Archive.create(tmp_path / "archive")
+    with pytest.raises(BadInput, match="another monitor is writing it"):
+        Archive.create(tmp_path / "archive")
+    archive.close()
+    Archive.create(tmp_path / "archive").close()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no database at all, but a text", b"SQLite format 3\0" + bytes(200)]
+)
+def test_other_files_are_no_archives(tmp_path, content):
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(BadInput, match="archive"):
+        Archive.open(tmp_path)
+    if content:
+        with pytest.raises(BadInput, match="archive"):
+            Archive.create(tmp_path)
+    with pytest.raises(BadInput, match="has no archive"):
+        Archive.open(tmp_path / "elsewhere")
+
+
+def test_old_values_are_merged_by_hour_and_older_ones_deleted(tmp_path):
+    """Merged values have the number, mean and spread of all values, however often merging was interrupted."""
+    archive = Archive.create(tmp_path / "archive")
+    archive.add_task("t a b", "t", "tcp", "a", "b", 60)
+    draw = random.Random(1)
+    values = [draw.gauss(100, 10) for _ in range(240)]
+    began = 500_000 * 3600
+    for number, value in enumerate(values):
+        at = began + 60 * number
+        found = Measured([Figure("goodput", "Goodput", "Mbit/s", value)], 5, "{}")
+        archive.measured("t a b", at // 60, Spent(at, 1, 5), found)
+    now = began + 4 * 3600
+    expected = [values[60 * hour : 60 * hour + 60] for hour in range(4)]
+    for kept in (9000, 9000, 4000, 0):
+        with archive.transaction():
+            archive.forget(now, 0, kept, 100 * 3600)
+        hours = archive.hours(1, "goodput", 0)
+        assert [point.n for point in hours] == [60] * 4
+        for point, part in zip(hours, expected, strict=True):
+            assert point.mean == pytest.approx(np.mean(part))
+            assert point.m2 == pytest.approx(np.var(part) * 60)
+            assert (point.smallest, point.largest) == (min(part), max(part))
+    assert len(archive.values(1, "goodput", 0)) == 0
+    assert archive.entered() == {"t a b": (began + 60 * 239) // 60}
+    with archive.transaction():
+        archive.forget(now + 3600, 0, 0, 2 * 3600)
+    assert [point.at_s for point in archive.hours(1, "goodput", 0)] == [began + 3 * 3600]
+    archive.close()
+
+
+def test_another_interval_goes_on_from_the_same_moment(tmp_path):
+    mesh = load(tmp_path)
+    archive = Archive.create(tmp_path / "archive")
+    world = World()
+    monitor = world.monitor(mesh, archive)
+    while world.steady_s < 1200:
+        monitor.step()
+    monitor.end("stopped")
+    other = load(tmp_path, MESH.replace("every: 1 min, duration: 2 s", "every: 7 min"))
+    world.running, world.busy = [], set()
+    monitor = world.monitor(other, archive)
+    while world.steady_s < 3600:
+        monitor.step()
+    monitor.end("stopped")
+    ends = []
+    for began_s, ended_s in archive._rows(
+        "SELECT first * every_s, (last + 1) * every_s FROM entry "
+        "WHERE task = (SELECT task FROM task WHERE key = 'delay here alpha') ORDER BY entry",
+    ):
+        ends += [began_s, ended_s]
+    assert ends[0] <= BEGAN_S + 60
+    # The first longer interval is the one that contains the end of the last shorter one.
+    assert all(0 <= end - begin < 420 for end, begin in zip(ends[1::2], ends[2::2], strict=False))
+    archive.close()
+
+
+def test_routes_with_silent_hops_are_the_same():
+    assert not differs("1:a 2:? 3:c", "1:a 2:b 3:c")
+    assert differs("1:a 2:b 3:c", "1:a 2:x 3:c")
+    assert differs("1:a 2:b", "1:a 2:b 3:c")
+    assert differs("9000 B", "1500 B")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("alpha: {address", "alpha: {adress", "unknown field"),
+        ("to: [alpha, beta]", "to: [alpha, delta]", "expected: here, alpha, beta, gamma"),
+        ("kind: tcp", "kind: tpc", "did you mean 'tcp'?"),
+        ("kind: rr, from: [here], to: [alpha]", "kind: rr, from: [here], to: [beta]", "serves: nettrial"),
+        ("to: [alpha, gamma]", "to: [gamma], both_ways: true", "this machine in `from`"),
+        ("from: [here], to: [alpha], every", "from: [alpha], to: [beta], every", "one host that is this"),
+        ("duration: 2 s", "duration: 2 s, rate: 1 Mbit/s", "no rate with kind rr"),
+        ("duration: 2 s", "duration: 2 h", "duration"),
+        ("every: 1 min", "every: 1 s", "10 s or more"),
+        ("share: 100%", "share: 20%", "measure less often"),
+        ("share: 30%", "share: 0%", "percentage above 0"),
+        ("share: 30%", "share: 1%", "at most 0.01 of its time"),
+        ("from: [here], to: [alpha], every", "from: [here], to: [here], every", "another host"),
+        ("every: 5 min}", "every: 5 min, thresholds: {path_mtu: {alarm: 9000}}}", '"< 900"'),
+    ],
+)
+def test_faults_of_a_mesh_are_named_with_their_place(tmp_path, old, new, said):
+    assert old in MESH
+    with pytest.raises(BadInput) as error:
+        load(tmp_path, MESH.replace(old, new, 1))
+    assert said in str(error.value)
+    assert "mesh.yaml:" in str(error.value)
+
+
+def test_a_token_is_read_beside_the_mesh(tmp_path):
+    text = MESH.replace("serves: nettrial}", "serves: nettrial, token_file: alpha.token}")
+    with pytest.raises(BadInput, match="a file with the token"):
+        load(tmp_path, text)
+    (tmp_path / "alpha.token").write_text("0" * 32)
+    mesh = load(tmp_path, text)
+    assert mesh.hosts["alpha"].token_file == tmp_path / "alpha.token"
+    assert mesh.archive == tmp_path / "campus-archive"
+
+
+def alarms(series: int, length: int, threshold: float) -> int:
+    """The false alarms in series of independent values of one distribution, with ties."""
+    found = 0
+    for seed in range(series):
+        draw, detector = random.Random(seed), Detector(threshold, seed)
+        found += sum(detector.add(round(draw.expovariate(1), 2)) is not None for _ in range(length))
+    return found
+
+
+def test_false_alarms_stay_below_the_stated_rate():
+    """The expectation is at most 5,000 / 200 = 25; a Poisson count with that mean exceeds 40 once in 700."""
+    assert 0 < alarms(series=10, length=500, threshold=200) <= 40
+
+
+@pytest.mark.slow
+def test_false_alarms_stay_below_the_stated_rate_over_many_values():
+    """At most 400,000 / 1000 = 400, within five standard deviations of a Poisson count."""
+    assert 40 < alarms(series=200, length=2000, threshold=1000) <= 500
+
+
+@pytest.mark.parametrize(("shift", "patience"), [(2, 40), (-4, 12)])
+def test_a_change_is_found_where_it_is(shift, patience):
+    for seed in range(4):
+        draw, detector = random.Random(seed), Detector(1e5, seed)
+        assert not any(detector.add(draw.gauss(0, 1)) for _ in range(100))
+        found = [detector.add(draw.gauss(shift, 1)) for _ in range(patience)]
+        change = next(filter(None, found))
+        assert abs(change.began - 100) <= 5
+        assert change.after - change.before == pytest.approx(shift, abs=1.5)
+
+
+def test_the_values_that_remain_are_a_detectors_state(tmp_path):
+    """A monitor that is started again finds the same change at the same value."""
+    draw = random.Random(3)
+    values = [draw.gauss(0, 1) for _ in range(60)] + [draw.gauss(5, 1) for _ in range(20)]
+    one = Detector(1e4, 7)
+    at = next(number for number, value in enumerate(values) if one.add(value))
+    two = Detector(1e4, 7)
+    assert not any(two.add(value) for value in values[:at])
+    assert two.add(values[at])
