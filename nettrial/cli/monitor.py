@@ -92,7 +92,7 @@ def _show(mesh: Mesh) -> None:
         )
         most = mesh.limits_of(host)
         size = "none" if most.bytes_a_day is None else most.bytes_a_day
-        hosts.append((host, f"{100 * share:.3g}%", f"{100 * most.share:.3g}%", size))
+        hosts.append((host, f"{100 * share:.3g}%", most.share, size))
     print_table(["host", "time measured", "its limit", "limit of bytes a day"], hosts)
 
 

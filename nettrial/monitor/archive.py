@@ -430,7 +430,7 @@ class Archive:
 
     def entries(self) -> list[tuple[str, int, int, str | None, str]]:
         """Returns all entries in order: task, first and last interval, reason and detail."""
-        return self._rows(  # type: ignore[return-value]
+        return self._rows(
             "SELECT key, first, last, reason, detail FROM entry JOIN task USING (task) ORDER BY entry"
         )
 
@@ -443,7 +443,7 @@ class Archive:
 
     def sessions(self) -> list[tuple[float, float, str]]:
         """Returns the begin, the last sign of life and the outcome of each session."""
-        return self._rows("SELECT began_s, seen_s, note FROM session ORDER BY session")  # type: ignore[return-value]
+        return self._rows("SELECT began_s, seen_s, note FROM session ORDER BY session")
 
     def revision(self) -> str:
         """Returns a text that differs if the archive has other entries or events."""

@@ -14,6 +14,7 @@ from nettrial.backends import Measurer, TrialFailed, find_server, measured_flow,
 from nettrial.backends import path as examination
 from nettrial.backends.remote import IPERF3_PORT, PORT
 from nettrial.errors import BadInput, CannotRun
+from nettrial.metrics import METRICS
 from nettrial.monitor.outcome import Figure, Measured, Missed
 from nettrial.monitor.settings import HostSettings, MeasurementSettings
 from nettrial.path_report import IpVersion, PathRecord, PathRequest, Size
@@ -65,6 +66,8 @@ class Kind(Protocol):
     """The metric that is shown first."""
     uses: frozenset[str]
     """The optional settings that it has; all others are refused."""
+    metrics: frozenset[str]
+    """The metrics that its measurements may have."""
 
     def problem(self, task: Task) -> str:
         """Returns what the hosts of a task must be, in words, if they are not; else an empty text."""
@@ -95,6 +98,7 @@ class Traffic:
         self.title = title
         self.headline = headline
         self.uses = uses | {"duration", "size", "streams", "ip"}
+        self.metrics = frozenset(name for name in METRICS if METRICS[name].of in ("flow", "group"))
 
     def problem(self, task: Task) -> str:
         """Returns what the hosts must be, if they are not."""
@@ -131,8 +135,8 @@ class Traffic:
             with Measurer(server, iperf3, far.token_file) as measurer:
                 record = measurer.run("1", flow, streams, settings.seconds(TRAFFIC_SECONDS))
         except CannotRun as cannot:
-            why = "; ".join(reason.why for reason in cannot.reasons)
-            raise Missed("host gone" if why.startswith(GONE) else "refused", why) from None
+            said = "; ".join(reason.why for reason in cannot.reasons)
+            raise Missed("host gone" if said.startswith(GONE) else "refused", said) from None
         except TrialFailed as failed:
             raise Missed("host gone" if str(failed).startswith(GONE) else "failed", str(failed)) from None
         except BadInput as bad:
@@ -163,6 +167,7 @@ class PathKind:
     title = "Path"
     headline = "path_mtu"
     uses = frozenset({"size", "ip"})
+    metrics = frozenset({"path_mtu", "reverse_path_mtu", "path_rtt", "path_rtt_min", "path_loss", "hops"})
 
     def problem(self, task: Task) -> str:
         """Returns what the hosts must be, if they are not."""

@@ -12,10 +12,10 @@ from nettrial.fields import Name, Strict, in_short, name_in, wrong
 from nettrial.monitor.kinds import KINDS, Task, token_of
 from nettrial.monitor.settings import (
     LONGEST_SECONDS,
-    ChangeSettings,
+    ChangesSettings,
     HostSettings,
     KeepSettings,
-    LimitSettings,
+    LimitsSettings,
     MeasurementSettings,
 )
 from nettrial.registry import near
@@ -39,6 +39,10 @@ class Measurement(MeasurementSettings):
         for name in OPTIONAL:
             if name not in uses and getattr(self, name) is not None:
                 raise wrong((name,), str(getattr(self, name)), f"no {name} with kind {self.kind}")
+        for metric in self.thresholds:
+            known = sorted(KINDS[self.kind].metrics)
+            if metric not in known:
+                raise wrong(("thresholds", metric), metric, in_short(known), near(metric, known))
         if not 0.1 <= self.seconds("1 s") <= LONGEST_SECONDS:
             raise wrong(("duration",), str(self.duration), f"0.1 s to {LONGEST_SECONDS} s")
         return self
@@ -46,7 +50,7 @@ class Measurement(MeasurementSettings):
     def pairs(self) -> list[tuple[str, str]]:
         """Returns the pairs of hosts, without pairs of a host with itself."""
         found = [(source, target) for source in self.from_ for target in self.to if source != target]
-        found += [(target, source) for source, target in found] if self.both_ways else []
+        found += [(target, source) for source, target in found] if self.both_directions else []
         return list(dict.fromkeys(found))
 
 
@@ -55,20 +59,20 @@ class Mesh(Strict):
 
     mesh: Name
     """The mesh's name."""
-    title: str = ""
-    """The title of the page."""
+    title: str | None = None
+    """The title of the page; by default the mesh's name."""
     archive: Path | None = None
     """The directory of the archive, relative to the mesh file's directory. By default it is `NAME-archive`,
     after the mesh's name."""
     hosts: Annotated[dict[Name, HostSettings], Field(min_length=2)]
     """The hosts by name."""
-    limits: LimitSettings = LimitSettings()
+    limits: LimitsSettings = LimitsSettings()
     """The load that measurements may put on each host."""
     measurements: Annotated[dict[Name, Measurement], Field(min_length=1)]
     """The measurements by name."""
     keep: KeepSettings = KeepSettings()
     """The time for which the archive keeps data."""
-    changes: ChangeSettings = ChangeSettings()
+    changes: ChangesSettings = ChangesSettings()
     """The search for changes."""
 
     @model_validator(mode="after")
@@ -90,8 +94,8 @@ class Mesh(Strict):
         for task in self.tasks():
             expected = KINDS[task.settings.kind].problem(task)
             if expected:
-                at = ("measurements", task.measurement)
-                raise wrong(at, f"{task.source} to {task.target}", expected)
+                place = ("measurements", task.measurement)
+                raise wrong(place, f"{task.source} to {task.target}", expected)
         self._check_load()
         return self
 
@@ -103,14 +107,14 @@ class Mesh(Strict):
             for host in (task.source, task.target):
                 needed[host] += share
         for host, share in needed.items():
-            most = self.limits_of(host).share
+            most = self.limits_of(host).most_time
             if share > most:
                 at = ("hosts", host)
                 expected = f"at most {most:.3g} of its time (`limits`: share)"
                 hint = "measure less often, for a shorter time or between fewer hosts, or raise the limit"
                 raise wrong(at, f"measured for {share:.3g} of the time", expected, hint)
 
-    def limits_of(self, host: str) -> LimitSettings:
+    def limits_of(self, host: str) -> LimitsSettings:
         """Returns the limits of a host."""
         return self.hosts[host].limits or self.limits
 

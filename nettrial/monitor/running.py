@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import queue
 import sqlite3
 import threading
@@ -43,7 +44,7 @@ class Ended:
 
 
 class Hands(Protocol):
-    """What measures."""
+    """The runner of measurements."""
 
     def start(self, task: Task) -> None:
         """Starts a measurement."""
@@ -136,7 +137,7 @@ class Monitor:
             for task in self._tasks.values()
         ]
         limits = {
-            host: Limits(mesh.limits_of(host).share * HOUR, mesh.limits_of(host).most_bytes)
+            host: Limits(mesh.limits_of(host).most_time * HOUR, mesh.limits_of(host).most_bytes)
             for host in mesh.hosts
         }
         self._budget = Budget(limits)
@@ -146,7 +147,7 @@ class Monitor:
         self._pending: list[Gap | Finished | Event] = []
         self._writable = True
         self._session = 0
-        self._alive_s = self._forgot_s = -HOUR
+        self._alive_s = self._forgot_s = -math.inf
 
     def begin(self) -> None:
         """Continues the archive; raises sqlite3.Error if it can't be written."""

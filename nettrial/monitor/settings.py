@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,13 +16,11 @@ _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%")
 _LIMIT = re.compile(r"([<>]) *(-?[0-9]{1,15}(?:\.[0-9]{1,9})?)")
 
 
-def _share(value: Any) -> float:
-    """Converts a percentage above 0, such as "10%", into a share."""
+def _share(value: Any) -> str:
     match = _SHARE.fullmatch(value) if isinstance(value, str) else None
-    share = float(match[1]) / 100 if match else 0.0
-    if not 0 < share <= 1:
+    if match is None or not 0 < float(match[1]) <= 100:
         raise wrong(expected='a percentage above 0 and up to 100, such as "10%"')
-    return share
+    return f"{match[1]}%"
 
 
 def _shortest(text: str) -> str:
@@ -42,11 +41,12 @@ LONGEST_SECONDS = 600
 """The longest duration of a measurement's traffic, in seconds."""
 
 
-class Limit(Strict):
+@dataclass(frozen=True)
+class Limit:
     """A bound of a metric."""
 
-    sign: Literal["<", ">"]
-    """The side of the bound on which a value is bad."""
+    sign: str
+    """The side of the bound on which a value is bad: < or >."""
     value: float
     """The bound, in the metric's unit."""
 
@@ -54,16 +54,19 @@ class Limit(Strict):
         """Returns whether the value is on the bad side of the bound."""
         return value < self.value if self.sign == "<" else value > self.value
 
+    def __str__(self) -> str:
+        return f"{self.sign} {self.value:g}"
+
 
 def _limit(value: Any) -> Limit:
     match = _LIMIT.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise wrong(expected='< or > and a number in the unit of the metric, such as "< 900"')
-    return Limit.model_construct(sign=match[1], value=float(match[2]))
+    return Limit(match[1], float(match[2]))
 
 
 Bound = Annotated[Limit, PlainValidator(_limit)]
-Share = Annotated[float, BeforeValidator(_share)]
+Share = Annotated[str, BeforeValidator(_share)]
 Kept = Annotated[Period, AfterValidator(_positive)]
 
 
@@ -76,14 +79,19 @@ class Threshold(Strict):
     """The bound of an alarm, such as `"< 500"`."""
 
 
-class LimitSettings(Strict):
+class LimitsSettings(Strict):
     """The load that measurements may put on a host."""
 
-    share: Share = 0.1
+    share: Share = "10%"
     """The share of each hour (UTC) for which a host may be measured."""
     bytes_a_day: Size | None = None
     """The bytes of measured traffic of a day (UTC) that a host may send and receive. Without it, there is no
     limit."""
+
+    @property
+    def most_time(self) -> float:
+        """Returns the share as a number."""
+        return float(self.share.removesuffix("%")) / 100
 
     @property
     def most_bytes(self) -> int | None:
@@ -103,7 +111,7 @@ class HostSettings(Strict):
     """The port of that server: by default 5210, of iperf3 5201."""
     token_file: Path | None = None
     """The file with the token of `nettrial serve`, relative to the mesh file's directory."""
-    limits: LimitSettings | None = None
+    limits: LimitsSettings | None = None
     """The limits of this host, instead of those of the mesh."""
 
 
@@ -116,12 +124,12 @@ class MeasurementSettings(Strict):
     """The hosts that send."""
     to: Annotated[list[Name], Field(min_length=1)]
     """The hosts that receive. Each sender is paired with each receiver."""
-    both_ways: bool = False
+    both_directions: bool = False
     """Measure each pair in the opposite direction, too."""
     every: Annotated[Period, AfterValidator(_shortest)]
     """The interval. Each interval has one measurement of each pair, at a random moment of its first half."""
     duration: Duration | None = None
-    """The duration of the traffic."""
+    """The duration of the traffic, by default 5 s."""
     rate: Rate | None = None
     """The rate of each stream."""
     size: Size | None = None
@@ -155,7 +163,7 @@ class KeepSettings(Strict):
     """The values by hour, gaps and events."""
 
 
-class ChangeSettings(Strict):
+class ChangesSettings(Strict):
     """The search for changes."""
 
     one_false_alarm_in: Kept = "90 d"

@@ -33,7 +33,7 @@ ALLOWED = {
     "analysis": BASE | {"metrics", "study", "design", "store"},
     "export": BASE | {"metrics", "study", "design", "store", "analysis"},
     "report": BASE | {"metrics", "stacks", "topology", "study", "design", "store", "analysis"},
-    "monitor": BASE | {"study", "backends", "analysis", "report"},
+    "monitor": BASE | {"metrics", "study", "backends", "analysis", "report"},
     "results": BASE | {"metrics", "study", "store", "export", "report"},
     "cli": None,
 }

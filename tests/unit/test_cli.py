@@ -46,6 +46,7 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
         "path",
         "serve",
         "measure",
+        "monitor",
         "machines",
         "machines check",
         "machines add",

@@ -1,7 +1,11 @@
 """A monitor: its mesh file, its schedule under faults, its archive."""
 
 import heapq
+import multiprocessing
+import multiprocessing.synchronize
 import random
+import re
+import textwrap
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -28,7 +32,7 @@ hosts:
   gamma: {address: 192.0.2.3}
 limits: {share: 100%}
 measurements:
-  goodput: {kind: tcp, from: [here], to: [alpha, beta], both_ways: true, every: 2 min}
+  goodput: {kind: tcp, from: [here], to: [alpha, beta], both_directions: true, every: 2 min}
   delay: {kind: rr, from: [here], to: [alpha], every: 1 min, duration: 2 s}
   path: {kind: path, from: [here], to: [alpha, gamma], every: 5 min}
 """
@@ -284,7 +288,7 @@ def test_routes_with_silent_hops_are_the_same():
         ("to: [alpha, beta]", "to: [alpha, delta]", "expected: here, alpha, beta, gamma"),
         ("kind: tcp", "kind: tpc", "did you mean 'tcp'?"),
         ("kind: rr, from: [here], to: [alpha]", "kind: rr, from: [here], to: [beta]", "serves: nettrial"),
-        ("to: [alpha, gamma]", "to: [gamma], both_ways: true", "this machine in `from`"),
+        ("to: [alpha, gamma]", "to: [gamma], both_directions: true", "this machine in `from`"),
         ("from: [here], to: [alpha], every", "from: [alpha], to: [beta], every", "one host that is this"),
         ("duration: 2 s", "duration: 2 s, rate: 1 Mbit/s", "no rate with kind rr"),
         ("duration: 2 s", "duration: 2 h", "duration"),
@@ -294,6 +298,7 @@ def test_routes_with_silent_hops_are_the_same():
         ("share: 30%", "share: 1%", "at most 0.01 of its time"),
         ("from: [here], to: [alpha], every", "from: [here], to: [here], every", "another host"),
         ("every: 5 min}", "every: 5 min, thresholds: {path_mtu: {alarm: 9000}}}", '"< 900"'),
+        ("every: 5 min}", "every: 5 min, thresholds: {path_mut: {}}}", "did you mean 'path_mtu'?"),
     ],
 )
 def test_faults_of_a_mesh_are_named_with_their_place(tmp_path, old, new, said):
@@ -312,6 +317,13 @@ def test_a_token_is_read_beside_the_mesh(tmp_path):
     mesh = load(tmp_path, text)
     assert mesh.hosts["alpha"].token_file == tmp_path / "alpha.token"
     assert mesh.archive == tmp_path / "campus-archive"
+
+
+def test_the_mesh_of_the_how_to_is_one(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "monitor-a-network.md").read_text()
+    (text,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    (tmp_path / "token").write_text("0" * 32)
+    assert len(load(tmp_path, textwrap.dedent(text)).tasks()) == 7
 
 
 def alarms(series: int, length: int, threshold: float) -> int:
@@ -354,3 +366,40 @@ def test_the_values_that_remain_are_a_detectors_state(tmp_path):
     two = Detector(1e4, 7)
     assert not any(two.add(value) for value in values[:at])
     assert two.add(values[at])
+
+
+def killed(folder: Path, began: multiprocessing.synchronize.Event) -> None:
+    archive = Archive.create(folder / "archive")
+    world = World(seed=5)
+    monitor = world.monitor(meshes.load(folder / "mesh.yaml"), archive)
+    while True:
+        monitor.step()
+        if world.steady_s > 1200:
+            began.set()
+
+
+def test_a_killed_monitor_loses_only_what_it_was_measuring(tmp_path):
+    """kill -9 in the middle of writing: the archive is whole, and the next monitor goes on."""
+    mesh = load(tmp_path)
+    context = multiprocessing.get_context("fork")
+    began = context.Event()
+    process = context.Process(target=killed, args=(tmp_path, began))
+    process.start()
+    assert began.wait(120)
+    process.kill()
+    process.join()
+    archive = Archive.create(tmp_path / "archive")
+    assert archive._rows("PRAGMA integrity_check") == [("ok",)]
+    measured = sum(reason is None for *_, reason, _ in archive.entries())
+    assert measured > 20
+    last = max(at for (at,) in archive._rows("SELECT max(at_s) FROM entry"))
+    world = World(wall_s=last + 1000)
+    monitor = world.monitor(mesh, archive)
+    while world.steady_s < 600:
+        monitor.step()
+    monitor.end("stopped")
+    total = sum(check_entries(archive, mesh, world.wall_s).values(), Counter())
+    assert total[None] > measured
+    assert total["not running"] > 10
+    assert [note for *_, note in archive.sessions()] == ["killed, or running", "stopped"]
+    archive.close()

@@ -1,4 +1,4 @@
-"""The fields of a study file, from the models that check it."""
+"""The fields of a study file and of a mesh file, from the models that check them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from nettrial import bounds, units
+from nettrial.monitor.mesh import Mesh
 from nettrial.study import Study, published
 from nettrial.study.base import Constant
 from nettrial.study.model import Published
@@ -31,11 +32,8 @@ QUANTITIES = {
 
 
 def pages() -> dict[str, str]:
-    """The page by its file's name."""
-    parts = [
-        "YAML 1.2. Unknown fields are errors. An error names the file, the line, the field, the bad value "
-        "and the expected values."
-    ]
+    """The pages by their files' names."""
+    parts = [ERRORS]
     for model in _models(Study):
         if model is Constant:
             parts.append("## Random quantities\n\n" + RANDOM)
@@ -43,15 +41,30 @@ def pages() -> dict[str, str]:
         parts.append(table(["field", "value", "default", "meaning"], rows_of(model)))
         if model is Published:
             parts += [PUBLISHED, table(["column", "meaning"], _columns())]
-    parts.append("## Quantities\n\nA value that is not a whole number of base units is an error.")
-    parts.append(
-        table(["quantity", "expected"], [(name, expected) for name, (_, expected) in QUANTITIES.items()])
-    )
+    parts += _quantities()
     parts.append("## Bounds\n\n" + BOUNDS)
     parts.append(
         table(["bound", "most"], [(what, f"{most:,}".replace(",", " ")) for what, most in MOST.items()])
     )
-    return {"study-file.md": page("Study file", *parts)}
+    mesh = [ERRORS]
+    for model in _models(Mesh):
+        mesh.append(f"## {_title(model)}\n\n{one_line(model.__doc__)}")
+        mesh.append(table(["field", "value", "default", "meaning"], rows_of(model)))
+    mesh += _quantities()
+    return {"study-file.md": page("Study file", *parts), "mesh-file.md": page("Mesh file", *mesh)}
+
+
+ERRORS = (
+    "YAML 1.2. Unknown fields are errors. An error names the file, the line, the field, the bad value "
+    "and the expected values."
+)
+
+
+def _quantities() -> list[str]:
+    return [
+        "## Quantities\n\nA value that is not a whole number of base units is an error.",
+        table(["quantity", "expected"], [(name, expected) for name, (_, expected) in QUANTITIES.items()]),
+    ]
 
 
 PUBLISHED = (
