@@ -170,6 +170,26 @@ def subflows(record: Record) -> list[Any]:
 
 
 @both_versions
+def test_subflows_of_two_addresses_on_one_link_take_a_path_each(ip: int, run: Run) -> None:
+    scenario = diamond(ip).scenario({"policy": "k_shortest_paths", "paths": 8}, transport="mptcp")
+    for link in scenario.links:
+        for end in link.ends:
+            if end.node in ("a", "b"):
+                own = ip_interface(end.addresses[0].root)
+                end.addresses.append(end.addresses[0].__class__(f"{own.ip + 16}/{own.network.prefixlen}"))
+    record = run(scenario)
+    pairs = {(address(subflow.local), address(subflow.remote)) for subflow in subflows(record)}
+    near, far = ([ip_interface(each.root).ip for each in addresses_of(scenario, host)] for host in "ab")
+    assert pairs == {(str(one), str(other)) for one, other in zip(near, far, strict=True)}
+    assert all(busy(record, "l.u u.r l.v v.r r.u u.l r.v v.l").values())
+
+
+def addresses_of(scenario: Scenario, host: str) -> list[Any]:
+    ends = (end for link in scenario.links for end in link.ends if end.node == host)
+    return [each for end in ends for each in end.addresses]
+
+
+@both_versions
 @pytest.mark.parametrize("count", [2, 8])
 def test_subflows_join_the_addresses_pair_by_pair(ip: int, count: int, run: Run) -> None:
     """Each pair by a router of its own, and no other way."""

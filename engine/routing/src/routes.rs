@@ -146,14 +146,15 @@ impl<'a> Tables<'_, 'a> {
         passed
     }
 
-    /// Adds the entry by which a host with several interfaces gives the source `near` to packets to `far` that
-    /// have no source yet.
+    /// Adds the entry by which a host with several addresses gives the source `near` to packets to `far` that have no
+    /// source yet. Without it the kernel takes the first address of the interface (net/ipv4/fib_semantics.c,
+    /// fib_result_prefsrc), so that MPTCP's subflows to other addresses would not be those of their pairs.
     fn prefer(&mut self, near: IpAddr, far: IpAddr) {
         let graph = &self.paths.graph;
         let version = IpVersion::of(near);
         let (from, to) = (graph.places[&near], graph.places[&far]);
         let host = graph.owner[from.interface];
-        if !graph.is_multihomed(host, version) {
+        if graph.addresses(host, version).nth(1).is_none() {
             return;
         }
         let step = match self.paths.pinned(near, far) {

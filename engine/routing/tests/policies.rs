@@ -252,6 +252,29 @@ fn a_host_with_two_interfaces_answers_by_the_one_that_was_asked() {
 }
 
 #[test]
+fn a_connection_to_the_second_address_of_a_link_has_the_second_source() {
+    let interfaces = [
+        interface("a", "e", 1500, &["10.0.0.1/24", "10.0.0.2/24"]),
+        interface("r", "e0", 1500, &["10.0.0.3/24"]),
+        interface("r", "e1", 1500, &["10.0.1.3/24"]),
+        interface("b", "e", 1500, &["10.0.1.1/24", "10.0.1.2/24"]),
+    ];
+    let [a, near, far, b] = interfaces;
+    let scenario = scenario(
+        vec![node("a", "host"), node("b", "host"), node("r", "router")],
+        vec![[a, near], [far, b]],
+        json!({"policy": "shortest_path"}),
+        vec![flow("a", "b", 4)],
+    );
+    let paths = Paths::new(&scenario);
+    let tables = tables(&scenario, &paths);
+    for (source, destination) in paths.pairs("a", "b", IpVersion::V4) {
+        let route = tables.routes.iter().find(|route| route.destination == destination.into()).unwrap();
+        assert_eq!((route.node, route.preferred_source, route.source), ("a", Some(source), None));
+    }
+}
+
+#[test]
 fn two_links_between_two_hosts_carry_a_pair_each() {
     let link = |name: &str, network: u8| {
         [("a", 1), ("b", 2)]
