@@ -2494,20 +2494,35 @@ class ChannelRecord(Generated):
 
 class Controller(Generated):
     """
-    The OpenFlow controller of all switches. Where a scenario has one, each switch is a bridge of Open vSwitch that speaks
-    OpenFlow 1.3 with it.
+    The OpenFlow controller of all switches: one of nettrial's applications, a program of one's own, or one that listens
+    elsewhere. Where a scenario has one, each switch is a bridge of Open vSwitch that speaks OpenFlow 1.3 with it, or
+    OpenFlow 1.0 where a controller of one's own has no more.
     """
 
     model_config = ConfigDict(
         extra="forbid",
     )
-    application: ControllerApplication
+    address: str | None = None
     """
-    The application, which decides on the switches' rules.
+    The address at which a controller listens already, seen from this machine: `tcp:HOST:PORT`.
+    """
+    application: ControllerApplication | None = None
+    """
+    The application of nettrial's, which decides on the switches' rules.
+    """
+    command: list[str] | None = None
+    """
+    The program, and its arguments, that is started as the controller of a trial in the switches' namespace. It must
+    listen at port 6653 of 127.0.0.1, which its arguments can name as `{port}`.
+    """
+    connect_limit: Annotated[Duration | None, Field(validate_default=True)] = "1 min"
+    """
+    The longest time until the controller has all switches, from its start on; with nettrial's applications, until it
+    is ready.
     """
     mode: Annotated[ControllerMode | None, Field(validate_default=True)] = "proactive"
     """
-    The time at which rules are installed.
+    The time at which the application installs rules.
     """
     paths: Annotated[int | None, Field(ge=1, le=1000)] = 8
     """
@@ -2516,6 +2531,10 @@ class Controller(Generated):
     seed: Annotated[int | None, Field(ge=0)] = None
     """
     The seed of the choices that an application makes at random.
+    """
+    settle: Annotated[Duration | None, Field(validate_default=True)] = "1 s"
+    """
+    The time without a change of rules after which a `command` or `address` counts as ready for traffic.
     """
 
 
@@ -2535,33 +2554,36 @@ class ControllerRecord(Generated):
     """
     The time from when the switches were told of the controller until the last of them had connected to it.
     """
-    cpu_ns: Annotated[int, Field(ge=0)]
+    cpu_ns: Annotated[int | None, Field(ge=0)] = None
     """
-    The CPU time that the controller used while traffic went.
+    The CPU time that the controller used while traffic went; absent if nettrial did not start it.
     """
-    discovery_ns: Annotated[int, Field(ge=0)]
+    discovery_ns: Annotated[int | None, Field(ge=0)] = None
     """
     The time from the first switch's connection until the controller knew every link between switches, which it finds
-    by LLDP (IEEE 802.1AB).
+    by LLDP (IEEE 802.1AB); absent for a controller that is not nettrial's, which does not tell.
     """
     lost_pkts: Annotated[int | None, Field(ge=0)] = None
     """
     The frames that the switches were too slow to read while traffic went; absent where the system does not let them be
     counted.
     """
+    openflow: str
+    """
+    The version of OpenFlow that switches and controller agreed on, `1.0` or `1.3`; the lowest if they differ.
+    """
     packet_ins: Annotated[int, Field(ge=0)]
     """
-    The packets that switches sent to the controller while traffic went (OFPT_PACKET_IN). Its own LLDP frames do not
-    count.
+    The packets that switches sent to the controller while traffic went (OFPT_PACKET_IN). LLDP frames do not count.
     """
     packet_outs: Annotated[int, Field(ge=0)]
     """
     The packets that the controller had switches send while traffic went (OFPT_PACKET_OUT), LLDP frames not counted.
     """
-    ready_ns: Annotated[int, Field(ge=0)]
+    ready_ns: Annotated[int | None, Field(ge=0)] = None
     """
     The time from when the switches were told of the controller until it was ready for traffic: all links known, and
-    all rules in place that it installs beforehand.
+    all rules in place that it installs beforehand. Absent for a controller that is not nettrial's.
     """
     rules: Distribution
     """
@@ -2570,7 +2592,7 @@ class ControllerRecord(Generated):
     setup_us: Distribution | None = None
     """
     The time from when the controller had the first packet of a flow until it had sent the flow's rules, of each flow
-    whose first packet came to it while traffic went. Reactive rules only.
+    whose first packet came to it while traffic went. Reactive rules of nettrial's applications only.
     """
     switches_cpu_ns: Annotated[int, Field(ge=0)]
     """

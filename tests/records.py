@@ -72,6 +72,7 @@ def record(trial: str = "") -> Record:
 
 
 CONTROLLER = {
+    "openflow": "1.3",
     "connect_ns": 30_000_000,
     "discovery_ns": 40_000_000,
     "ready_ns": 80_000_000,

@@ -245,6 +245,8 @@ class ShowDocument(Document):
     """The treatments."""
     responses: list[Response]
     """The responses."""
+    commands: list[str]
+    """The commands of its own that the study starts, as a shell reads them."""
     replicates: int
     """The number of replicates of each treatment; with a stopping rule, the fewest."""
     most_replicates: int | None

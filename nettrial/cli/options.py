@@ -72,6 +72,10 @@ Set = Annotated[
         "make it a factor). May be given more than once.",
     ),
 ]
+AllowExec = Annotated[
+    bool,
+    typer.Option("--allow-exec", help="Start commands of the study's own without asking."),
+]
 Replicates = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(

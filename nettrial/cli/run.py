@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nettrial.backends import BACKENDS, Backend, Configuration, Machines
-from nettrial.cli import READING, log
+from nettrial.cli import READING, log, permission
 from nettrial.cli.checking import Work, check
 from nettrial.cli.cluster import Cluster
 from nettrial.cli.console import output, say
@@ -52,13 +52,15 @@ class Form:
 @dataclass(frozen=True)
 class Manner:
     """The manner of running trials: with `strict`, a warning is a failure; with `quiet`, no progress is
-    shown. `machines` is the inventory's file, and `on` the Dask cluster that runs the trials, if any."""
+    shown. `machines` is the inventory's file, and `on` the Dask cluster that runs the trials, if any. With
+    `allows_commands`, the study's own commands are started without a question."""
 
     strict: bool = False
     machines: Path | None = None
     form: Form = Form()
     quiet: bool = False
     on: str | None = None
+    allows_commands: bool = False
 
 
 def configuration(study: Study, machines: Path | None, scenarios: Iterable[Scenario]) -> Configuration:
@@ -101,6 +103,7 @@ def start(
         if dry:
             say(f"{study.title}: {len(trials)} trials, {length}; all can run, none was run")
             return 0
+        permission.ask((scenario for _, scenario in design.scenarios), manner.allows_commands)
         run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
         if not manner.quiet:
             say(f"{study.title}: {len(trials)} trials, {length}, seed {seed}")
@@ -150,6 +153,7 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
     with BACKENDS[study.backend].start(settings) as backend, _reached(study, manner.on) as cluster:
         environment = _preflight(backend)
         work = check(backend, study, scenarios)
+        permission.ask((scenario for _, scenario in scenarios), manner.allows_commands)
         if not manner.quiet:
             _say_work(work, run.pending(), _size(study, environment, cluster), cluster)
         return _go_on(run, backend, environment, manner, cluster)
@@ -245,6 +249,7 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
     _report(run, manner.form, manner.quiet)
     again = shlex.join(["nettrial", "resume", str(run.directory)])
     again += _with(manner.machines, manner.on) + (" --strict" if manner.strict else "")
+    again += f" {permission.OPTION}" if manner.allows_commands else ""
     if run.study.until is not None and not manner.quiet:
         from nettrial.report import stopping  # imported only when needed, as the report is
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nettrial.cli import READING, documents
+from nettrial.cli import READING, documents, permission
 from nettrial.cli.checking import check_plan
 from nettrial.cli.console import print_table
 from nettrial.cli.design import Design, DesignOptions
@@ -57,6 +57,10 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_jso
         print(in_words(treatment.levels))
     if len(design.scenarios) > TREATMENTS_SHOWN:
         print(f"and {len(design.scenarios) - TREATMENTS_SHOWN} more")
+    commands = permission.commands(scenario for _, scenario in design.scenarios)
+    if commands:
+        print("\nCommands that it starts")
+        print(*commands, sep="\n")
     print("\nResponses")
     print_table(
         ["response", "metric", "of", "unit", "better"],
@@ -117,6 +121,7 @@ def _document(design: Design, seed: int | None) -> documents.ShowDocument:
             )
             for response in study.responses
         ],
+        commands=permission.commands(scenario for _, scenario in design.scenarios),
         replicates=design.replicates,
         most_replicates=None if until is None else until.maximum,
         trials=design.trials,

@@ -112,8 +112,11 @@ def _controller(settings: Settings, block: Block) -> scenario.Controller | None:
     if network.forwarding != "openflow":
         return None
     controller = network.controller or ControllerSettings()
-    seed = block.seed("controller", controller.seed)
-    return scenario.Controller.model_validate({**controller.model_dump(), "seed": seed})
+    fields = controller.model_dump(exclude_none=True, exclude={"seed"})
+    if not (controller.command or controller.address):
+        fields.setdefault("application", "shortest_path")
+        fields["seed"] = block.seed("controller", controller.seed)
+    return scenario.Controller.model_validate(fields)
 
 
 def _outage(outage: Outage) -> scenario.Outage:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from nettrial.metrics.metric import add, mean_of
 
+
+def _ms(ns: int | None) -> float | None:
+    return None if ns is None else ns / 1e6
+
+
 SWITCH = "ONF TS-025, OpenFlow Switch Specification 1.3.5"
 
 add(
@@ -22,7 +27,7 @@ add(
     "time from the first switch's connection until the controller knew every link between switches, by LLDP",
     "IEEE 802.1AB-2016",
     "lower",
-    controller=lambda controller: controller.discovery_ns / 1e6,
+    controller=lambda controller: _ms(controller.discovery_ns),
 )
 add(
     "controller_ready",
@@ -32,7 +37,7 @@ add(
     "beforehand",
     f"{SWITCH}, section 7.3.8 (barrier)",
     "lower",
-    controller=lambda controller: controller.ready_ns / 1e6,
+    controller=lambda controller: _ms(controller.ready_ns),
 )
 add(
     "flow_setup",
@@ -70,7 +75,7 @@ add(
     "CPU time that the controller used while traffic went",
     "Linux Documentation/filesystems/proc.rst: /proc/PID/stat",
     "lower",
-    controller=lambda controller: controller.cpu_ns / 1e6,
+    controller=lambda controller: _ms(controller.cpu_ns),
 )
 add(
     "switches_cpu",

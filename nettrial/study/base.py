@@ -388,17 +388,29 @@ class Outage(Strict):
 
 
 class Controller(Strict):
-    """The OpenFlow controller of all switches. Where a scenario has one, each switch is a bridge of Open
-    vSwitch that speaks OpenFlow 1.3 with it."""
+    """The OpenFlow controller of all switches: one of nettrial's applications, a program of one's own, or
+    one that listens elsewhere. Where a scenario has one, each switch is a bridge of Open vSwitch that
+    speaks OpenFlow 1.3 with it, or OpenFlow 1.0 where a controller of one's own has no more."""
 
-    application: ControllerApplication
-    """The application, which decides on the switches' rules."""
+    application: ControllerApplication | None = None
+    """The application of nettrial's, which decides on the switches' rules."""
     mode: ControllerMode = "proactive"
-    """The time at which rules are installed."""
+    """The time at which the application installs rules."""
     paths: Annotated[int, Field(ge=1, le=1000)] = 8
     """The largest number of paths between two hosts that `k_shortest_paths` uses."""
     seed: Annotated[int, Field(ge=0)] | None = None
     """The seed of the choices that an application makes at random."""
+    command: list[str] = []
+    """The program, and its arguments, that is started as the controller of a trial in the switches'
+    namespace. It must listen at port 6653 of 127.0.0.1, which its arguments can name as `{port}`."""
+    address: str | None = None
+    """The address at which a controller listens already, seen from this machine: `tcp:HOST:PORT`."""
+    connect_limit: Duration = "1 min"
+    """The longest time until the controller has all switches, from its start on; with nettrial's
+    applications, until it is ready."""
+    settle: Duration = "1 s"
+    """The time without a change of rules after which a `command` or `address` counts as ready for
+    traffic."""
 
 
 class WlanStation(Strict):

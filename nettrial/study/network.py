@@ -49,13 +49,28 @@ class RoutingSettings(Strict):
 class ControllerSettings(base.Controller):
     """The OpenFlow controller of the switches, where `forwarding` is `openflow`."""
 
-    application: base.ControllerApplication = "shortest_path"
-    """`learning`: each switch learns where hosts are, and floods along a spanning tree until then;
-    `shortest_path`: the fewest links; `ecmp`: each flow takes one of the paths with the fewest links;
-    `k_shortest_paths`: the i-th pair of addresses of two hosts takes the i-th shortest path."""
+    application: base.ControllerApplication | None = None
+    """An application of nettrial's; `shortest_path` without a `command` or an `address`. `learning`: each
+    switch learns where hosts are, and floods along a spanning tree until then; `shortest_path`: the fewest
+    links; `ecmp`: each flow takes one of the paths with the fewest links; `k_shortest_paths`: the i-th pair
+    of addresses of two hosts takes the i-th shortest path."""
     seed: Seed = 0
     """Gives the choices of `ecmp`, together with the run's seed and the block: the same for all treatments of
     a block."""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> ControllerSettings:
+        own = [name for name in ("command", "address") if getattr(self, name)]
+        settings = ("application", "mode", "paths", "seed")
+        defaults = {name: type(self).model_fields[name].default for name in settings}
+        of_applications = [name for name in settings if getattr(self, name) != defaults[name]]
+        if len(own) > 1:
+            hint = "the controller is a program that is started, or one that listens already"
+            raise wrong(("address",), "given beside a command", "one of the two", hint)
+        if own and of_applications:
+            hint = f"it is for nettrial's applications, and the controller is the {own[0]}"
+            raise wrong((of_applications[0],), "given", f"none beside `{own[0]}`", hint)
+        return self
 
 
 class LinkSettings(Strict):

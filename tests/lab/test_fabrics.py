@@ -5,45 +5,29 @@ from pathlib import Path
 
 import pytest
 
-from nettrial.design import scenario_of
 from nettrial.scenario import Record, Scenario
-from nettrial.study import load
-
-STUDY = """
-study: mine
-title: Mine
-question: What happens?
-backend: lab
-replicates: 1
-full_replicates: 1
-warmup: 0
-network:
-  topology: TOPOLOGY
-  parameters: PARAMETERS
-  ip: IP
-  mtu: 9000 B
-  rate: 200 Mbit/s
-  queue: 100 packets
-  links: {fabric: {rate: 50 Mbit/s, mtu: 4000 B}}
-hosts: {every: {stack: linux-cubic}}
-workload:
-  - {flow: data, from: FROM, to: host-1, transport: tcp, traffic: {kind: transfer, duration: 500 ms}}
-measurement: {interval: 100 ms, queue_drops: allowed}
-factors: {mtu: {title: MTU, sets: network.mtu, levels: [9000 B]}}
-responses: [{name: goodput, title: Goodput, metric: goodput, of: data, unit: Mbit/s}]
-layout: {rows: mtu}
-"""
+from tests.lab.fabric_study import fabric_scenario
 
 
 @pytest.fixture
 def fabric(tmp_path: Path) -> Callable[..., Scenario]:
     """The scenario of a study with this topology."""
 
-    def make(topology: str, parameters: str, sender: str, ip: int, forwarding: str = "routers") -> Scenario:
-        text = STUDY.replace("TOPOLOGY", topology).replace("PARAMETERS", parameters)
-        text = text.replace("FROM", sender).replace("IP", f"{ip}\n  forwarding: {forwarding}")
-        (tmp_path / "study.yaml").write_text(text)
-        return scenario_of(load(str(tmp_path)), {})
+    def make(
+        topology: str, parameters: dict[str, int], sender: str, ip: int, forwarding: str = "routers"
+    ) -> Scenario:
+        network = {
+            "topology": topology,
+            "parameters": parameters,
+            "forwarding": forwarding,
+            "ip": ip,
+            "mtu": "9000 B",
+            "rate": "200 Mbit/s",
+            "links": {"fabric": {"rate": "50 Mbit/s", "mtu": "4000 B"}},
+        }
+        transfer = {"kind": "transfer", "duration": "500 ms"}
+        flow = {"flow": "data", "from": sender, "to": "host-1", "transport": "tcp", "traffic": transfer}
+        return fabric_scenario(tmp_path, network, flow)
 
     return make
 
@@ -52,16 +36,16 @@ def fabric(tmp_path: Path) -> Callable[..., Scenario]:
 @pytest.mark.parametrize(
     ("topology", "parameters", "sender"),
     [
-        ("parking-lot", "{switches: 3}", "host-3"),
-        ("leaf-spine", "{leaves: 2, spines: 2}", "host-2"),
-        ("fat-tree", "{k: 4, hosts: 8}", "host-8"),
-        ("jellyfish", "{switches: 8, ports: 4, degree: 3}", "host-5"),
-        ("xpander", "{switches: 8, ports: 4, degree: 3}", "host-5"),
+        ("parking-lot", {"switches": 3}, "host-3"),
+        ("leaf-spine", {"leaves": 2, "spines": 2}, "host-2"),
+        ("fat-tree", {"k": 4, "hosts": 8}, "host-8"),
+        ("jellyfish", {"switches": 8, "ports": 4, "degree": 3}, "host-5"),
+        ("xpander", {"switches": 8, "ports": 4, "degree": 3}, "host-5"),
     ],
 )
 def test_traffic_crosses_a_fabric_at_the_rate_and_mtu_of_its_links(
     topology: str,
-    parameters: str,
+    parameters: dict[str, int],
     sender: str,
     ip: int,
     fabric: Callable[..., Scenario],
@@ -79,7 +63,7 @@ def test_traffic_crosses_a_fabric_at_the_rate_and_mtu_of_its_links(
 def test_bridges_in_a_row_are_one_network(
     ip: int, fabric: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:
-    scenario = fabric("parking-lot", "{switches: 3}", "host-3", ip, "bridges")
+    scenario = fabric("parking-lot", {"switches": 3}, "host-3", ip, "bridges")
     for link in scenario.links:
         for end in link.ends:
             end.mtu.root = "4000 B"  # a bridge can't tell anyone of a smaller link behind it

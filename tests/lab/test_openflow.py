@@ -5,54 +5,32 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nettrial.backends import TrialFailed
 from nettrial.backends.find import engine
-from nettrial.design import scenario_of
+from nettrial.metrics import METRICS
 from nettrial.scenario import Record, Request, RunRequest, Scenario
-from nettrial.study import load
 from nettrial.systems import CONTROLLERS, controllers_python
+from tests.lab.fabric_study import fabric_scenario
 from tests.lab.lacking import lacking
 from tests.lab.sandbox import Sandbox, wait_for
 from tests.lab.test_kill import killed_engines
 
-STUDY = """
-study: mine
-title: Mine
-question: What happens?
-backend: lab
-replicates: 1
-full_replicates: 1
-warmup: 0
-network:
-  topology: leaf-spine
-  parameters: {leaves: 2, spines: 2}
-  forwarding: openflow
-  ip: IP
-  addresses: 2
-  controller: CONTROLLER
-  mtu: 1500 B
-  rate: 20 Mbit/s
-  queue: 50 packets
-hosts: {every: {stack: linux-cubic}}
-workload:
-  - {flow: there, from: host-1, to: host-2, transport: tcp, traffic: {kind: transfer, duration: SECONDS s}}
-  - {flow: back, from: host-2, to: host-1, transport: udp,
-     traffic: {kind: packets, duration: SECONDS s, size: 500 B, gap: 10 ms}}
-measurement: {interval: 100 ms, queue_drops: allowed}
-factors: {mtu: {title: MTU, sets: network.mtu, levels: [1500 B]}}
-responses:
-  - {name: goodput, title: Goodput, metric: goodput, of: there, unit: Mbit/s}
-  - {name: rules, title: Rules, metric: rules_per_switch, of: controller, unit: rules}
-layout: {rows: mtu}
-"""
+SILENT = "import socket, time; at = socket.create_server(('', {port})); time.sleep(600)"
+"""A program that listens and never answers."""
+OWN = Path(__file__).with_name("own_controller.py")
 
 
 @pytest.fixture(autouse=True)
@@ -62,23 +40,44 @@ def _there() -> None:
         lacking("there is no Open vSwitch or no os-ken: tools/setup-tests.sh")
 
 
-def scenario(directory: Path, controller: str, ip: int = 4, seconds: int = 1) -> Scenario:
-    text = STUDY.replace("CONTROLLER", controller).replace("IP", str(ip)).replace("SECONDS", str(seconds))
-    (directory / "study.yaml").write_text(text)
-    return scenario_of(load(str(directory)), {})
+def scenario(
+    directory: Path,
+    controller: dict[str, Any],
+    ip: int = 4,
+    seconds: int = 1,
+    spines: int = 2,
+    flows: tuple[str, ...] = ("there", "back"),
+) -> Scenario:
+    network = {
+        "topology": "leaf-spine",
+        "parameters": {"leaves": 2, "spines": spines},
+        "forwarding": "openflow",
+        "ip": ip,
+        "addresses": 2,
+        "controller": controller,
+        "mtu": "1500 B",
+        "rate": "20 Mbit/s",
+    }
+    transfer = {"kind": "transfer", "duration": f"{seconds} s"}
+    packets = {"kind": "packets", "duration": f"{seconds} s", "size": "500 B", "gap": "10 ms"}
+    known = {
+        "there": {"from": "host-1", "to": "host-2", "transport": "tcp", "traffic": transfer},
+        "back": {"from": "host-2", "to": "host-1", "transport": "udp", "traffic": packets},
+    }
+    return fabric_scenario(directory, network, *({"flow": name, **known[name]} for name in flows))
 
 
 @pytest.mark.parametrize(
     ("controller", "ip"),
     [
-        ("{application: shortest_path}", 4),
-        ("{application: ecmp, mode: proactive}", 6),
-        ("{application: k_shortest_paths, mode: reactive}", 4),
-        ("{application: learning, mode: reactive}", 6),
+        ({"application": "shortest_path"}, 4),
+        ({"application": "ecmp", "mode": "proactive"}, 6),
+        ({"application": "k_shortest_paths", "mode": "reactive"}, 4),
+        ({"application": "learning", "mode": "reactive"}, 6),
     ],
 )
 def test_a_controller_carries_traffic_and_tells_its_work(
-    controller: str, ip: int, tmp_path: Path, run: Callable[[Scenario], Record]
+    controller: dict[str, Any], ip: int, tmp_path: Path, run: Callable[[Scenario], Record]
 ) -> None:
     record = run(scenario(tmp_path, controller, ip))
     assert [check for check in record.checks if not check.passed] == []
@@ -88,10 +87,11 @@ def test_a_controller_carries_traffic_and_tells_its_work(
     assert back.packets.received_pkts > 50
     work = record.controller
     assert work is not None
-    assert 0 < work.connect_ns <= work.ready_ns
-    assert 0 < work.discovery_ns < work.ready_ns
+    assert work.openflow == "1.3"
+    assert 0 < work.connect_ns <= (work.ready_ns or 0)
+    assert 0 < (work.discovery_ns or 0) < (work.ready_ns or 0)
     assert work.rules.count == 4
-    if "reactive" in controller:
+    if controller.get("mode") == "reactive":
         # A rule for LLDP frames, one for all others, and at the leaves some for flows.
         assert work.rules.minimum >= 2
         assert work.rules.maximum >= 4
@@ -99,15 +99,95 @@ def test_a_controller_carries_traffic_and_tells_its_work(
         # Those two, and one for each host.
         assert (work.rules.minimum, work.rules.maximum) == (4, 4)
         assert work.setup_us is None
-    if "k_shortest" in controller:
+    if controller["application"] == "k_shortest_paths":
         # Connections of the traffic have ports of their own: their first packets came while it went.
         assert work.setup_us is not None
         assert work.setup_us.count >= 2
         assert work.packet_ins >= work.setup_us.count
 
 
+def own(*words: str) -> list[str]:
+    """The command of a controller of the user's own."""
+    return [sys.executable, str(OWN), *words]
+
+
+def test_a_command_is_a_controller_of_which_what_passes_is_counted(
+    tmp_path: Path, run: Callable[[Scenario], Record]
+) -> None:
+    controller = {"command": own("{port}", "1.3"), "settle": "200 ms"}
+    record = run(scenario(tmp_path, controller, spines=1))
+    assert [check for check in record.checks if not check.passed] == []
+    assert not {"controller_lost", "controller_loop"} & {warning.code for warning in record.warnings}
+    assert record.flows[0].bytes > 100_000
+    work = record.controller
+    assert work is not None
+    assert work.openflow == "1.3"
+    assert work.connect_ns > 0
+    # Each datagram at each of three switches.
+    assert work.packet_ins > 150
+    assert work.packet_outs > 150
+    # One for all else at each of three switches; to each of two hosts at least one.
+    assert (work.rules.count, work.rules.minimum >= 3) == (3, True)
+    assert METRICS["controller_cpu"].read(record, "controller") > 0  # type: ignore[operator]
+    untold = METRICS["controller_ready"].read(record, "controller")
+    assert untold == "a controller that is not nettrial's does not tell it"
+
+
+def test_a_controller_at_an_address_speaks_openflow_1_0_and_its_loop_is_warned_of(
+    tmp_path: Path, run: Callable[[Scenario], Record]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with subprocess.Popen(own(str(port), "1.0", "loop")) as process:
+        try:
+            assert wait_for(lambda: listens(port), 60)
+            controller = {"address": f"tcp:127.0.0.1:{port}", "settle": "200 ms"}
+            # A transfer would fill queues, which drop what goes round.
+            record = run(scenario(tmp_path, controller, spines=1, flows=("back",)))
+        finally:
+            process.kill()
+    work = record.controller
+    assert work is not None
+    assert (work.openflow, work.cpu_ns) == ("1.0", None)
+    [loop] = [warning for warning in record.warnings if warning.code == "controller_loop"]
+    assert "leaf-" in loop.object or "spine-" in loop.object
+    assert "frames go round in a loop" in loop.message
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["sh", "-c", "echo no such application >&2; exit 1"], "ended; its last words: no such application"),
+        (
+            ["sh", "-c", "echo still thinking; exec sleep 600"],
+            "did not listen at port 6653 of 127.0.0.1 after 2 s; its last words: still thinking",
+        ),
+        ([sys.executable, "-c", SILENT], "had 0 of 3 switches after 2 s"),
+    ],
+)
+def test_a_controller_that_never_connects_fails_the_trial_with_its_last_words(
+    command: list[str], said: str, tmp_path: Path, run: Callable[[Scenario], Record]
+) -> None:
+    made = scenario(tmp_path, {"command": command, "connect_limit": "2 s"}, spines=1)
+    with pytest.raises(TrialFailed, match=re.escape(said)):
+        run(made)
+
+
+def test_an_address_where_nobody_listens_fails_the_trial(
+    tmp_path: Path, run: Callable[[Scenario], Record]
+) -> None:
+    made = scenario(tmp_path, {"address": "tcp:127.0.0.1:1"}, spines=1)
+    with pytest.raises(TrialFailed, match=r"connecting to the controller at 127\.0\.0\.1 port 1: "):
+        run(made)
+
+
 def test_a_controller_that_ends_marks_the_trial(tmp_path: Path, sandbox: Sandbox) -> None:
-    made = scenario(tmp_path, "{application: shortest_path}", seconds=6)
+    made = scenario(tmp_path, {"application": "shortest_path"}, seconds=6)
     request = Request(RunRequest(trial="lost", scenario=made))
     text = request.model_dump_json(by_alias=True, exclude_none=True)
     with subprocess.Popen(
@@ -140,7 +220,7 @@ def test_a_killed_engine_takes_switches_and_controller_with_it(
 ) -> None:
     prefix = request.getfixturevalue("as_user") if who == "user" else []
     request.getfixturevalue("monkeypatch").setenv(CONTROLLERS, controllers_python())
-    made = scenario(tmp_path, "{application: ecmp}", seconds=60)
+    made = scenario(tmp_path, {"application": "ecmp"}, seconds=60)
     trial = json.loads(made.model_dump_json(by_alias=True, exclude_none=True))
     seen = set()
     for number in killed_engines(sandbox, prefix, trial, 2):

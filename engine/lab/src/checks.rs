@@ -9,6 +9,7 @@ mod machine;
 mod path;
 mod saturation;
 
+pub use controller::looping;
 use nettrial_session::Findings as Common;
 use std::ops::{Deref, DerefMut};
 

@@ -105,7 +105,7 @@ impl Lab {
         }
         if problems.is_empty() {
             problems.extend(unreachable_flows(scenario));
-            problems.extend(openflow::problems(scenario));
+            problems.extend(openflow::problems(scenario, self.home.outside().is_some()));
             problems.extend(preflight::routing::problems(scenario));
         }
         problems

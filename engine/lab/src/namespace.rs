@@ -15,6 +15,8 @@ const DESCRIPTORS: u64 = 1 << 16;
 /// The engine's own namespaces, in which all others are created.
 pub struct Home {
     network: Namespace,
+    /// The namespace that the engine came from, if its user can return there.
+    outside: Option<Namespace>,
     /// True if the engine has root's privileges on the machine, not only in a user namespace.
     pub is_root: bool,
 }
@@ -44,6 +46,7 @@ impl Home {
     /// privileges are not available.
     pub fn enter() -> Result<Self, Vec<Shortfall>> {
         let wanted = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS;
+        let outside = Namespace::current().ok();
         let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
         let (is_root, new_user_namespace) = match unshare(wanted) {
             // Root of a container's user namespace is not root of the machine.
@@ -73,7 +76,9 @@ impl Home {
                 (false, Some((user.as_raw(), group.as_raw())))
             }
         };
-        Self::set_up(is_root, new_user_namespace).map_err(|error| {
+        // Whoever is root in a user namespace of the engine's own is nobody in the one that owns the network outside.
+        let outside = outside.filter(|_| new_user_namespace.is_none());
+        Self::set_up(is_root, new_user_namespace, outside).map_err(|error| {
             vec![Shortfall {
                 what: "entering the engine's namespaces".into(),
                 why: format!("{error:#}"),
@@ -82,7 +87,11 @@ impl Home {
         })
     }
 
-    fn set_up(is_root: bool, new_user_namespace: Option<(u32, u32)>) -> Result<Self> {
+    fn set_up(
+        is_root: bool,
+        new_user_namespace: Option<(u32, u32)>,
+        outside: Option<Namespace>,
+    ) -> Result<Self> {
         if let Some((user, group)) = new_user_namespace {
             // user_namespaces(7): setgroups must be denied before a group map may be written.
             write("/proc/self/setgroups", "deny")?;
@@ -95,12 +104,17 @@ impl Home {
             mount(None::<&str>, "/sys", None::<&str>, flags, None::<&str>).context("making /sys private")?;
         }
         raise_descriptor_limit().context("raising the limit of open files")?;
-        Ok(Self { network: Namespace::current()?, is_root })
+        Ok(Self { network: Namespace::current()?, outside, is_root })
     }
 
     /// Returns the engine's own network namespace.
     pub fn network(&self) -> &Namespace {
         &self.network
+    }
+
+    /// Returns the network namespace that the engine came from, if its user can return there.
+    pub fn outside(&self) -> Option<Namespace> {
+        self.outside.as_ref()?.share().ok()
     }
 
     /// Creates a network namespace and runs `inside` in it. The calling thread returns to its own namespace

@@ -115,7 +115,7 @@ impl Network {
             }
         }
         if let Some(fabric) = &mut fabric {
-            fabric.connect(scenario, &network.ports(scenario), &network.attached(scenario)?)?;
+            fabric.connect(home, scenario, &network.ports(scenario), &network.attached(scenario)?)?;
         }
         network.fabric = fabric;
         Ok(network)

@@ -3,12 +3,16 @@
 //!
 //! Open vSwitch is one process for all bridges, so the interfaces of all switches are in one namespace. Its two daemons
 //! and the controller run there, each with what it starts in a PID namespace that ends with the engine. What they write
-//! goes to a file system in memory that nobody else sees. Open vSwitch reads and writes interfaces by packet sockets:
+//! goes to a file system in memory that nobody else sees. A controller of the user's own is reached through a relay that
+//! counts messages. Open vSwitch reads and writes interfaces by packet sockets:
 //! frames come with their checksums, and queues stay those of the kernel (`linux-noop`).
 
 mod buffers;
+mod message;
+mod own;
 mod preflight;
 mod program;
+mod relay;
 
 pub use preflight::{limits, problems};
 
@@ -20,8 +24,12 @@ use buffers::{Sockets, below};
 use netlink_packet_route::RouteNetlinkMessage;
 use nettrial_flows::statistics::distribution;
 use nettrial_netlink::Netlink;
-use nettrial_scenario::{Controller, ControllerRecord, Distribution, NodeKind, Scenario};
+use nettrial_scenario::{
+    ControllerApplication, ControllerMode, ControllerRecord, Distribution, NodeKind, Scenario,
+};
+use own::Own;
 use program::{Program, cpu_ns_of};
+use relay::State;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -30,13 +38,13 @@ use std::time::{Duration, Instant};
 
 /// The environment variable that names the Python which has os-ken and nettrial's controllers.
 const PYTHON: &str = "NETTRIAL_CONTROLLERS";
-/// The port that OpenFlow has (IANA), on the loopback interface of the switches' namespace.
+/// The port that OpenFlow has (IANA), at which a controller in the switches' namespace listens.
 const PORT: u16 = 6653;
 /// The schema of Open vSwitch's database.
 const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 /// Bridges that are set up by one command.
 const AT_ONCE: usize = 100;
-/// The time that Open vSwitch may take to answer a command, and the controller to be ready.
+/// The time that Open vSwitch may take to answer a command, and the controller to tell its work.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOPBACK: i32 = 1;
 /// The directory that Open vSwitch writes to, which nobody else sees.
@@ -46,13 +54,25 @@ const RUN: &str = "/run";
 pub struct Fabric {
     namespace: Namespace,
     switches: Program,
-    controller: Program,
+    side: Side,
+    /// The time that the controller may take to be ready.
+    limit: Duration,
     /// The number of switches; the first has datapath 1.
     count: usize,
     ready: Option<Ready>,
     begun: Option<Result<Done>>,
+    /// The packets that the controller had handled when it was last asked.
+    handled: Handled,
     /// Open vSwitch's, or why they are not at hand.
     sockets: Result<Sockets, String>,
+}
+
+/// The controller.
+enum Side {
+    /// A process with one of nettrial's applications.
+    Application(Program),
+    /// One of the user's own.
+    Own(Own),
 }
 
 /// An interface of a switch as Open vSwitch knows it.
@@ -79,8 +99,10 @@ pub struct Attached {
 /// The engine's line to a controller of ours.
 #[derive(Serialize)]
 struct Told<'a> {
-    #[serde(flatten)]
-    controller: &'a Controller,
+    application: ControllerApplication,
+    mode: ControllerMode,
+    paths: u32,
+    seed: u64,
     listen: u16,
     switches: usize,
     /// Links between switches.
@@ -106,8 +128,10 @@ enum Said {
 #[serde(deny_unknown_fields)]
 struct Ready {
     connect_ns: u64,
-    discovery_ns: u64,
-    ready_ns: u64,
+    #[serde(default)]
+    discovery_ns: Option<u64>,
+    #[serde(default)]
+    ready_ns: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -117,16 +141,29 @@ struct Counts {
     packet_outs: u64,
     changes: u64,
     /// The time to set up each flow since the last counts.
+    #[serde(default)]
     setup_us: Vec<u32>,
+    /// The connections that have ended.
+    #[serde(skip)]
+    ended: u64,
 }
 
 /// A controller's work until some moment.
 struct Done {
     counts: Counts,
-    cpu_ns: u64,
+    cpu_ns: Option<u64>,
     switches_cpu_ns: u64,
     /// Since the last time.
     lost_pkts: Option<u64>,
+}
+
+/// The packets of hosts that a controller handled.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Handled {
+    /// The packets that switches sent to it.
+    pub packet_ins: u64,
+    /// The packets that it had switches send.
+    pub packet_outs: u64,
 }
 
 /// A controller's work while traffic went, or the reason for which nothing is known of it.
@@ -140,9 +177,7 @@ pub enum Outcome {
 impl Fabric {
     /// Starts the programs, if `scenario` has a controller, in a namespace for all switches.
     pub fn start(home: &Home, scenario: &Scenario) -> Result<Option<Self>> {
-        if scenario.controller.is_none() {
-            return Ok(None);
-        }
+        let Some(controller) = &scenario.controller else { return Ok(None) };
         let inside = || {
             if settings::is_there("net.ipv6") {
                 settings::write("net.ipv6.conf.default.disable_ipv6", "1")?;
@@ -150,10 +185,14 @@ impl Fabric {
             let mut netlink = Netlink::open()?;
             netlink.change(RouteNetlinkMessage::SetLink(up(LOOPBACK)), "starting a loopback interface")?;
             netlink.flush()?;
-            let python = python().context("no Python has os-ken")?;
-            let mut command = Command::new(python);
-            command.args(["-P", "-m", "nettrial.controllers"]);
-            let controller = Program::start("the controller", command, None)?;
+            let side = if controller.application.is_some() {
+                let python = python().context("no Python has os-ken")?;
+                let mut command = Command::new(python);
+                command.args(["-P", "-m", "nettrial.controllers"]);
+                Side::Application(Program::start("the controller", command, None)?)
+            } else {
+                Side::Own(Own::start(home, controller, PORT)?)
+            };
             let mut command = Command::new("sh");
             command.arg("-e").env("PATH", search_path());
             for variable in ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"] {
@@ -162,18 +201,20 @@ impl Fabric {
             let private = home.is_root;
             let mut switches = Program::start("Open vSwitch", command, Some((RUN, private)))?;
             switches.say(&daemons())?;
-            Ok((switches, controller))
+            Ok((switches, side))
         };
-        let (namespace, (switches, controller)) =
+        let (namespace, (switches, side)) =
             home.create(inside).context("starting Open vSwitch and a controller")?;
         let count = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Switch).count();
         Ok(Some(Self {
             namespace,
             switches,
-            controller,
+            side,
+            limit: controller.connect_limit.as_std(),
             count,
             ready: None,
             begun: None,
+            handled: Handled::default(),
             sockets: Err("they are not there yet".to_owned()),
         }))
     }
@@ -184,59 +225,68 @@ impl Fabric {
     }
 
     /// Makes the bridges with these ports, numbered from 1 on each, and waits until the controller is ready.
-    pub fn connect(&mut self, scenario: &Scenario, ports: &[Port], hosts: &[Attached]) -> Result<()> {
+    pub fn connect(
+        &mut self,
+        home: &Home,
+        scenario: &Scenario,
+        ports: &[Port],
+        hosts: &[Attached],
+    ) -> Result<()> {
         let controller = scenario.controller.as_ref().context("there is no controller")?;
-        let told = Told {
-            controller,
-            listen: PORT,
-            switches: self.count,
-            links: between_switches(scenario),
-            hosts,
-            pairs: pairs(scenario),
-        };
-        self.controller.say(&serde_json::to_string(&told)?)?;
-        let mut commands = String::new();
-        let numbers: Vec<usize> = (0..self.count).collect();
-        for some in numbers.chunks(AT_ONCE) {
-            commands.push_str("ovs-vsctl --id=@q create QoS type=linux-noop");
-            for &switch in some {
-                let name = bridge(switch);
-                write!(
-                    commands,
-                    " -- add-br {name} -- set bridge {name} datapath_type=netdev protocols=OpenFlow13 \
-                     fail_mode=secure other-config:disable-in-band=true other-config:datapath-id={:016x}",
-                    switch + 1
-                )?;
-                let own = ports.iter().filter(|port| port.switch == switch);
-                for (number, Port { device, .. }) in own.enumerate() {
-                    write!(
-                        commands,
-                        " -- add-port {name} {device} -- set port {device} qos=@q -- set interface {device} \
-                         ofport_request={}",
-                        number + 1
-                    )?;
-                }
+        let deadline = Instant::now() + self.limit;
+        let (protocols, port) = match (&mut self.side, controller.application) {
+            (Side::Application(program), Some(application)) => {
+                let told = Told {
+                    application,
+                    mode: controller.mode,
+                    paths: controller.paths,
+                    seed: controller.seed,
+                    listen: PORT,
+                    switches: self.count,
+                    links: between_switches(scenario),
+                    hosts,
+                    pairs: pairs(scenario),
+                };
+                program.say(&serde_json::to_string(&told)?)?;
+                ("OpenFlow13", PORT)
             }
-            commands.push('\n');
+            (Side::Own(own), _) => ("OpenFlow10,OpenFlow13", own.port()?),
+            (Side::Application(_), None) => bail!("the controller has no application"),
+        };
+        let bridges = bridges(self.count, ports, protocols)?;
+        self.ask_switches(&bridges).context("making the switches")?;
+        let connect = numbers(self.count)
+            .chunks(AT_ONCE)
+            .map(|some| {
+                let each = some
+                    .iter()
+                    .map(|&switch| format!(" -- set-controller {} tcp:127.0.0.1:{port}", bridge(switch)));
+                format!("ovs-vsctl{}\n", each.collect::<String>())
+            })
+            .collect::<String>();
+        match &mut self.side {
+            Side::Application(program) => {
+                match hear(program, deadline)? {
+                    Said::Listening => {}
+                    _ => bail!("the controller did not begin with listening"),
+                }
+                program.say("begin")?;
+            }
+            Side::Own(own) => own.await_listener(home, &self.namespace, PORT)?,
         }
-        self.ask_switches(&commands).context("making the switches")?;
-        match self.hear()? {
-            Said::Listening => {}
-            _ => bail!("the controller did not begin with listening"),
-        }
-        let connect = numbers.chunks(AT_ONCE).map(|some| {
-            let each = some
-                .iter()
-                .map(|&switch| format!(" -- set-controller {} tcp:127.0.0.1:{PORT}", bridge(switch)));
-            format!("ovs-vsctl{}\n", each.collect::<String>())
+        let begun = Instant::now();
+        self.ask_switches(&connect).context("connecting the switches")?;
+        self.ready = Some(match &mut self.side {
+            Side::Application(program) => match hear(program, deadline)? {
+                Said::Ready(ready) => ready,
+                _ => bail!("the controller did not say that it was ready"),
+            },
+            Side::Own(own) => {
+                let connected = own.await_switches(self.count)?.duration_since(begun);
+                let connect_ns = u64::try_from(connected.as_nanos()).unwrap_or(u64::MAX);
+                Ready { connect_ns, discovery_ns: None, ready_ns: None }
+            }
         });
-        let commands: String = connect.collect();
-        self.controller.say("begin")?;
-        self.ask_switches(&commands).context("connecting the switches")?;
-        match self.hear()? {
-            Said::Ready(ready) => self.ready = Some(ready),
-            _ => bail!("the controller did not say that it was ready"),
-        }
         self.sockets = Sockets::enlarge(self.switches.process()).map_err(|error| format!("{error:#}"));
         Ok(())
     }
@@ -252,15 +302,40 @@ impl Fabric {
     }
 
     fn look(&mut self) -> Result<Done> {
-        let cpu_ns = self.controller.cpu_ns()?;
-        self.controller.say("counts")?;
-        let counts = self.counts()?;
+        let (cpu_ns, counts) = match &mut self.side {
+            Side::Application(program) => {
+                let cpu_ns = program.cpu_ns()?;
+                program.say("counts")?;
+                match hear(program, Instant::now() + PATIENCE)? {
+                    Said::Counts(counts) => (Some(cpu_ns), counts),
+                    _ => bail!("the controller did not say what it has done"),
+                }
+            }
+            Side::Own(own) => {
+                own.complain_of_end()?;
+                let State { packet_ins, packet_outs, changes, ended, .. } = own.state();
+                let setup_us = Vec::new();
+                (own.cpu_ns()?, Counts { packet_ins, packet_outs, changes, setup_us, ended })
+            }
+        };
+        self.handled = Handled { packet_ins: counts.packet_ins, packet_outs: counts.packet_outs };
         let mut switches_cpu_ns = 0;
         for process in below(self.switches.process())? {
             switches_cpu_ns += cpu_ns_of(process)?;
         }
         let lost_pkts = self.sockets.as_ref().ok().map(Sockets::take_lost);
         Ok(Done { counts, cpu_ns, switches_cpu_ns, lost_pkts })
+    }
+
+    /// Returns the packets that the controller has handled since it was started, as far as is known.
+    pub fn handled(&self) -> Handled {
+        match &self.side {
+            Side::Application(_) => self.handled,
+            Side::Own(own) => {
+                let State { packet_ins, packet_outs, .. } = own.state();
+                Handled { packet_ins, packet_outs }
+            }
+        }
     }
 
     /// Returns what the controller has done since the traffic began.
@@ -273,7 +348,16 @@ impl Fabric {
             Err(error) => return Ok(Outcome::Lost(format!("{error:#}"))),
         };
         let (was, is) = (before.counts, after.counts);
+        if is.ended > was.ended {
+            let lost = is.ended - was.ended;
+            return Ok(Outcome::Lost(format!("it lost the connections of {lost} switches")));
+        }
+        let openflow = match &self.side {
+            Side::Application(_) => "1.3",
+            Side::Own(own) => own.state().version(),
+        };
         Ok(Outcome::Told(Box::new(ControllerRecord {
+            openflow: openflow.to_owned(),
             connect_ns: ready.connect_ns,
             discovery_ns: ready.discovery_ns,
             ready_ns: ready.ready_ns,
@@ -281,7 +365,7 @@ impl Fabric {
             packet_outs: is.packet_outs - was.packet_outs,
             changes: is.changes - was.changes,
             setup_us: Some(is.setup_us).filter(|values| !values.is_empty()).map(distribution),
-            cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
+            cpu_ns: after.cpu_ns.zip(before.cpu_ns).map(|(after, before)| after.saturating_sub(before)),
             switches_cpu_ns: after.switches_cpu_ns.saturating_sub(before.switches_cpu_ns),
             lost_pkts: after.lost_pkts,
             rules: self.rules()?,
@@ -314,18 +398,45 @@ impl Fabric {
             }
         }
     }
+}
 
-    fn counts(&mut self) -> Result<Counts> {
-        match self.hear()? {
-            Said::Counts(counts) => Ok(counts),
-            _ => bail!("the controller did not say what it has done"),
+/// Waits for a line of a controller of ours.
+fn hear(program: &Program, deadline: Instant) -> Result<Said> {
+    let line = program.hear(deadline)?;
+    serde_json::from_str(&line).with_context(|| format!("the controller said {line:?}"))
+}
+
+/// The numbers of so many switches.
+fn numbers(count: usize) -> Vec<usize> {
+    (0..count).collect()
+}
+
+/// The commands that make so many bridges, with their ports, which speak these `protocols`.
+fn bridges(count: usize, ports: &[Port], protocols: &str) -> Result<String> {
+    let mut commands = String::new();
+    for some in numbers(count).chunks(AT_ONCE) {
+        commands.push_str("ovs-vsctl --id=@q create QoS type=linux-noop");
+        for &switch in some {
+            let name = bridge(switch);
+            write!(
+                commands,
+                " -- add-br {name} -- set bridge {name} datapath_type=netdev protocols={protocols} \
+                 fail_mode=secure other-config:disable-in-band=true other-config:datapath-id={:016x}",
+                switch + 1
+            )?;
+            let own = ports.iter().filter(|port| port.switch == switch);
+            for (number, Port { device, .. }) in own.enumerate() {
+                write!(
+                    commands,
+                    " -- add-port {name} {device} -- set port {device} qos=@q -- set interface {device} \
+                     ofport_request={}",
+                    number + 1
+                )?;
+            }
         }
+        commands.push('\n');
     }
-
-    fn hear(&mut self) -> Result<Said> {
-        let line = self.controller.hear(Instant::now() + PATIENCE)?;
-        serde_json::from_str(&line).with_context(|| format!("the controller said {line:?}"))
-    }
+    Ok(commands)
 }
 
 /// The commands that start Open vSwitch's daemons; each goes on in the background once it answers.

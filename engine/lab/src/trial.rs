@@ -2,7 +2,7 @@
 
 use crate::bystanders::Census;
 use crate::capture::Capturing;
-use crate::checks::Findings;
+use crate::checks::{self, Findings};
 use crate::congestion::Own;
 use crate::guests::Guests;
 use crate::interfaces::{Observation, Observed};
@@ -69,8 +69,13 @@ pub fn run(
     for (node, (guest, release)) in &of_guests {
         findings.guest(node, guest, release.as_deref());
     }
-    findings.path_mtus(&mut agents, &layout, cookie)?;
-    let (ready, subflow_listeners) = prepare(home, &network, &mut agents, &layout, cookie, &mut findings)?;
+    let prepared = findings
+        .path_mtus(&mut agents, &layout, cookie)
+        .and_then(|()| prepare(home, &network, &mut agents, &layout, cookie, &mut findings));
+    let (ready, subflow_listeners) = prepared.map_err(|error| match looping(&mut network, scenario) {
+        Some((object, said)) => error.context(format!("{object}: {said}")),
+        None => error,
+    })?;
     let (refused, counted) = (network.refused()?, network.host_counters(home, scenario)?);
     let observation = Observation::start(home, &mut network, scenario, placement.as_ref().ok())?;
     let start = |capture| Capturing::start(capture, home, &network, placement.as_ref().ok());
@@ -107,6 +112,9 @@ pub fn run(
     }
     let Observed { interfaces, absent: unobserved, sampled } = observation.finish(&mut network)?;
     findings.drops(scenario, &interfaces);
+    if let Some(fabric) = network.fabric() {
+        findings.looping(scenario, &interfaces, fabric.handled());
+    }
     let failing: Vec<_> = scenario.events.iter().flat_map(|outage| outage.links(scenario)).collect();
     let failing: Vec<_> = failing.iter().flat_map(|&link| &scenario.links[link].interfaces).collect();
     findings.refused(&failing, &refused, &network.refused()?);
@@ -178,6 +186,13 @@ pub fn run(
         warnings,
         absent,
     })
+}
+
+/// Says which port of a switch sends frames of a loop, if one does, with what it has sent since it was made.
+fn looping(network: &mut Network, scenario: &Scenario) -> Option<(String, String)> {
+    let handled = network.fabric()?.handled();
+    let counted = network.counters().ok()?;
+    checks::looping(scenario, counted.iter().map(Into::into), handled)
 }
 
 /// Opens the receiver of every flow, and checks a connection of each. The sockets must be held during the traffic.

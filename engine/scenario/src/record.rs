@@ -235,27 +235,31 @@ pub struct OutageRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ControllerRecord {
+    /// The version of OpenFlow that switches and controller agreed on, `1.0` or `1.3`; the lowest if they differ.
+    pub openflow: String,
     /// The time from when the switches were told of the controller until the last of them had connected to it.
     pub connect_ns: u64,
     /// The time from the first switch's connection until the controller knew every link between switches, which it finds
-    /// by LLDP (IEEE 802.1AB).
-    pub discovery_ns: u64,
+    /// by LLDP (IEEE 802.1AB); absent for a controller that is not nettrial's, which does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discovery_ns: Option<u64>,
     /// The time from when the switches were told of the controller until it was ready for traffic: all links known, and
-    /// all rules in place that it installs beforehand.
-    pub ready_ns: u64,
-    /// The packets that switches sent to the controller while traffic went (OFPT_PACKET_IN). Its own LLDP frames do not
-    /// count.
+    /// all rules in place that it installs beforehand. Absent for a controller that is not nettrial's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_ns: Option<u64>,
+    /// The packets that switches sent to the controller while traffic went (OFPT_PACKET_IN). LLDP frames do not count.
     pub packet_ins: u64,
     /// The packets that the controller had switches send while traffic went (OFPT_PACKET_OUT), LLDP frames not counted.
     pub packet_outs: u64,
     /// The changes of rules and groups that the controller asked for while traffic went (OFPT_FLOW_MOD, OFPT_GROUP_MOD).
     pub changes: u64,
     /// The time from when the controller had the first packet of a flow until it had sent the flow's rules, of each flow
-    /// whose first packet came to it while traffic went. Reactive rules only.
+    /// whose first packet came to it while traffic went. Reactive rules of nettrial's applications only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_us: Option<Distribution>,
-    /// The CPU time that the controller used while traffic went.
-    pub cpu_ns: u64,
+    /// The CPU time that the controller used while traffic went; absent if nettrial did not start it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
     /// The CPU time that all switches used while traffic went, frames that the controller sent and got among them. What
     /// the kernel does for their interfaces is not in it.
     pub switches_cpu_ns: u64,

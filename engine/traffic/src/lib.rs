@@ -38,13 +38,13 @@ mod tests;
 
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
-#[cfg(target_os = "linux")]
-pub use platform::contain;
-pub use platform::{ProcessorTimes, die_with_parent, now_ns, processors, system_name};
+pub use platform::{ProcessorTimes, die_with_parent, listens, now_ns, processors, system_name};
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+pub use platform::{clear_environment, contain};
 #[cfg(not(target_os = "linux"))]
 pub use platform::{forbid_fragmentation, is_too_large, path_mtu};
 pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Report, Room, Side};
-pub use tool::leaves_congestion_control;
+pub use tool::{is_installed, leaves_congestion_control};
 
 use nettrial_scenario::{Flow, Place, Problem, Traffic};
 

@@ -20,6 +20,7 @@ use crate::protocol::Side;
 use crate::tcp::PATIENCE;
 use anyhow::Result;
 use nettrial_scenario::{Flow, FlowRecord, Place, Problem, Tool, ToolName, ToolRecord, Traffic, Transport};
+pub use process::is_installed;
 use process::{Finished, Process, Watch};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -91,8 +92,7 @@ fn program(name: ToolName) -> &'static dyn Program {
 pub fn problems(flow: &Flow, tool: &Tool, place: &Place) -> Vec<Problem> {
     let of_tool = place.within("traffic");
     let program = program(tool.tool);
-    let missing: Vec<String> =
-        program.names(tool).into_iter().filter(|name| !process::is_installed(name)).collect();
+    let missing: Vec<String> = program.names(tool).into_iter().filter(|name| !is_installed(name)).collect();
     if !missing.is_empty() {
         let value = format!("{} is not installed", missing.join(", "));
         return vec![of_tool.problem("tool", value, "an installed program", program.remedy())];

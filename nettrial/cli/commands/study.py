@@ -10,6 +10,7 @@ import typer
 from nettrial.cli.help import command
 from nettrial.cli.options import (
     LARGEST_SEED,
+    AllowExec,
     BackendName,
     Full,
     Json,
@@ -67,6 +68,7 @@ def _run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check that all trials can run, and write nothing.")
     ] = False,
+    allow_exec: AllowExec = False,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
@@ -82,7 +84,7 @@ def _run(
 
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
-    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet, on)
+    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet, on, allow_exec)
     if resume:
         raise typer.Exit(run.resume(study, options, out, manner))
     raise typer.Exit(run.start(study, options, out, manner, dry_run))
@@ -94,6 +96,7 @@ def _resume(
     machines_file: MachinesFile = None,
     on: On = None,
     strict: Annotated[bool, typer.Option("--strict", help="Count a trial with a warning as failed.")] = False,
+    allow_exec: AllowExec = False,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
@@ -105,7 +108,7 @@ def _resume(
     from nettrial.cli import run
     from nettrial.cli.design import DesignOptions
 
-    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet, on)
+    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet, on, allow_exec)
     raise typer.Exit(run.resume(None, DesignOptions(), directory, manner))
 
 

@@ -20,7 +20,8 @@ struct Lack {
     remedy: &'static str,
 }
 
-fn lacks() -> Vec<Lack> {
+/// Returns what is not there for switches under a controller; os-ken is needed for one of nettrial's applications alone.
+fn lacks(with_application: bool) -> Vec<Lack> {
     let mut lacks = Vec::new();
     let path = search_path();
     let is_there = |name: &&str| std::env::split_paths(&path).any(|directory| directory.join(name).is_file());
@@ -31,7 +32,7 @@ fn lacks() -> Vec<Lack> {
         let remedy = "install Open vSwitch: apt-get install openvswitch-switch";
         lacks.push(Lack { what, remedy });
     }
-    if python().is_none() {
+    if with_application && python().is_none() {
         let what = format!("os-ken ({PYTHON} names no Python that has it)");
         lacks.push(Lack {
             what,
@@ -52,20 +53,30 @@ pub fn limits() -> Vec<Shortfall> {
         why: format!("there is no {}", lack.what),
         remedy: lack.remedy.into(),
     };
-    lacks().into_iter().map(limit).collect()
+    lacks(true).into_iter().map(limit).collect()
 }
 
-/// Returns what keeps the switches of `scenario` from being under its controller here.
-pub fn problems(scenario: &Scenario) -> Vec<Problem> {
-    if scenario.controller.is_none() {
-        return Vec::new();
-    }
+/// Returns what keeps the switches of `scenario` from being under its controller here. `can_return` is true if the engine
+/// can return to the network that it came from.
+pub fn problems(scenario: &Scenario, can_return: bool) -> Vec<Problem> {
+    let Some(controller) = &scenario.controller else { return Vec::new() };
     let place = Place::new("/controller", "the controller");
     let problem = |lack: Lack| {
         let expected = format!("none, because {} is not there", lack.what);
         place.problem_here("controller", "given", expected, lack.remedy).of_machine()
     };
-    let mut problems: Vec<Problem> = lacks().into_iter().map(problem).collect();
+    let mut problems: Vec<Problem> =
+        lacks(controller.application.is_some()).into_iter().map(problem).collect();
+    if let Some(program) =
+        controller.command.first().filter(|program| !nettrial_traffic::is_installed(program))
+    {
+        let hint = "the first word is the program: a path, or a name that PATH leads to";
+        problems.push(place.problem("command", program, "an installed program", hint).of_machine());
+    }
+    if controller.address.is_some() && !can_return {
+        let hint = "only root can return from the lab's network to the machine's: run as root";
+        problems.push(place.problem("address", "given", "none for this user", hint).of_machine());
+    }
     if !scenario.measurement.cpu.is_empty() {
         let hint = "the work of Open vSwitch and of the controller is on any CPU, those of hosts among them";
         let measurement = Place::new("/measurement", "the measurement");

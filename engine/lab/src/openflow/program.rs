@@ -1,5 +1,6 @@
 //! A program that is spoken to by lines and ends with the engine.
 
+use super::buffers::below;
 use anyhow::{Context, Result, bail};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
@@ -8,10 +9,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Bytes kept of the end of the error output.
+/// Bytes kept of the end of its words.
 const KEPT_BYTES: usize = 2000;
+/// The time that the last words of an ended program may take.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A running program. Dropping it kills it and all that it started.
 pub struct Program {
@@ -32,11 +35,33 @@ type Started = (ChildStdin, ChildStdout, ChildStderr, u32);
 impl Program {
     /// Starts `command` in the calling thread's network namespace. With `hidden` a file system in memory covers that
     /// directory for it; the second of the pair says whether the mounts of the machine are to be kept apart first.
-    pub fn start(
+    pub fn start(name: &'static str, command: Command, hidden: Option<(&'static str, bool)>) -> Result<Self> {
+        let (sender, lines) = channel();
+        let (program, output) = Self::launch(name, command, hidden, lines)?;
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(program)
+    }
+
+    /// Starts `command`, of which only the last words are kept, from both of its outputs.
+    pub fn watch(name: &'static str, command: Command) -> Result<Self> {
+        let (program, output) = Self::launch(name, command, None, channel().1)?;
+        keep_end(output, &program.errors);
+        Ok(program)
+    }
+
+    /// Starts `command`; returns it with its output, which must be read.
+    fn launch(
         name: &'static str,
         mut command: Command,
         hidden: Option<(&'static str, bool)>,
-    ) -> Result<Self> {
+        lines: Receiver<String>,
+    ) -> Result<(Self, ChildStdout)> {
         let (stop, stopped) = channel::<()>();
         let (started_sender, started) = channel();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -59,15 +84,9 @@ impl Program {
         let parent = Some(parent.context("starting a thread for a program")?);
         let started = started.recv().context("starting a program")?;
         let (input, output, errors, process) = started.with_context(|| format!("starting {name}"))?;
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        Ok(Self { name, input, lines, errors: keep_end(errors), process, _stop: stop, parent })
+        let kept = Arc::default();
+        keep_end(errors, &kept);
+        Ok((Self { name, input, lines, errors: kept, process, _stop: stop, parent }, output))
     }
 
     /// The process that was started.
@@ -85,7 +104,7 @@ impl Program {
     }
 
     /// Waits for a line until `deadline`.
-    pub fn hear(&mut self, deadline: Instant) -> Result<String> {
+    pub fn hear(&self, deadline: Instant) -> Result<String> {
         match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(line) => Ok(line),
             Err(RecvTimeoutError::Timeout) => bail!("{} did not answer; {}", self.name, self.complaint()),
@@ -98,11 +117,23 @@ impl Program {
         cpu_ns_of(self.process).map_err(|_| anyhow::anyhow!("{}", self.told_end()))
     }
 
-    fn told_end(&self) -> String {
+    /// Returns true if the process has ended; nobody has waited for it yet, so it is there as a zombie.
+    pub fn has_ended(&self) -> bool {
+        fields_of(self.process).is_ok_and(|fields| fields.starts_with(['Z', 'X']))
+    }
+
+    /// Its end, with its last words.
+    pub fn told_end(&self) -> String {
+        // The outputs end with the process, and those who read them hold what is kept until then.
+        let deadline = Instant::now() + PATIENCE;
+        while Arc::strong_count(&self.errors) > 1 && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         format!("{} has ended; {}", self.name, self.complaint())
     }
 
-    fn complaint(&self) -> String {
+    /// Its last words.
+    pub fn complaint(&self) -> String {
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         match lines[lines.len().saturating_sub(3)..].join(" / ") {
@@ -124,13 +155,26 @@ impl Drop for Program {
 
 /// The CPU time of a process and of those it has waited for.
 pub fn cpu_ns_of(process: u32) -> Result<u64> {
-    let path = format!("/proc/{process}/stat");
-    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {path}"))?;
-    // After the name in parentheses: state is field 3, utime to cstime are 14 to 17 (proc(5)).
-    let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
-    let ticks: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
+    // After the state, which is field 3, utime to cstime are 14 to 17 (proc(5)).
+    let fields = fields_of(process)?;
+    let ticks: u64 =
+        fields.split_whitespace().skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
     let per_second = sysconf(SysconfVar::CLK_TCK)?.and_then(|ticks| u64::try_from(ticks).ok()).unwrap_or(100);
     Ok(ticks * (1_000_000_000 / per_second))
+}
+
+/// The CPU time of a process and of all below it.
+pub fn cpu_ns_of_all(process: u32) -> Result<u64> {
+    let own = cpu_ns_of(process)?;
+    // One that has ended since has been waited for.
+    Ok(own + below(process)?.into_iter().filter_map(|child| cpu_ns_of_all(child).ok()).sum::<u64>())
+}
+
+/// The fields of a process from its state on, which follows the name in parentheses (proc(5)).
+fn fields_of(process: u32) -> Result<String> {
+    let path = format!("/proc/{process}/stat");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {path}"))?;
+    Ok(text.rsplit_once(')').map_or("", |(_, fields)| fields.trim_start()).to_owned())
 }
 
 /// Covers `directory` by a file system in memory, for the calling thread and what it starts.
@@ -151,19 +195,17 @@ fn pipes(child: &mut Child) -> Result<Started> {
     Ok((input, output, errors, child.id()))
 }
 
-/// Reads `errors` to its end, and keeps what came last.
-fn keep_end(mut errors: ChildStderr) -> Arc<Mutex<String>> {
-    let kept = Arc::new(Mutex::new(String::new()));
-    let own = kept.clone();
+/// Reads an output to its end, and keeps in `kept` what came last.
+fn keep_end(mut output: impl Read + Send + 'static, kept: &Arc<Mutex<String>>) {
+    let kept = Arc::clone(kept);
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];
-        while let Ok(count @ 1..) = errors.read(&mut buffer) {
-            let mut kept = own.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Ok(count @ 1..) = output.read(&mut buffer) {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.push_str(&String::from_utf8_lossy(&buffer[..count]));
             let start = kept.len().saturating_sub(KEPT_BYTES);
             let start = (start..=kept.len()).find(|&at| kept.is_char_boundary(at)).unwrap_or(0);
             kept.drain(..start);
         }
     });
-    kept
 }

@@ -1,18 +1,23 @@
 //! Finds what makes an OpenFlow controller impossible.
 
 use crate::{
-    ControllerApplication, ControllerMode, Directory, NodeKind, Offloads, Place, Problem, RoutingPolicy,
+    Controller, ControllerApplication, ControllerMode, Directory, NodeKind, Offloads, Place, Problem,
+    RoutingPolicy,
 };
+
+/// The longest that a trial may wait for a controller.
+const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Adds everything that is wrong with the controller of a scenario.
 pub fn check(directory: &Directory, problems: &mut Vec<Problem>) {
     let scenario = directory.scenario;
     let Some(controller) = &scenario.controller else { return };
     let place = Place::new("/controller", "the controller");
+    kind(controller, &place, problems);
     if controller.paths == 0 {
         problems.push(place.problem("paths", 0, "1 or more", "a pair of addresses needs a path"));
     }
-    if controller.application == ControllerApplication::Learning
+    if controller.application == Some(ControllerApplication::Learning)
         && controller.mode == ControllerMode::Proactive
     {
         let hint = "a switch learns where a host is from the host's first frame";
@@ -40,6 +45,37 @@ pub fn check(directory: &Directory, problems: &mut Vec<Problem>) {
             let hint = "Open vSwitch takes frames from its interfaces, not GSO packets";
             let place = Place::node(number, node);
             problems.push(place.problem("offloads", "given", "all off with a controller", hint));
+        }
+    }
+}
+
+/// Adds what is wrong with the choice of one of an application, a command and an address.
+fn kind(controller: &Controller, place: &Place, problems: &mut Vec<Problem>) {
+    let given = [
+        ("application", controller.application.is_some()),
+        ("command", !controller.command.is_empty()),
+        ("address", controller.address.is_some()),
+    ];
+    let given: Vec<&str> =
+        given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect();
+    if given.len() != 1 {
+        let value = if given.is_empty() { "none of them".to_owned() } else { given.join(" and ") };
+        let hint =
+            "the controller is one of nettrial's, a program that is started, or one that listens already";
+        problems.push(place.problem_here("controller", value, "application, command or address", hint));
+    }
+    if controller.command.first().is_some_and(String::is_empty) {
+        let hint = "the first word is the program: a path, or a name that PATH leads to";
+        problems.push(place.problem("command", "\"\"", "a program and its arguments", hint));
+    }
+    if let Some(address) = controller.address.as_ref().filter(|_| controller.host_and_port().is_none()) {
+        let expected = "tcp:HOST:PORT, such as tcp:192.0.2.1:6653 or tcp:[2001:db8::1]:6653";
+        problems.push(place.problem("address", address, expected, "as Open vSwitch names a controller"));
+    }
+    for (name, limit) in [("connect_limit", controller.connect_limit), ("settle", controller.settle)] {
+        if limit.0 == 0 || limit.0 > LONGEST_NS {
+            let hint = "a controller takes some time, and a trial must end";
+            problems.push(place.problem(name, limit, "1 ns to 1 h", hint));
         }
     }
 }

@@ -25,11 +25,21 @@ pub fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// Starts the program and arguments in `words`, with pipes for its outputs, from a thread that lives as long as
+/// The environment variables that another program gets. The caller's others may be secrets, and would make trials differ.
+const KEPT: [&str; 7] = ["HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ"];
+
+/// Leaves `command` only the few environment variables that programs need.
+pub fn clear_environment(command: &mut Command) {
+    let kept = KEPT.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.env_clear().envs(kept);
+}
+
+/// Starts the program and arguments in `words`, with pipes for its outputs and little environment, from a thread that lives as long as
 /// the program and starts nothing else.
 pub fn spawn(words: &[String]) -> io::Result<Child> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    clear_environment(&mut command);
     contain(command)
 }
 

@@ -1,0 +1,116 @@
+//! A controller of the user's own: a program that is started for the trial, or one that listens already.
+
+use super::program::{Program, cpu_ns_of_all};
+use super::relay::{Relay, State};
+use crate::namespace::{Home, Namespace};
+use anyhow::{Context, Result, bail};
+use nettrial_scenario::Controller;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The time from one look at whether the controller is ready to the next.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// The place of the port in the arguments of a command.
+const PORT_HERE: &str = "{port}";
+
+/// A controller of the user's own, as long as this value lives.
+pub struct Own {
+    /// In words, for messages.
+    name: String,
+    relay: Relay,
+    /// Absent for one that listens already.
+    program: Option<Program>,
+    begun: Instant,
+    limit: Duration,
+    settle: Duration,
+}
+
+impl Own {
+    /// Starts the controller's program in the calling thread's namespace, where it is to listen at `port`, and a relay
+    /// to it; if the controller has an address, a relay to that alone.
+    pub fn start(home: &Home, controller: &Controller, port: u16) -> Result<Self> {
+        let (name, target, outside, program) = if let Some((host, port)) = controller.host_and_port() {
+            let outside = home.outside().context("this user can't return to the machine's network")?;
+            (format!("the controller at {host} port {port}"), (host.to_owned(), port), Some(outside), None)
+        } else {
+            let words: Vec<String> =
+                controller.command.iter().map(|word| word.replace(PORT_HERE, &port.to_string())).collect();
+            let (program, arguments) = words.split_first().context("the controller has no command")?;
+            let mut command = Command::new(program);
+            command.args(arguments);
+            nettrial_traffic::clear_environment(&mut command);
+            let program = Program::watch("the controller", command)?;
+            (format!("the controller {}", words.join(" ")), ("127.0.0.1".into(), port), None, Some(program))
+        };
+        Ok(Self {
+            name,
+            relay: Relay::start(target, outside)?,
+            program,
+            begun: Instant::now(),
+            limit: controller.connect_limit.as_std(),
+            settle: controller.settle.as_std(),
+        })
+    }
+
+    /// Returns the port at which switches reach it.
+    pub fn port(&self) -> Result<u16> {
+        self.relay.port()
+    }
+
+    /// Returns the counts of messages between it and the switches.
+    pub fn state(&self) -> State {
+        self.relay.state()
+    }
+
+    /// Waits until its program listens at `port` in `namespace`.
+    pub fn await_listener(&self, home: &Home, namespace: &Namespace, port: u16) -> Result<()> {
+        let listens = || home.visit(namespace, || Ok(nettrial_traffic::listens(port)?));
+        while self.program.is_some() && !listens()? {
+            self.go_on(|| format!("did not listen at port {port} of 127.0.0.1"))?;
+        }
+        Ok(())
+    }
+
+    /// Waits until `count` switches have connected to it and it changes no rules any more. Returns the time at which the
+    /// last had connected.
+    pub fn await_switches(&self, count: usize) -> Result<Instant> {
+        while self.state().connected() < count {
+            if let (Some(reason), None) = (self.state().unreachable, &self.program) {
+                bail!("{reason}");
+            }
+            self.go_on(|| format!("had {} of {count} switches", self.state().connected()))?;
+        }
+        let connected = Instant::now();
+        // One that always changes something is as ready as it gets.
+        while self.state().quiet() < self.settle && connected.elapsed() < self.settle + self.limit {
+            self.complain_of_end()?;
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Ok(connected)
+    }
+
+    /// Waits a little; fails if the program has ended or the time is over.
+    fn go_on(&self, state: impl Fn() -> String) -> Result<()> {
+        self.complain_of_end()?;
+        if self.begun.elapsed() > self.limit {
+            let said =
+                self.program.as_ref().map_or(String::new(), |program| format!("; {}", program.complaint()));
+            bail!("{} {} after {} s{said}", self.name, state(), self.limit.as_secs_f64());
+        }
+        std::thread::sleep(LOOK_AGAIN);
+        Ok(())
+    }
+
+    /// Fails if the program has ended.
+    pub fn complain_of_end(&self) -> Result<()> {
+        match &self.program {
+            Some(program) if program.has_ended() => bail!("{}: {}", self.name, program.told_end()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the CPU time of its program and of all that it started, if it has one.
+    pub fn cpu_ns(&self) -> Result<Option<u64>> {
+        self.program.as_ref().map(|program| cpu_ns_of_all(program.process())).transpose()
+    }
+}
