@@ -48,7 +48,7 @@ class Digest:
 
 @dataclass(frozen=True)
 class _Read:
-    """What was read of a run."""
+    """The digest and the responses of a run at one revision."""
 
     revision: str
     digest: Digest

@@ -72,7 +72,8 @@ class Report:
     trials: list[PlannedTrial]
     """The finished trials."""
     detailed: list[Trial]
-    """Those with sweeps, pacing, packet sizes or radio channels, with these parts of their records alone."""
+    """The finished trials with sweeps, pacing, packet sizes or radio channels, with these parts of their
+    records alone."""
     summary: Summary
     answers: Answers
     """The results of the analysis beyond the summary."""

@@ -87,7 +87,7 @@ class Run:
             bytes | str, Scenario
         ] = {}  # by stored form: the trials of a treatment share one
         self.kept: dict[str, Any] = {}
-        """What readers have derived from the run, by a name of theirs."""
+        """Data that readers derived from the run, by a name of theirs."""
 
     @classmethod
     def create(
