@@ -7,6 +7,8 @@ import signal
 import sqlite3
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,8 @@ from nettrial.monitor.mesh import Mesh, load
 from nettrial.monitor.running import Monitor, SystemClock, Threads
 from nettrial.texts import visible
 
+ADDRESS = "127.0.0.1"
+"""The default address of the page: only this machine reaches it."""
 STOPPED = "stopped by a signal"
 
 
@@ -29,6 +33,9 @@ class MonitorOptions:
     dry: bool
     systemd: bool
     quiet: bool
+    port: int | None = None
+    """The port of the page; None for no page, 0 for any free port."""
+    bind: str = ADDRESS
 
 
 def monitor(options: MonitorOptions) -> None:
@@ -62,13 +69,27 @@ def _run(mesh: Mesh, options: MonitorOptions) -> None:
             raise CannotRun("starting the monitor", [Lack(str(mesh.archive), str(error), remedy)]) from None
         say(f"{mesh.mesh}: measuring {len(mesh.tasks())} pairs until Ctrl-C; archive: {mesh.archive}")
         try:
-            while True:
-                monitor.step()
+            with _page(mesh.archive, options):
+                while True:
+                    monitor.step()
         except KeyboardInterrupt:
             monitor.end(STOPPED)
             say("")
     finally:
         archive.close()
+
+
+@contextmanager
+def _page(archive: Path, options: MonitorOptions) -> Iterator[None]:
+    """Serves the page while the block runs, if it was asked for; raises CannotRun."""
+    if options.port is None:
+        yield
+        return
+    from nettrial.monitor.site import server  # imported only when needed: charts are slow to load
+
+    with server(archive, options.bind, options.port) as served, served.running():
+        say(f"page: {served.url}")
+        yield
 
 
 def _show(mesh: Mesh) -> None:
@@ -102,6 +123,7 @@ def unit(mesh: Mesh, options: MonitorOptions) -> str:
     assert mesh.archive is not None
     archive = mesh.archive.absolute()
     words = [sys.executable, "-m", "nettrial.cli", "monitor", str(options.file.absolute())]
+    words += [] if options.port is None else ["--port", str(options.port), "--bind", options.bind]
     for text in (*words, str(archive)):
         if not text.isprintable():
             raise BadInput(OPENING, "--systemd", visible(text), "paths without control characters")

@@ -5,11 +5,12 @@ what it was measuring. Values that are merged and values that are deleted are so
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +32,11 @@ READER_SECONDS = 60.0
 
 TABLES = {
     "task": "task INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, measurement TEXT NOT NULL, "
-    "kind TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, every_s INTEGER NOT NULL",
+    "title TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, every_s INTEGER NOT NULL, "
+    "watched TEXT NOT NULL, thresholds TEXT NOT NULL, session INTEGER NOT NULL REFERENCES session",
     "metric": "name TEXT PRIMARY KEY, title TEXT NOT NULL, unit TEXT NOT NULL",
-    "session": "session INTEGER PRIMARY KEY, began_s REAL NOT NULL, seen_s REAL NOT NULL, note TEXT NOT NULL",
+    "session": "session INTEGER PRIMARY KEY, mesh TEXT NOT NULL, one_false_alarm_in TEXT NOT NULL, "
+    "began_s REAL NOT NULL, seen_s REAL NOT NULL, note TEXT NOT NULL",
     "entry": "entry INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task, every_s INTEGER NOT NULL, "
     "first INTEGER NOT NULL, last INTEGER NOT NULL, at_s REAL NOT NULL, seconds REAL NOT NULL, "
     "bytes INTEGER NOT NULL, reason TEXT, detail TEXT NOT NULL, record BLOB",
@@ -65,10 +68,42 @@ class KnownTask:
     number: int
     key: str
     measurement: str
-    kind: str
+    title: str
+    """The title of its kind."""
     source: str
     target: str
     every_s: int
+    watched: list[str]
+    """The metrics in which changes are searched, the one shown first at the front."""
+    thresholds: dict[str, dict[str, str]]
+    """The thresholds, such as "< 900", by metric and level."""
+    current: bool
+    """True if the latest session has it."""
+
+
+@dataclass(frozen=True)
+class Latest:
+    """The latest entries of a task."""
+
+    measured_s: float | None
+    """The time of its latest measurement that is kept."""
+    figures: dict[str, float]
+    """The values of that measurement by metric."""
+    reason: str | None
+    """The reason of its latest entry, if that is a gap."""
+    detail: str
+
+
+@dataclass(frozen=True)
+class KnownSession:
+    """A session of a monitor."""
+
+    mesh: str
+    one_false_alarm_in: str
+    began_s: float
+    seen_s: float
+    """The last sign of life."""
+    note: str
 
 
 @dataclass(frozen=True)
@@ -194,19 +229,33 @@ class Archive:
 
     # Writing
 
-    def add_task(self, key: str, measurement: str, kind: str, source: str, target: str, every_s: int) -> None:
-        """Adds a task, or updates its interval."""
+    def add_task(
+        self,
+        session: int,
+        key: str,
+        ends: tuple[str, str],
+        every_s: int,
+        measurement: str = "",
+        title: str = "",
+        watched: Sequence[str] = (),
+        thresholds: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        """Adds a task to a session, or updates its settings; `KnownTask` describes them."""
+        settings = (title, every_s, json.dumps(list(watched)), json.dumps(thresholds or {}), session)
         self._connection.execute(
-            "INSERT INTO task (key, measurement, kind, source, target, every_s) VALUES (?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT (key) DO UPDATE SET every_s = excluded.every_s, kind = excluded.kind",
-            (key, measurement, kind, source, target, every_s),
+            "INSERT INTO task (key, measurement, source, target, title, every_s, watched, thresholds, "
+            "session) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+            "(title, every_s, watched, thresholds, session) = "
+            "(excluded.title, excluded.every_s, excluded.watched, excluded.thresholds, excluded.session)",
+            (key, measurement, *ends, *settings),
         )
         self._numbers[key] = self._rows("SELECT task FROM task WHERE key = ?", key)[0][0]
 
-    def begin_session(self, at_s: float, note: str) -> int:
+    def begin_session(self, known: KnownSession) -> int:
         """Adds a session of a monitor and returns its number."""
         cursor = self._connection.execute(
-            "INSERT INTO session (began_s, seen_s, note) VALUES (?, ?, ?)", (at_s, at_s, note)
+            "INSERT INTO session (mesh, one_false_alarm_in, began_s, seen_s, note) VALUES (?, ?, ?, ?, ?)",
+            (known.mesh, known.one_false_alarm_in, known.began_s, known.seen_s, known.note),
         )
         return int(cursor.lastrowid or 0)
 
@@ -352,21 +401,41 @@ class Archive:
 
     def tasks(self) -> list[KnownTask]:
         """Returns all tasks."""
-        return [KnownTask(*row) for row in self._rows(f"SELECT {', '.join(_TASK)} FROM task ORDER BY task")]
+        rows = self._rows(
+            "SELECT task, key, measurement, title, source, target, every_s, watched, thresholds, "
+            "session = (SELECT max(session) FROM session) FROM task ORDER BY task"
+        )
+        return [
+            KnownTask(
+                *(number, key, measurement, title, source, target, every_s),
+                json.loads(watched),
+                json.loads(thresholds),
+                bool(current),
+            )
+            for number, key, measurement, title, source, target, every_s, watched, thresholds, current in rows
+        ]
 
     def metrics(self) -> dict[str, tuple[str, str]]:
         """Returns the title and the unit of each metric."""
         return {name: (title, unit) for name, title, unit in self._rows("SELECT * FROM metric")}
 
-    def latest(self, task: int) -> tuple[float, dict[str, float]] | None:
-        """Returns the time and the figures of a task's latest measurement that is kept as such."""
+    def latest(self) -> dict[int, Latest]:
+        """Returns the latest entries by the task's number."""
+        measured = "SELECT max(entry) FROM entry WHERE reason IS NULL GROUP BY task"
+        times = dict(self._rows(f"SELECT task, at_s FROM entry WHERE entry IN ({measured})"))
+        figures: dict[int, dict[str, float]] = {}
+        for task, metric, value in self._rows(
+            f"SELECT task, metric, value FROM figure JOIN entry USING (entry) WHERE entry IN ({measured})"
+        ):
+            figures.setdefault(task, {})[metric] = value
         rows = self._rows(
-            "SELECT entry, at_s FROM entry WHERE task = ? AND reason IS NULL ORDER BY entry DESC LIMIT 1",
-            task,
+            "SELECT task, reason, detail FROM entry WHERE entry IN "
+            "(SELECT max(entry) FROM entry GROUP BY task)"
         )
-        if not rows:
-            return None
-        return rows[0][1], dict(self._rows("SELECT metric, value FROM figure WHERE entry = ?", rows[0][0]))
+        return {
+            task: Latest(times.get(task), figures.get(task, {}), reason, detail)
+            for task, reason, detail in rows
+        }
 
     def values(self, task: int, metric: str, since_s: float) -> list[tuple[float, float]]:
         """Returns the times and values of a metric since a moment, in the order of the entries."""
@@ -441,17 +510,20 @@ class Archive:
             zlib.decompressobj().decompress(rows[0][0], MOST_DOCUMENT_BYTES) if rows and rows[0][0] else None
         )
 
-    def sessions(self) -> list[tuple[float, float, str]]:
-        """Returns the begin, the last sign of life and the outcome of each session."""
-        return self._rows("SELECT began_s, seen_s, note FROM session ORDER BY session")
+    def sessions(self) -> list[KnownSession]:
+        """Returns all sessions."""
+        rows = self._rows(
+            "SELECT mesh, one_false_alarm_in, began_s, seen_s, note FROM session ORDER BY session"
+        )
+        return [KnownSession(*row) for row in rows]
 
     def revision(self) -> str:
         """Returns a text that differs if the archive has other entries or events."""
-        rows = self._rows("SELECT (SELECT max(entry) FROM entry), (SELECT max(event) FROM event)")
+        rows = self._rows(
+            "SELECT (SELECT max(entry) FROM entry), (SELECT max(event) FROM event), "
+            "(SELECT max(session) FROM session)"
+        )
         return "-".join(str(each or 0) for each in rows[0])
-
-
-_TASK = ("task", "key", "measurement", "kind", "source", "target", "every_s")
 
 
 def _connect(file: Path) -> sqlite3.Connection:

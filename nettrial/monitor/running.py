@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from nettrial.monitor.archive import Archive
+from nettrial.monitor.archive import Archive, KnownSession
 from nettrial.monitor.changes import Detector
 from nettrial.monitor.kinds import KINDS, Task
 from nettrial.monitor.mesh import Mesh
@@ -153,12 +153,26 @@ class Monitor:
         """Continues the archive; raises sqlite3.Error if it can't be written."""
         now = self._clock.now()
         with self._archive.transaction():
-            for task in self._tasks.values():
-                settings = task.settings
-                self._archive.add_task(
-                    task.key, task.measurement, settings.kind, task.source, task.target, settings.every_s
+            self._session = self._archive.begin_session(
+                KnownSession(
+                    self._mesh.title or self._mesh.mesh,
+                    self._mesh.changes.one_false_alarm_in,
+                    now.wall_s,
+                    now.wall_s,
+                    "killed, or running",
                 )
-            self._session = self._archive.begin_session(now.wall_s, "killed, or running")
+            )
+            for task in self._tasks.values():
+                self._archive.add_task(
+                    self._session,
+                    task.key,
+                    (task.source, task.target),
+                    task.settings.every_s,
+                    task.measurement,
+                    KINDS[task.settings.kind].title,
+                    watched(task),
+                    {metric: bounds.texts() for metric, bounds in task.settings.thresholds.items()},
+                )
         self._states = self._archive.states()
         for host, spent in self._archive.spent(now.wall_s - DAY):
             if host in self._mesh.hosts:

@@ -55,17 +55,18 @@ class Limit:
         return value < self.value if self.sign == "<" else value > self.value
 
     def __str__(self) -> str:
-        return f"{self.sign} {self.value:g}"
+        return f"{self.sign} {self.value:.15g}"
 
 
-def _limit(value: Any) -> Limit:
+def limit_of(value: Any) -> Limit:
+    """Returns the bound that a text such as "< 900" describes; raises pydantic's error for other values."""
     match = _LIMIT.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise wrong(expected='< or > and a number in the unit of the metric, such as "< 900"')
     return Limit(match[1], float(match[2]))
 
 
-Bound = Annotated[Limit, PlainValidator(_limit)]
+Bound = Annotated[Limit, PlainValidator(limit_of)]
 Share = Annotated[str, BeforeValidator(_share)]
 Kept = Annotated[Period, AfterValidator(_positive)]
 
@@ -77,6 +78,11 @@ class Threshold(Strict):
     """The bound of a warning, such as `"< 900"`."""
     alarm: Bound | None = None
     """The bound of an alarm, such as `"< 500"`."""
+
+    def texts(self) -> dict[str, str]:
+        """Returns the bounds as texts, by level."""
+        levels = {"warning": self.warning, "alarm": self.alarm}
+        return {name: str(bound) for name, bound in levels.items() if bound}
 
 
 class LimitsSettings(Strict):

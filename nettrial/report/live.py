@@ -5,23 +5,17 @@ browser asks, and only for a limited share of the time, because trials are being
 
 from __future__ import annotations
 
-import logging
-import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
-from nettrial.errors import CannotRun, Lack
-from nettrial.report import html, pages
+from nettrial.report import html
 from nettrial.report.content import gather
+from nettrial.report.serving import ADDRESS, Handler, Server, opened
 from nettrial.store import Run
 
-ADDRESS = "127.0.0.1"
 LOOKS_EVERY = 0.5
 """The interval between two looks at the run file, in seconds."""
 DRAWS_AT_MOST = 0.2
@@ -29,13 +23,6 @@ DRAWS_AT_MOST = 0.2
 ASKED_WITHIN = 10.0
 """The time in seconds after its last request for which a browser counts as present; a page asks every
 second."""
-
-
-CONNECTION_SECONDS = 10.0
-"""The time allowed for a connection's request and its answer, in seconds."""
-MOST_CONNECTIONS = 32
-"""The largest number of connections at the same time. A browser opens six."""
-_LOG = logging.getLogger(__name__)
 
 
 class Live:
@@ -73,89 +60,30 @@ class Live:
         self._next = began + spent / DRAWS_AT_MOST
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     """Answers requests for the page and for the revision of the run that it shows."""
 
     live: Live
-    timeout = CONNECTION_SECONDS  # for each read and write
 
-    def do_GET(self) -> None:
-        """Answers a request."""
-        if self.headers.get("Host", "").rpartition(":")[0] not in (ADDRESS, "localhost"):
-            self._answer(HTTPStatus.FORBIDDEN, "text/plain", b"this page is for this machine only\n")
-        elif self.path == "/":
+    def respond(self) -> tuple[HTTPStatus, str, bytes]:
+        """Returns the page, or the revision."""
+        if self.path == "/":
             self.live.asked()
-            self._answer(HTTPStatus.OK, "text/html", self.live.page)
-        elif self.path == "/version":
+            return HTTPStatus.OK, "text/html", self.live.page
+        if self.path == "/version":
             self.live.asked()
-            self._answer(HTTPStatus.OK, "text/plain", self.live.revision.encode())
-        else:
-            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"there is / and /version\n")
-
-    def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-store")
-        self.send_header("Content-Security-Policy", pages.policy(live=True) + "; frame-ancestors 'none'")
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments: Any) -> None:
-        """Logs nothing: there is a request every second."""
+            return HTTPStatus.OK, "text/plain", self.live.revision.encode()
+        return HTTPStatus.NOT_FOUND, "text/plain", b"there is / and /version\n"
 
 
-def handler(live: Live) -> type[BaseHTTPRequestHandler]:
+def handler(live: Live) -> type[Handler]:
     """Returns a handler class that serves this page."""
     return type("Handler", (_Handler,), {"live": live})
 
 
-class _Server(ThreadingHTTPServer):
-    """A server that limits the number of connections and the duration of each."""
-
-    daemon_threads = True
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._open: dict[socket.socket, float] = {}
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Answers a request in a thread, or closes the connection if there are too many."""
-        if len(self._open) >= MOST_CONNECTIONS:
-            self.shutdown_request(request)
-            return
-        self._open[request] = time.monotonic()
-        super().process_request(request, client_address)
-
-    def service_actions(self) -> None:
-        """Closes connections that take too long, because a request sent byte by byte never times out."""
-        now = time.monotonic()
-        for request, began in list(self._open.items()):
-            if now - began > CONNECTION_SECONDS:
-                with suppress(OSError):
-                    request.shutdown(socket.SHUT_RDWR)
-
-    def close_request(self, request: Any) -> None:
-        """Forgets a connection that has ended."""
-        self._open.pop(request, None)
-        super().close_request(request)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Logs the error: a browser may disconnect at any time."""
-        _LOG.debug("a connection failed", exc_info=True)
-
-
-def _server(port: int) -> ThreadingHTTPServer:
+def _server(port: int) -> Server:
     """Returns a server with an open port; raises CannotRun."""
-    try:
-        server = _Server((ADDRESS, port), _Handler)
-    except OSError as error:
-        where = f"port {port} of {ADDRESS}" if port else ADDRESS
-        remedy = "choose another --port, or omit it to use any free port"
-        reason = Lack(f"opening {where}", error.strerror or str(error), remedy)
-        raise CannotRun("watching the run", [reason]) from None
-    return server
+    return opened(ADDRESS, port, _Handler, "watching the run")
 
 
 def serve(
@@ -168,12 +96,8 @@ def serve(
     with _server(port) as server:
         live = Live(directory)
         server.RequestHandlerClass = handler(live)
-        thread = threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True)
-        thread.start()
-        try:
-            ready(f"http://{ADDRESS}:{server.server_port}/")
+        with server.running():
+            ready(server.url)
             end = end or threading.Event()
             while not end.wait(LOOKS_EVERY):
                 live.look()
-        finally:
-            server.shutdown()

@@ -22,10 +22,13 @@ from playwright.sync_api import (
 )
 
 from nettrial.analysis import summarise
+from nettrial.monitor.archive import Archive
+from nettrial.monitor.site import server
 from nettrial.report import html, live
 from nettrial.store import Run
 from tests.unit.sweeps import make_sweep_run
 from tests.unit.synthetic import ENVIRONMENT, make_run, record, scenario_of
+from tests.unit.test_monitor_site import make_archive
 
 pytestmark = pytest.mark.end_to_end
 
@@ -340,3 +343,39 @@ def test_the_page_of_a_run_that_goes_on_follows_it(browser: Browser, tmp_path: P
         end.set()
         thread.join()
     expect(page.locator("#live")).to_contain_text("The server has stopped")
+
+
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+def test_the_page_of_a_monitor_is_read_and_follows_the_archive(
+    browser: Browser, tmp_path: Path, scheme: str
+) -> None:
+    directory = make_archive(tmp_path)
+    messages: list[str] = []
+    with server(directory, "127.0.0.1", 0) as served, served.running():
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.goto(served.url)
+        assert Axe().run(page).violations_count == 0
+        page.set_viewport_size({"width": 360, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        archive = Archive.create(directory)
+        with archive.transaction():
+            archive.event(0, None, "clock", "the clock was set by +2.0 s")
+        archive.close()
+        expect(page.locator("#events")).to_contain_text("the clock was set by +2.0 s")
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.locator("td.warning a").click()
+        expect(page.locator("h1")).to_have_text("delay: here to alpha")
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        page.set_viewport_size({"width": 360, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        chart = page.locator("#chart-rtt-day")
+        chart.focus()
+        page.keyboard.press("End")
+        assert re.search(r"Mbit/s", page.locator("#spoken").inner_text())
+        assert messages == []
+        page.close()

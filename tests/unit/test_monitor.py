@@ -16,7 +16,7 @@ import pytest
 
 from nettrial.errors import BadInput
 from nettrial.monitor import mesh as meshes
-from nettrial.monitor.archive import FILE, Archive
+from nettrial.monitor.archive import FILE, Archive, KnownSession
 from nettrial.monitor.changes import Detector
 from nettrial.monitor.kinds import KINDS, Task
 from nettrial.monitor.outcome import REASONS, Figure, Measured, Missed
@@ -221,7 +221,7 @@ def test_other_files_are_no_archives(tmp_path, content):
 def test_old_values_are_merged_by_hour_and_older_ones_deleted(tmp_path):
     """Merged values have the number, mean and spread of all values, however often merging was interrupted."""
     archive = Archive.create(tmp_path / "archive")
-    archive.add_task("t a b", "t", "tcp", "a", "b", 60)
+    archive.add_task(archive.begin_session(KnownSession("campus", "1 d", 0, 0, "")), "t a b", ("a", "b"), 60)
     draw = random.Random(1)
     values = [draw.gauss(100, 10) for _ in range(240)]
     began = 500_000 * 3600
@@ -401,5 +401,5 @@ def test_a_killed_monitor_loses_only_what_it_was_measuring(tmp_path):
     total = sum(check_entries(archive, mesh, world.wall_s).values(), Counter())
     assert total[None] > measured
     assert total["not running"] > 10
-    assert [note for *_, note in archive.sessions()] == ["killed, or running", "stopped"]
+    assert [each.note for each in archive.sessions()] == ["killed, or running", "stopped"]
     archive.close()

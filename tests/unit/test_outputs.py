@@ -15,7 +15,7 @@ import pytest
 
 from nettrial import scenario
 from nettrial.cli import listing
-from nettrial.report import live
+from nettrial.report import live, serving
 from nettrial.store import Run
 from nettrial.study.catalogue import FOLDER
 from nettrial.texts import visible
@@ -192,15 +192,15 @@ def test_watch_survives_what_its_connections_do(tmp_path, monkeypatch):
             with opened() as connection:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # a reset
                 connection.sendall(request)
-        silent = [opened() for _ in range(2 * live.MOST_CONNECTIONS)]
+        silent = [opened() for _ in range(2 * serving.MOST_CONNECTIONS)]
         refused = 0
-        for connection in silent[live.MOST_CONNECTIONS :]:
+        for connection in silent[serving.MOST_CONNECTIONS :]:
             with connection:
                 try:
                     refused += connection.recv(1) == b""
                 except ConnectionResetError:
                     refused += 1
-        assert refused == live.MOST_CONNECTIONS
+        assert refused == serving.MOST_CONNECTIONS
         for connection in silent:
             connection.close()
         process.send_signal(signal.SIGINT)
@@ -208,7 +208,7 @@ def test_watch_survives_what_its_connections_do(tmp_path, monkeypatch):
 
 
 def test_a_connection_that_dawdles_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(live, "CONNECTION_SECONDS", 0.2)
+    monkeypatch.setattr(serving, "CONNECTION_SECONDS", 0.2)
     with live._server(0) as server:
         one, other = socket.socketpair()
         server._open[one] = time.monotonic()

@@ -204,6 +204,19 @@ def _monitor(
     systemd: Annotated[
         bool, typer.Option("--systemd", help="Print a systemd unit that runs the monitor.")
     ] = False,
+    port: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            callback=between(0, 65535),
+            metavar="PORT",
+            help="Serve the page and metrics for Prometheus at this port; 0: any free one.",
+            show_default="no page",
+        ),
+    ] = None,
+    bind: Annotated[
+        str,
+        typer.Option(metavar="ADDRESS", help="The address of the page: 0.0.0.0 or :: for every network."),
+    ] = "127.0.0.1",
     quiet: Quiet = False,
     verbose: Verbose = 0,
 ) -> None:
@@ -215,4 +228,4 @@ def _monitor(
     Exit status: 0 stopped, 2 bad input, 3 the archive can't be written."""
     from nettrial.cli import monitor
 
-    monitor.monitor(monitor.MonitorOptions(mesh, dry, systemd, quiet))
+    monitor.monitor(monitor.MonitorOptions(mesh, dry, systemd, quiet, port, bind))

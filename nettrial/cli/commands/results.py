@@ -83,9 +83,9 @@ def _watch(
 ) -> None:
     """Follow a run live in your browser, until Ctrl-C.
 
-    While a browser shows the page, it is redrawn whenever trials have been added. Drawing takes CPU time,
-    which may cause warnings in the trials that run meanwhile. Exit status: 2 bad input, 3 the port can't be
-    opened."""
+    RUN may also be the archive of `nettrial monitor`. While a browser shows the page, it is redrawn whenever
+    trials have been added. Drawing takes CPU time, which may cause warnings in the trials that run meanwhile.
+    Exit status: 2 bad input, 3 the port can't be opened."""
     from nettrial.cli import watch
 
     watch.watch(directory, port)

@@ -32,12 +32,14 @@
       label();
     };
     label();
-    trials.setAttribute("aria-pressed", root.classList.contains("every-trial"));
-    trials.onclick = () => {
-      const shown = root.classList.toggle("every-trial");
-      trials.setAttribute("aria-pressed", shown);
-      kept.set("trials", shown ? "shown" : "hidden");
-    };
+    if (trials) {
+      trials.setAttribute("aria-pressed", root.classList.contains("every-trial"));
+      trials.onclick = () => {
+        const shown = root.classList.toggle("every-trial");
+        trials.setAttribute("aria-pressed", shown);
+        kept.set("trials", shown ? "shown" : "hidden");
+      };
+    }
     every(".controls [hidden]").forEach(button => { button.hidden = false });
   }
 

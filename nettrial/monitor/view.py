@@ -1,0 +1,219 @@
+"""The data of the pages and of the metrics for Prometheus, from an archive."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from nettrial.monitor.archive import Archive, KnownEvent, KnownGap, KnownTask, Latest, Point
+from nettrial.monitor.schedule import DAY
+from nettrial.monitor.settings import limit_of
+
+State: TypeAlias = Literal["good", "measured", "warning", "alarm", "gap", "none"]
+"""The state of a pair: within its thresholds, without thresholds, beyond a warning's or an alarm's threshold,
+without a measurement in its latest interval, or without any entry."""
+ALIVE_SECONDS = 180.0
+"""The time since its last sign of life after which a monitor is not running: three times the interval of
+signs."""
+MOST_EVENTS = 100
+"""The largest number of events and of gaps on a page."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """The latest value of a metric."""
+
+    name: str
+    title: str
+    unit: str
+    value: float
+    state: State
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A task with its latest entry."""
+
+    task: KnownTask
+    state: State
+    at_s: float | None
+    """The time of the latest measurement that is kept."""
+    values: list[Value]
+    """Its values, the one shown first at the front."""
+    why: str
+    """The reason of the latest gap; empty if the latest interval has a measurement."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The pairs of a measurement."""
+
+    measurement: str
+    kind: str
+    every_s: int
+    sources: list[str]
+    targets: list[str]
+    pairs: Mapping[tuple[str, str], Pair]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All pairs of a mesh."""
+
+    title: str
+    now_s: float
+    seen_s: float | None
+    """The last sign of life of a monitor."""
+    grids: list[Grid]
+    events: list[tuple[KnownEvent, KnownTask | None]]
+    """The latest events, the newest first."""
+    one_false_alarm_in: str
+
+    @property
+    def alive(self) -> bool:
+        """Returns whether a monitor is running."""
+        return self.seen_s is not None and abs(self.now_s - self.seen_s) < ALIVE_SECONDS
+
+
+@dataclass(frozen=True)
+class Series:
+    """The values of a metric over time."""
+
+    name: str
+    title: str
+    unit: str
+    day: list[tuple[float, float]]
+    """The times and values of the last 24 hours."""
+    hours: list[Point]
+    """All values that are kept, by hour."""
+    limits: list[tuple[str, float]]
+    """The name and the value of each threshold."""
+    changes: list[float]
+    """The times of reported changes."""
+
+
+@dataclass(frozen=True)
+class History:
+    """The history of a pair."""
+
+    pair: Pair
+    now_s: float
+    series: list[Series]
+    """The series of the metrics in which changes are searched."""
+    gaps: list[KnownGap]
+    """The latest gaps, the newest first."""
+    events: list[KnownEvent]
+    """The latest events, the newest first."""
+    counts: Mapping[str, int]
+    """The intervals of the last 24 hours by reason of a gap; those with a measurement under an empty text."""
+
+
+def overview(archive: Archive) -> Overview:
+    """Returns all pairs of the mesh's latest session."""
+    tasks = {task.number: task for task in archive.tasks()}
+    pairs = _pairs(archive, [task for task in tasks.values() if task.current])
+    grids = []
+    for measurement in dict.fromkeys(pair.task.measurement for pair in pairs):
+        found = [pair for pair in pairs if pair.task.measurement == measurement]
+        grids.append(
+            Grid(
+                measurement,
+                found[0].task.title,
+                found[0].task.every_s,
+                list(dict.fromkeys(pair.task.source for pair in found)),
+                list(dict.fromkeys(pair.task.target for pair in found)),
+                {(pair.task.source, pair.task.target): pair for pair in found},
+            )
+        )
+    sessions = archive.sessions()
+    events = archive.events(0)[-MOST_EVENTS:]
+    return Overview(
+        sessions[-1].mesh if sessions else "",
+        time.time(),
+        sessions[-1].seen_s if sessions else None,
+        grids,
+        [(event, tasks.get(event.task or 0)) for event in reversed(events)],
+        sessions[-1].one_false_alarm_in if sessions else "",
+    )
+
+
+def history(archive: Archive, number: int) -> History | None:
+    """Returns the history of a task; None if there is no such task."""
+    task = next((task for task in archive.tasks() if task.number == number), None)
+    if task is None:
+        return None
+    now_s = time.time()
+    (pair,) = _pairs(archive, [task])
+    metrics = archive.metrics()
+    events = archive.events(0, number)
+    series = []
+    for name in task.watched:
+        if name not in metrics:
+            continue
+        title, unit = metrics[name]
+        series.append(
+            Series(
+                name,
+                title,
+                unit,
+                archive.values(number, name, now_s - DAY),
+                archive.hours(number, name, 0),
+                [(level, limit_of(text).value) for level, text in task.thresholds.get(name, {}).items()],
+                [event.at_s for event in events if event.kind == "change" and event.metric == name],
+            )
+        )
+    return History(
+        pair,
+        now_s,
+        series,
+        _together(archive.gaps(number, 0))[: -MOST_EVENTS - 1 : -1],
+        events[: -MOST_EVENTS - 1 : -1],
+        archive.counts(number, now_s - DAY),
+    )
+
+
+def _together(gaps: Sequence[KnownGap]) -> list[KnownGap]:
+    """Returns gaps with those merged that follow each other for the same reason."""
+    found: list[KnownGap] = []
+    for gap in gaps:
+        before = found[-1] if found else None
+        same = before and (before.ended_s, before.reason, before.detail) == (
+            gap.began_s,
+            gap.reason,
+            gap.detail,
+        )
+        if before and same:
+            found[-1] = replace(before, ended_s=gap.ended_s, intervals=before.intervals + gap.intervals)
+        else:
+            found.append(gap)
+    return found
+
+
+def _pairs(archive: Archive, tasks: Sequence[KnownTask]) -> list[Pair]:
+    latest, metrics = archive.latest(), archive.metrics()
+    return [_pair(task, latest.get(task.number), metrics) for task in tasks]
+
+
+def _pair(task: KnownTask, latest: Latest | None, metrics: Mapping[str, tuple[str, str]]) -> Pair:
+    if latest is None:
+        return Pair(task, "none", None, [], "")
+    values = [
+        Value(name, *metrics[name], value, state_of(task.thresholds.get(name, {}), value))
+        for name, value in latest.figures.items()
+    ]
+    values.sort(key=lambda value: task.watched.index(value.name) if value.name in task.watched else 99)
+    if latest.reason is not None:
+        return Pair(task, "gap", latest.measured_s, values, f"{latest.reason}: {latest.detail}")
+    states = [value.state for value in values]
+    worst: State = next((each for each in ("alarm", "warning", "good") if each in states), "measured")
+    return Pair(task, worst, latest.measured_s, values, "")
+
+
+def state_of(thresholds: Mapping[str, str], value: float) -> State:
+    """Returns the state of a value. `thresholds` has texts such as "< 900" by level."""
+    for level in ("alarm", "warning"):
+        if level in thresholds and limit_of(thresholds[level]).holds(value):
+            return "alarm" if level == "alarm" else "warning"
+    return "good" if thresholds else "measured"

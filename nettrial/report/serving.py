@@ -1,0 +1,128 @@
+"""A small HTTP server for pages of nettrial: it answers GET, with a limited number of connections, each of
+limited duration, and only to those who reached it by an address."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from nettrial.errors import CannotRun, Lack
+from nettrial.report import pages
+
+ADDRESS = "127.0.0.1"
+"""The default address: only this machine reaches it."""
+CONNECTION_SECONDS = 10.0
+"""The time allowed for a connection's request and its answer, in seconds."""
+MOST_CONNECTIONS = 32
+"""The largest number of connections at the same time. A browser opens six."""
+_LOG = logging.getLogger(__name__)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers requests; subclasses say with what."""
+
+    timeout = CONNECTION_SECONDS  # for each read and write
+
+    def respond(self) -> tuple[HTTPStatus, str, bytes]:
+        """Returns the status, the media type and the content for `self.path`."""
+        raise NotImplementedError
+
+    def do_GET(self) -> None:
+        """Answers a request."""
+        if not by_address(self.headers.get("Host", "")):
+            self._answer(HTTPStatus.FORBIDDEN, "text/plain", b"this page is reached by an address only\n")
+        else:
+            self._answer(*self.respond())
+
+    def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Content-Security-Policy", pages.policy(live=True) + "; frame-ancestors 'none'")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: Any) -> None:
+        """Logs nothing: there is a request every second."""
+
+
+def by_address(host: str) -> bool:
+    """Returns whether the host of a request (RFC 9110, section 7.2) is an address or `localhost`. A name
+    could be one that someone else points to this machine, whose page would then read this one (DNS
+    rebinding)."""
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    with suppress(ValueError):
+        return bool(ipaddress.ip_address(name))
+    return name == "localhost"
+
+
+class Server(ThreadingHTTPServer):
+    """A server that limits the number of connections and the duration of each."""
+
+    daemon_threads = True
+
+    def __init__(self, address: str, port: int, handler: type[Handler]) -> None:
+        """Opens a port; raises OSError."""
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._open: dict[socket.socket, float] = {}
+        super().__init__((address, port), handler)
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        address = str(self.server_address[0])
+        return f"http://{f'[{address}]' if ':' in address else address}:{self.server_port}/"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answers a request in a thread, or closes the connection if there are too many."""
+        if len(self._open) >= MOST_CONNECTIONS:
+            self.shutdown_request(request)
+            return
+        self._open[request] = time.monotonic()
+        super().process_request(request, client_address)
+
+    def service_actions(self) -> None:
+        """Closes connections that take too long, because a request sent byte by byte never times out."""
+        now = time.monotonic()
+        for request, began in list(self._open.items()):
+            if now - began > CONNECTION_SECONDS:
+                with suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)
+
+    def close_request(self, request: Any) -> None:
+        """Forgets a connection that has ended."""
+        self._open.pop(request, None)
+        super().close_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Logs the error: a browser may disconnect at any time."""
+        _LOG.debug("a connection failed", exc_info=True)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Serves in a thread until the block ends."""
+        threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
+        try:
+            yield
+        finally:
+            self.shutdown()
+
+
+def opened(address: str, port: int, handler: type[Handler], doing: str) -> Server:
+    """Returns a server with an open port (0: any); raises CannotRun. `doing` is for the error."""
+    try:
+        return Server(address, port, handler)
+    except OSError as error:
+        where = f"port {port} of {address}" if port else address
+        remedy = "choose another --port, or omit it to use any free port"
+        raise CannotRun(doing, [Lack(f"opening {where}", error.strerror or str(error), remedy)]) from None
