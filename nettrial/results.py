@@ -217,7 +217,7 @@ class Results:
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def __repr__(self) -> str:
-        planned, done = len(self.run.plan), self.run.finished()
+        planned, done = len(self.run.plan), len(self.run.trials())
         responses = ", ".join(response.name for response in self.study.responses)
         return (
             f"<run of {self.study.study} in {self.run.directory}: {done} of {planned} trials\n"

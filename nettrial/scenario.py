@@ -1920,8 +1920,7 @@ class StationRecord(Generated):
 class SubflowRecord(Generated):
     """
     A subflow's state at the end of its connection. Subflows of several connections between the same addresses are
-    one entry, with the sum of their bytes and retransmissions, and the state of the last. Figures that a backend does not
-    have are absent.
+    one entry, with the sum of their bytes and retransmissions, and the state of the last.
     """
 
     model_config = ConfigDict(
@@ -1935,7 +1934,7 @@ class SubflowRecord(Generated):
     """
     The subflow's congestion control in force.
     """
-    cwnd_pkts: Annotated[int | None, Field(ge=0)] = None
+    cwnd_pkts: Annotated[int, Field(ge=0)]
     """
     Congestion window in segments.
     """
@@ -1943,7 +1942,7 @@ class SubflowRecord(Generated):
     """
     Address and port of the flow's first host.
     """
-    min_rtt_us: Annotated[int | None, Field(ge=0)] = None
+    min_rtt_us: Annotated[int, Field(ge=0)]
     """
     Smallest round-trip time.
     """
@@ -1951,11 +1950,11 @@ class SubflowRecord(Generated):
     """
     Address and port of the flow's second host.
     """
-    retransmissions_pkts: Annotated[int | None, Field(ge=0)] = None
+    retransmissions_pkts: Annotated[int, Field(ge=0)]
     """
     Segments retransmitted.
     """
-    srtt_us: Annotated[int | None, Field(ge=0)] = None
+    srtt_us: Annotated[int, Field(ge=0)]
     """
     Smoothed round-trip time.
     """
@@ -2431,14 +2430,6 @@ class Capabilities(Generated):
     """
     Hosts are models: the scenario states the cost of a packet, and hosts need nothing of the kernel.
     """
-    most_flows: Annotated[int, Field(ge=0)]
-    """
-    The largest number of flows of a trial.
-    """
-    most_nodes: Annotated[int, Field(ge=0)]
-    """
-    The largest number of hosts, routers and switches of a trial.
-    """
     parallel: bool
     """
     Several trials may run at the same time on one machine without affecting each other.
@@ -2868,10 +2859,9 @@ class FlowRecord(Generated):
     The time after an event for which goodput was below `recovered_share` of what it was before, the longest of all
     events. Absent where it can't be told; `absent` then says why.
     """
-    retransmissions_pkts: Annotated[int | None, Field(ge=0)] = None
+    retransmissions_pkts: Annotated[int, Field(ge=0)]
     """
-    The segments retransmitted (TCP_INFO tcpi_total_retrans) on all connections; absent from records of a backend
-    without this figure.
+    The segments retransmitted (TCP_INFO tcpi_total_retrans) on all connections.
     """
     rtt_histogram: Histogram | None = None
     """

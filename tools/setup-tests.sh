@@ -68,6 +68,22 @@ if ! command -v ovs-vswitchd >/dev/null && [ ! -x /usr/sbin/ovs-vswitchd ]; then
   if [ -d /run/systemd/system ]; then as_root systemctl disable --quiet openvswitch-switch.service; fi
 fi
 
+# M-Lab's client for browsers, as npm has it: plain files, which a page loads.
+if [ ! -e .venv/ndt7-js/ndt7.js ]; then
+  if command -v npm >/dev/null; then
+    say "fetching @m-lab/ndt7"
+    fetched=$(mktemp -d)
+    (cd "$fetched" && npm pack --silent @m-lab/ndt7@0.1.4) >"$fetched/log" 2>&1 ||
+      { cat "$fetched/log" >&2; say "npm could not fetch @m-lab/ndt7"; exit 3; }
+    tar -xzf "$fetched"/m-lab-ndt7-0.1.4.tgz -C "$fetched"
+    mkdir -p .venv/ndt7-js
+    cp "$fetched"/package/src/*.js .venv/ndt7-js/
+    rm -rf "$fetched"
+  else
+    say "there is no npm here: the test of M-Lab's client for browsers is skipped"
+  fi
+fi
+
 # netperf is in Debian's non-free and in Ubuntu's multiverse, and its package starts a server that anyone may
 # use. So it is fetched by this machine's own package sources with that component added, in a directory of
 # their own, and only its two programs are taken, into .venv/bin.

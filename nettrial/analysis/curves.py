@@ -15,7 +15,6 @@ import numpy.typing as npt
 from scipy import special
 
 from nettrial import units
-from nettrial.analysis.digest import digest
 from nettrial.analysis.intervals import CONFIDENCE
 from nettrial.analysis.summary import Levels, baseline, plan_treatments
 from nettrial.scenario import FlowRecord, SizeRecord
@@ -79,7 +78,7 @@ def curves(run: Run) -> list[Curve]:
     none."""
     if not any(flow.traffic.kind == "sweep" for flow in run.study.workload):
         return []
-    finished = digest(run).detailed
+    finished = run.trials()
     found = []
     for treatment in plan_treatments(run):
         of = [trial for trial in finished if trial.planned.treatment == treatment]

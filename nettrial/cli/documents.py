@@ -503,6 +503,91 @@ class MeasureDocument(Document):
     """The record of each repeat, as described in the [reference of records](documents.md#record)."""
 
 
+class DirectedMeasured(Measured):
+    """A metric in one direction over the repeats of a measurement with another program."""
+
+    direction: str
+    """The direction: `download` or `upload`."""
+
+
+class AbsentMetric(Part):
+    """A metric that some repeats did not give."""
+
+    direction: str
+    """The direction."""
+    metric: str
+    """The metric's name."""
+    reason: str
+    """The reason."""
+    repeats: int
+    """The number of repeats for which it holds."""
+
+
+class Observed(Part):
+    """A warning of a measurement with another program."""
+
+    message: str
+    """The observation and its consequence, in words."""
+    repeats: int
+    """The number of repeats that have the warning."""
+
+
+class PeerDocument(Document):
+    """A measurement with another program."""
+
+    command: str
+    """The command, as it was given."""
+    server: str
+    """The server's address with its port."""
+    metrics: list[DirectedMeasured]
+    """The metrics over all repeats."""
+    absent: list[AbsentMetric]
+    """The metrics that could not be measured, with the reasons."""
+    warnings: list[Observed]
+    """The warnings."""
+
+
+class Ndt7Transfer(Part):
+    """A download or an upload of an ndt7 test."""
+
+    num_bytes: int
+    """The number of bytes of messages that this machine received (download), or handed to its kernel
+    (upload)."""
+    elapsed_us: int
+    """The time from the end of the WebSocket handshake to the last of these bytes, in microseconds."""
+    ended: str | None
+    """The reason why the connection ended abruptly; null for an orderly end."""
+    tls: str | None
+    """The version of TLS and the cipher; null without TLS."""
+    congestion_control: str | None
+    """The congestion control of this machine's end; null where the system does not tell."""
+    busy_percent: float
+    """The CPU time of nettrial, in percent of the duration."""
+    kernel: dict[str, Any] | None
+    """The last figures of this machine's kernel, with the names of `TCPInfo` in ndt7's specification; null
+    where the system has none."""
+    messages: list[dict[str, Any]]
+    """The server's measurement messages, with the names of ndt7's specification."""
+
+
+class Ndt7Repeat(Part):
+    """An ndt7 test."""
+
+    download: Ndt7Transfer
+    """Its download."""
+    upload: Ndt7Transfer
+    """Its upload."""
+
+
+class Ndt7Document(PeerDocument):
+    """A measurement with an ndt7 server."""
+
+    document: Literal["measure-ndt7"] = "measure-ndt7"
+    """The kind of document."""
+    repeats: list[Ndt7Repeat]
+    """The tests."""
+
+
 class PairsOfNodes(Part):
     """The shortest paths between every two nodes of a kind, in links."""
 
@@ -664,7 +749,7 @@ class ServeDocument(Document):
     port: int
     """The port number."""
     token: str | None
-    """The generated token; null if one was given, and with `--iperf3`."""
+    """The generated token; null if one was given, and with other programs' protocols."""
 
 
 DOCUMENTS: tuple[type[Document], ...] = (
@@ -676,6 +761,7 @@ DOCUMENTS: tuple[type[Document], ...] = (
     CompareDocument,
     PredictDocument,
     MeasureDocument,
+    Ndt7Document,
     ServeDocument,
     DrawDocument,
     CalibrateDocument,

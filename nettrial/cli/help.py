@@ -49,12 +49,17 @@ EXAMPLES = {
     "draw": ("nettrial draw jellyfish --set switches=25 --out jellyfish.svg",),
     "doctor": ("nettrial doctor", "nettrial doctor sim"),
     "path": ("nettrial path host.example", 'nettrial path host.example --ip 6 --rate "10 Gbit/s"'),
-    "serve": ("nettrial serve --token-file token", "nettrial serve --iperf3"),
+    "serve": (
+        "nettrial serve --token-file token",
+        "nettrial serve --iperf3",
+        "nettrial serve --ndt7 --bind 0.0.0.0 --certificate cert.pem --key key.pem",
+    ),
     "monitor": ("nettrial monitor mesh.yaml --dry-run", "nettrial monitor mesh.yaml"),
     "measure": (
         "nettrial measure host.example --token-file token",
         "nettrial measure host.example -P 4 --token-file token",
         "nettrial measure host.example udp --iperf3 --time 5 --rate 100M --size 1400 -R",
+        "nettrial measure host.example --ndt7 --replicates 5",
     ),
 }
 """Examples for each command; those for nettrial itself under the empty name."""

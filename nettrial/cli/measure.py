@@ -29,6 +29,8 @@ KEEPING = "keeping the measurement"
 STREAM_METRICS = ("goodput", "transaction_rate", "rtt", "retransmissions", "loss", "jitter_rfc3550", "owd")
 """The metrics shown in the table of streams, if the streams have them."""
 KINDS = ("tcp", "udp", "rr")
+TIME = "5 s"
+"""The default of `--time`."""
 SET_UP_SECONDS = 0.2
 """The time that a repeat takes in addition to its traffic."""
 IPERF3_UNITS = {
@@ -75,7 +77,9 @@ def measure(options: MeasureOptions) -> int:
     if options.out:
         refuse_existing(options.out, KEEPING, hint="choose another directory for each measurement")
     seconds = _quantity("--time", DURATION, options.time) / 1e9
-    server, version = _server(options)
+    server, version = server_at(
+        options.host, options.port or (IPERF3_PORT if options.iperf3 else PORT), options.ip
+    )
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     warm_up = _flow(options, version, seed)
     repeats = numbers.counted(options.replicates, "repeat")
@@ -119,6 +123,11 @@ def measure(options: MeasureOptions) -> int:
     return INTERRUPTED if stopped else 0
 
 
+def seconds_of(time: str) -> float:
+    """Returns the duration that was given as `--time`, in seconds; raises BadInput."""
+    return _quantity("--time", DURATION, _with_unit(time, IPERF3_UNITS["time"])) / 1e9
+
+
 def _with_units(options: MeasureOptions) -> MeasureOptions:
     """Returns the options with a unit added to each bare number."""
     return replace(
@@ -156,14 +165,13 @@ def _quantity(option: str, quantity: Quantity, text: str) -> int:
         raise BadInput(READING, option, error.text, error.expected) from None
 
 
-def _server(options: MeasureOptions) -> tuple[str, int]:
-    """Returns the server's address with its port, and the IP version; raises BadInput."""
-    port = options.port or (IPERF3_PORT if options.iperf3 else PORT)
+def server_at(host: str, port: int, ip: int | None) -> tuple[str, int]:
+    """Returns a server's address with its port, and the IP version; raises BadInput."""
     try:
-        return find_server(options.host, port, options.ip)
+        return find_server(host, port, ip)
     except LookupError as why:
-        expected = "a name or an address" + (f" with an IPv{options.ip} address" if options.ip else "")
-        raise BadInput(READING, "HOST", options.host, expected, str(why)) from None
+        expected = "a name or an address" + (f" with an IPv{ip} address" if ip else "")
+        raise BadInput(READING, "HOST", host, expected, str(why)) from None
 
 
 def _flow(options: MeasureOptions, version: int, seed: int) -> Flow:

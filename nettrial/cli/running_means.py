@@ -78,7 +78,7 @@ class Estimates:
             key: [Spread(sequential=sequential) for _ in self._study.responses] for key in self._rows
         }
         self._groups: dict[tuple[tuple[str, ...], str], tuple[list[str], list[str]]] = {}
-        for trial in run.each_trial():
+        for trial in run.trials():
             self.add(trial.planned, trial.record)
 
     def add(self, trial: PlannedTrial, record: Record) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from nettrial import backends
@@ -9,16 +10,44 @@ from nettrial.cli import READING
 from nettrial.errors import BadInput
 
 
-def serve(
-    iperf3: bool, port: int | None, bind: str | None, token_file: Path | None, as_json: bool = False
-) -> None:
+@dataclass(frozen=True)
+class ServeOptions:
+    """The options of the command, as they were given."""
+
+    iperf3: bool
+    ndt7: bool
+    port: int | None
+    bind: str | None
+    token_file: Path | None
+    certificate: Path | None
+    key: Path | None
+    plain: bool
+    as_json: bool
+
+
+def serve(options: ServeOptions) -> None:
     """Serves until the process ends; raises BadInput and CannotRun."""
-    if iperf3 and token_file is not None:
-        hint = "iperf3 clients use no token; leave out one of the two options"
-        raise BadInput(READING, "--token-file", str(token_file), "no --token-file with --iperf3", hint)
-    arguments = ["--iperf3"] if iperf3 else []
-    arguments += ["--port", str(port)] if port is not None else []
-    arguments += ["--bind", bind] if bind is not None else []
-    arguments += ["--token-file", str(token_file)] if token_file is not None else []
-    arguments += ["--json"] if as_json else []
+    protocols = {"--iperf3": options.iperf3, "--ndt7": options.ndt7}
+    chosen = [name for name, wanted in protocols.items() if wanted]
+    if len(chosen) > 1:
+        raise BadInput(READING, chosen[1], "", f"no {chosen[1]} with {chosen[0]}", "start a server for each")
+    if chosen and options.token_file is not None:
+        hint = f"{chosen[0].removeprefix('--')} clients use no token; leave out one of the two options"
+        raise BadInput(
+            READING, "--token-file", str(options.token_file), f"no --token-file with {chosen[0]}", hint
+        )
+    secured = {"--certificate": options.certificate, "--key": options.key, "--plain": options.plain}
+    given = [name for name, value in secured.items() if value]
+    if given and not options.ndt7:
+        raise BadInput(READING, given[0], "", f"{given[0]} with --ndt7 only")
+    if options.ndt7:
+        from nettrial.cli import serve_ndt7
+
+        serve_ndt7.serve(options)
+        return
+    arguments = ["--iperf3"] if options.iperf3 else []
+    arguments += ["--port", str(options.port)] if options.port is not None else []
+    arguments += ["--bind", options.bind] if options.bind is not None else []
+    arguments += ["--token-file", str(options.token_file)] if options.token_file is not None else []
+    arguments += ["--json"] if options.as_json else []
     backends.serve(arguments)

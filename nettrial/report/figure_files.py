@@ -62,7 +62,7 @@ def save(chart: vega.Chart, file: Path) -> None:
 
 def _network(report: Report, directory: Path) -> None:
     """Writes the picture of the network of one trial."""
-    drawing = topology.draw(report.run.study, report.run.trial(report.trials[0].number).scenario)
+    drawing = topology.draw(report.run.study, report.trials[0].scenario)
     text = network_page.as_drawn(drawing)
     _write(directory / "network.svg", text)
     _write(directory / "network.pdf", vl_convert.svg_to_pdf(text))

@@ -104,7 +104,7 @@ def chosen(report: Report) -> Charts:
         interactions={each.name: explained.interactions(report, each) for each in report.sections},
         agreement=agreement_charts.draw(report),
         variation=explained.shares(report),
-        airtime=airtime.draw(study, report.detailed),
+        airtime=airtime.draw(study, report.trials),
         percentiles=percentiles.draw(report),
         series=over_time,
         series_note=note,
@@ -123,8 +123,8 @@ def page(report: Report, live: str = "") -> str:
     """Returns the text of the page. With `live`, the run's revision, the page asks its server for newer
     versions."""
     study = report.run.study
-    first = report.run.trial(report.trials[0].number) if report.trials else None
-    hosts = {host.name for host in first.record.hosts} if first else set()
+    trials = report.trials
+    hosts = {host.name for trial in trials[:1] for host in trial.record.hosts}
     environment = pages.environment()
     environment.globals["draw"] = vega.on_page
     environment.globals["look"] = vega.look
@@ -155,7 +155,7 @@ def page(report: Report, live: str = "") -> str:
         counterparts=tables.counterparts(study, report.published),
         glance=_glance(report),
         legend=[tables.label(study, group) for group in tables.combinations(study)],
-        drawing=topology.draw(study, first.scenario) if first else None,
+        drawing=topology.draw(study, trials[0].scenario) if trials else None,
         sweeps=sweeps,
         charts=chosen(report),
         cautions={

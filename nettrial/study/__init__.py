@@ -13,7 +13,6 @@ from nettrial.study.network import (
     ControllerSettings,
     ImpairmentSettings,
     LinkKind,
-    LinkSettings,
     NetworkSettings,
     RoutingSettings,
 )
@@ -37,7 +36,6 @@ __all__ = [
     "ImpairmentSettings",
     "Layout",
     "LinkKind",
-    "LinkSettings",
     "LossBursts",
     "MeasurementSettings",
     "NetworkSettings",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import socket
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,9 @@ from nettrial.topology.topology import CHANNEL
 BASE = {4: int(ipaddress.ip_address("10.0.0.0")), 6: int(ipaddress.ip_address("fd00::"))}
 """The first address of the segments: private (RFC 1918 section 3) or unique local (RFC 4193 section 3)."""
 BITS = {4: 32, 6: 128}
-NETWORK_BITS = 24
-"""The number of bits of 10.0.0.0/8 that distinguish addresses."""
 HOST_BITS = {4: 8, 6: 64}
 """The minimum number of host bits of a segment: RFC 4291 section 2.5.1 requires 64. 10.0.0.0/8 has room for
-65,536 segments of 8 bits; in a larger network, segments are as small as fits."""
-FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
+65,536 segments of the smallest size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +66,9 @@ def _addresses(
     first address of each interface does not depend on `count`."""
     kinds = dict(graph.nodes(data="kind"))
     switches = {node for node, kind in kinds.items() if kind == "switch"}
-    begin, family, length = BASE[ip], FAMILIES[ip], BITS[ip] // 8
+    begin, make = BASE[ip], ipaddress.IPv4Address if ip == 4 else ipaddress.IPv6Address
     channels = [channel for *_, channel in graph.edges(data=CHANNEL)]
-    segments = _segments(links, channels, switches)
-    least = HOST_BITS[ip]
-    if ip == 4:
-        least = min(least, NETWORK_BITS - (len(segments) - 1).bit_length())
-    for segment in segments:
+    for segment in _segments(links, channels, switches):
         ends = [(number, node) for number in segment for node in links[number] if node not in switches]
         is_ad_hoc = channels[segment[0]] is not None and switches.isdisjoint(links[segment[0]])
         if is_ad_hoc:
@@ -85,12 +77,11 @@ def _addresses(
             ends = [end for end in ends if firsts[end[1]] == end]
         # Interfaces can't have addresses with all zeros or all ones.
         several = [end for end in ends if kinds[end[1]] == "host" for _ in range(count - 1)]
-        bits = max(least, (len(ends) + len(several) + 1).bit_length())
+        bits = max(HOST_BITS[ip], (len(ends) + len(several) + 1).bit_length())
         begin = -(-begin >> bits) << bits
         found: dict[tuple[int, str], list[str | None]] = defaultdict(list)
         for offset, end in enumerate([*ends, *several], start=1):
-            address = socket.inet_ntop(family, (begin + offset).to_bytes(length))
-            found[end].append(f"{address}/{BITS[ip] - bits}")
+            found[end].append(f"{make(begin + offset)}/{BITS[ip] - bits}")
         yield from found.items()
         begin += 1 << bits
 

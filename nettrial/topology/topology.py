@@ -30,11 +30,8 @@ access point."""
 KEPT = "graph"
 """A parameter that users can't set, with the content read from a file."""
 
-MOST_SWITCHES = 8000
-"""The largest number of switches with any backend: a fat-tree of 74 ports has 6845."""
-MOST_HOSTS = 110_000
-"""The largest number of hosts with any backend: that fat-tree has 101,306. The capabilities of most backends
-state a lower limit of nodes."""
+MOST_SWITCHES = 2000
+MOST_HOSTS = 10_000
 MOST_INTERFACES = 8
 """The largest number of interfaces of a host, which equals the largest number of subflows of a Linux MPTCP
 connection."""
@@ -140,7 +137,7 @@ class Topology:
         return _graph(self, parameters or self.parameters(), tuple(hosts), forwarding)
 
 
-@lru_cache(maxsize=4)  # the largest take 300 MB each
+@lru_cache(maxsize=8)
 def _graph(
     topology: Topology, parameters: Parameters, hosts: tuple[str, ...], forwarding: Forwarding | None
 ) -> nx.MultiGraph:

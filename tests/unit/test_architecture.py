@@ -29,6 +29,7 @@ ALLOWED = {
     "guests": BASE,
     "backends": BASE,
     "controllers": set(),
+    "protocols": BASE,
     "store": BASE | {"study", "design"},
     "analysis": BASE | {"metrics", "study", "design", "store"},
     "export": BASE | {"metrics", "study", "design", "store", "analysis"},

@@ -27,8 +27,6 @@ def test_goodput_of_long_flows_is_within_a_tenth_of_the_simulators(backends, cas
         assert backend.check(scenario) == []
         record = backend.run(case, scenario, 60)
         assert record.warnings == []
-        parts = [*record.flows, *(subflow for flow in record.flows for subflow in flow.subflows or ())]
-        assert {part.retransmissions_pkts is None for part in parts} == {backend.name == "fluid"}
         total.append(sum(flow.goodput_bps for flow in record.flows))
     computed, simulated = total
     assert computed == pytest.approx(simulated, rel=0.1)

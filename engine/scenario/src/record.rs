@@ -108,10 +108,8 @@ pub struct FlowRecord {
     /// The time from the call to connect until the receiver's confirmation, of each sized transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_us: Option<Distribution>,
-    /// The segments retransmitted (TCP_INFO tcpi_total_retrans) on all connections; absent from records of a backend
-    /// without this figure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retransmissions_pkts: Option<u64>,
+    /// The segments retransmitted (TCP_INFO tcpi_total_retrans) on all connections.
+    pub retransmissions_pkts: u64,
     /// The kernel's smoothed round-trip time (RFC 6298), over the samples of all intervals.
     pub srtt_us: Distribution,
     /// The smallest round-trip time that the kernel measured.
@@ -188,7 +186,7 @@ impl FlowRecord {
             goodput_bps: None,
             connect_us: Distribution::default(),
             completion_us: None,
-            retransmissions_pkts: Some(0),
+            retransmissions_pkts: 0,
             srtt_us: Distribution::default(),
             min_rtt_us: 0,
             rtt_us: None,
@@ -317,8 +315,7 @@ pub struct Pacing {
 }
 
 /// A subflow's state at the end of its connection. Subflows of several connections between the same addresses are
-/// one entry, with the sum of their bytes and retransmissions, and the state of the last. Figures that a backend does not
-/// have are absent.
+/// one entry, with the sum of their bytes and retransmissions, and the state of the last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubflowRecord {
@@ -329,17 +326,13 @@ pub struct SubflowRecord {
     /// Bytes acknowledged (TCP_INFO tcpi_bytes_acked).
     pub bytes: u64,
     /// Smoothed round-trip time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub srtt_us: Option<u32>,
+    pub srtt_us: u32,
     /// Smallest round-trip time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_rtt_us: Option<u32>,
+    pub min_rtt_us: u32,
     /// Congestion window in segments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwnd_pkts: Option<u32>,
+    pub cwnd_pkts: u32,
     /// Segments retransmitted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retransmissions_pkts: Option<u64>,
+    pub retransmissions_pkts: u64,
     /// The subflow's congestion control in force.
     pub congestion_control: String,
 }

@@ -70,31 +70,51 @@ TokenFile = Annotated[
 @command(commands, "serve")
 def _serve(
     iperf3: Annotated[bool, typer.Option("--iperf3", help="Serve iperf3 clients instead.")] = False,
+    ndt7: Annotated[bool, typer.Option("--ndt7", help="Serve ndt7 clients (M-Lab) instead.")] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
             callback=between(0, 65535),
             metavar="PORT",
             help="The port; 0: any.",
-            show_default="5210, iperf3: 5201",
+            show_default="5210, iperf3: 5201, ndt7: 4443",
         ),
     ] = None,
     bind: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="ADDRESS", help="Address to listen on.", show_default="every address"),
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address to listen on.",
+            show_default="every address, ndt7: 127.0.0.1",
+        ),
     ] = None,
     token_file: TokenFile = None,
+    certificate: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="ndt7: the certificate, in PEM format.",
+            show_default="one of its own, which no client trusts",
+        ),
+    ] = None,
+    key: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE", help="ndt7: the certificate's key.", show_default="in the certificate's file"
+        ),
+    ] = None,
+    plain: Annotated[bool, typer.Option("--plain", help="ndt7: serve without TLS.")] = False,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
     """Let other machines measure to and from this one, until Ctrl-C.
 
     Clients need the token in --token-file or in the environment variable NETTRIAL_TOKEN; without either, a
-    token is generated and printed. With --iperf3 there is no token: anyone who can reach the port is served.
-    Exit status: 2 bad input, 3 the port can't be opened."""
+    token is generated and printed. With --iperf3 or --ndt7 there is no token: anyone who can reach the port
+    is served. Exit status: 2 bad input, 3 the port can't be opened."""
     from nettrial.cli import serve
 
-    serve.serve(iperf3, port, bind, token_file, as_json)
+    serve.serve(serve.ServeOptions(iperf3, ndt7, port, bind, token_file, certificate, key, plain, as_json))
 
 
 @command(commands, "measure")
@@ -104,10 +124,17 @@ def _measure(
         str, typer.Argument(metavar="[KIND]", help="tcp, udp, or rr: requests and responses over TCP.")
     ] = "tcp",
     iperf3: Annotated[bool, typer.Option("--iperf3", help="Measure against an iperf3 server.")] = False,
+    ndt7: Annotated[
+        bool,
+        typer.Option("--ndt7", help="Measure against an ndt7 server (M-Lab): a download and an upload each."),
+    ] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
-            callback=between(1, 65535), metavar="PORT", help="Its port.", show_default="5210, iperf3: 5201"
+            callback=between(1, 65535),
+            metavar="PORT",
+            help="Its port.",
+            show_default="5210, iperf3: 5201, ndt7: 4443",
         ),
     ] = None,
     ip: Ip = None,
@@ -124,7 +151,14 @@ def _measure(
             help="Number of streams at the same time.",
         ),
     ] = 1,
-    time: Annotated[str, typer.Option(metavar="TIME", help="Duration of each repeat: 5, 500 ms.")] = "5 s",
+    time: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="TIME",
+            help="Duration of each repeat: 5, 500 ms; ndt7: of each direction.",
+            show_default="5 s, ndt7: 10 s",
+        ),
+    ] = None,
     reverse: Annotated[
         bool, typer.Option("--reverse", "-R", help="Reverse the direction: the other machine sends.")
     ] = False,
@@ -154,6 +188,8 @@ def _measure(
         ),
     ] = None,
     token_file: TokenFile = None,
+    plain: Annotated[bool, typer.Option("--plain", help="ndt7: without TLS.")] = False,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="ndt7: accept every certificate.")] = False,
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -168,12 +204,32 @@ def _measure(
 ) -> None:
     """Measure between this machine and another one.
 
-    The other machine runs `nettrial serve`, or an iperf3 server.
+    The other machine runs `nettrial serve`, or a server of iperf3 or ndt7.
 
     Exit status: 0 done, 2 bad input, 3 no session with that machine, 4 repeats failed, 130 interrupted.
     """
-    from nettrial.cli import measure
+    from nettrial.cli import measure, peers
 
+    if ndt7:
+        from nettrial.cli import measure_ndt7
+
+        others: dict[str, object] = {
+            "--iperf3": iperf3,
+            "KIND": kind != "tcp" and kind,
+            "--parallel": parallel != 1 and parallel,
+            "--reverse": reverse,
+            "--rate": rate,
+            "--size": size,
+            "--seed": seed,
+            "--token-file": token_file,
+            "--out": out,
+        }
+        peers.refuse("--ndt7", others)
+        ndt7_options = measure_ndt7.Ndt7Options(
+            host, port, ip, replicates, time, plain, not no_verify, as_json, quiet
+        )
+        raise typer.Exit(measure_ndt7.measure(ndt7_options))
+    peers.refuse("this server; --ndt7 has it", {"--plain": plain, "--no-verify": no_verify})
     options = measure.MeasureOptions(
         host,
         kind,
@@ -182,7 +238,7 @@ def _measure(
         ip,
         replicates,
         parallel,
-        time,
+        time or measure.TIME,
         reverse,
         rate,
         size,

@@ -1,0 +1,136 @@
+"""`nettrial measure --ndt7`: tests with an ndt7 server."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nettrial.cli import READING, documents, peers
+from nettrial.cli.console import say
+from nettrial.cli.measure import seconds_of, server_at
+from nettrial.cli.run import INTERRUPTED
+from nettrial.errors import BadInput, CannotRun, Lack
+from nettrial.protocols.figures import Outcome
+from nettrial.protocols.ndt7.wire import DURATION
+from nettrial.report import numbers
+
+if TYPE_CHECKING:
+    from nettrial.protocols.ndt7.client import Transfer  # it needs the extra nettrial[ndt7]
+
+PORT = 4443
+"""The port of `nettrial serve --ndt7`. M-Lab's servers use 443, and 80 without TLS."""
+LACKS = Lack("ndt7", "the Python packages that it needs are not installed", "pip install 'nettrial[ndt7]'")
+SHORTEST = 0.1
+"""The shortest duration of a transfer, seconds."""
+
+
+@dataclass(frozen=True)
+class Ndt7Options:
+    """The options of the command, as they were given."""
+
+    host: str
+    port: int | None
+    ip: int | None
+    replicates: int
+    time: str | None
+    plain: bool
+    verify: bool
+    as_json: bool
+    quiet: bool
+
+
+@dataclass(frozen=True)
+class Test:
+    """A download and an upload."""
+
+    download: Transfer
+    upload: Transfer
+    outcome: Outcome
+
+
+def measure(options: Ndt7Options) -> int:
+    """Runs tests, prints the results, and returns the exit status; raises BadInput, CannotRun and
+    TrialsFailed."""
+    seconds = DURATION if options.time is None else seconds_of(options.time)
+    if not SHORTEST <= seconds <= DURATION:
+        raise BadInput(READING, "--time", options.time or "", f"{SHORTEST:g} s to {DURATION:g} s with --ndt7")
+    port = options.port or PORT
+    server, version = server_at(options.host, port, options.ip)
+    try:
+        from nettrial.protocols.ndt7.client import Client, NotReached, Target
+        from nettrial.protocols.ndt7.figures import outcome
+    except ImportError:
+        raise CannotRun("measuring with ndt7", [LACKS]) from None
+    target = Target(options.host, server.rpartition(":")[0].strip("[]"), port, options.plain, options.verify)
+    words = f"ndt7 with {target.url('…').removesuffix('/ndt/v7/…')}"
+    if not options.quiet:
+        tests = numbers.counted(options.replicates, "test")
+        say(f"{words}: {tests} of {seconds:g} s down and {seconds:g} s up, IPv{version}")
+    client = Client(target)
+
+    def once() -> Test:
+        download, upload = client.run("download", seconds), client.run("upload", seconds)
+        down, up = outcome(download), outcome(upload)
+        return Test(download, upload, Outcome([*down.figures, *up.figures], [*down.warnings, *up.warnings]))
+
+    try:
+        found = peers.repeat(
+            options.replicates,
+            2 * seconds,
+            options.quiet,
+            once,
+            lambda test: len(test.outcome.warnings),
+            NotReached,
+            client.kill,
+        )
+    except NotReached as why:
+        raise CannotRun(
+            f"measuring against {target.url('download')}", [Lack("a test", str(why), _remedy(options))]
+        ) from None
+    if found.made:
+        outcomes = [test.outcome for test in found.made]
+        if options.as_json:
+            _print_json(server, found.made, outcomes)
+        else:
+            peers.show(f"{words}, {numbers.counted(len(found.made), 'test')}", outcomes)
+    found.check()
+    return INTERRUPTED if found.stopped else 0
+
+
+def _remedy(options: Ndt7Options) -> str:
+    remedy = "start `nettrial serve --ndt7` there, and open its port; M-Lab's servers use `--port 443`"
+    if options.plain:
+        return f"{remedy}; leave out `--plain` if the server uses TLS"
+    unverified = "; `--no-verify` accepts every certificate" if options.verify else ""
+    return f"{remedy}{unverified}; `--plain` uses no TLS"
+
+
+def _print_json(server: str, tests: list[Test], outcomes: list[Outcome]) -> None:
+    documents.show(
+        documents.Ndt7Document(
+            command=shlex.join(["nettrial", *sys.argv[1:]]),
+            server=server,
+            metrics=peers.metrics(outcomes),
+            absent=peers.absent(outcomes),
+            warnings=peers.warnings(outcomes),
+            repeats=[
+                documents.Ndt7Repeat(download=_transfer(test.download), upload=_transfer(test.upload))
+                for test in tests
+            ],
+        )
+    )
+
+
+def _transfer(transfer: Transfer) -> documents.Ndt7Transfer:
+    return documents.Ndt7Transfer(
+        num_bytes=transfer.num_bytes,
+        elapsed_us=transfer.elapsed_us,
+        ended=transfer.ended,
+        tls=transfer.tls,
+        congestion_control=transfer.congestion_control,
+        busy_percent=round(transfer.busy_percent, 1),
+        kernel=transfer.own and transfer.own.model_dump(by_alias=True, exclude_none=True),
+        messages=[each.model_dump(by_alias=True, exclude_none=True) for each in transfer.server],
+    )

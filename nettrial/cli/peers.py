@@ -1,0 +1,166 @@
+"""Repeated measurements with other programs: running them, and showing their figures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from nettrial.analysis import Cell, cell_of
+from nettrial.cli import READING, documents
+from nettrial.cli.console import print_table
+from nettrial.cli.progress import Display
+from nettrial.cli.session import Stop
+from nettrial.errors import BadInput, TrialsFailed
+from nettrial.protocols.figures import Figure, Outcome
+from nettrial.report import numbers
+from nettrial.texts import visible
+
+T = TypeVar("T")
+
+
+def refuse(protocol: str, given: dict[str, object]) -> None:
+    """Raises BadInput for the first option that was given (has a true value) and does not belong to a
+    protocol."""
+    for option, value in given.items():
+        if value:
+            shown = "" if value is True else str(value)
+            raise BadInput(READING, option, shown, f"no {option} with {protocol}")
+
+
+@dataclass
+class Repeats(Generic[T]):
+    """The repeats of a measurement."""
+
+    made: list[T] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    stopped: bool = False
+    """True if the user ended the measurement."""
+
+    def check(self) -> None:
+        """Raises TrialsFailed if a repeat failed."""
+        if self.failed:
+            raise TrialsFailed(f"{len(self.failed)} of {len(self.made) + len(self.failed)} repeats failed")
+
+
+def repeat(
+    count: int,
+    seconds: float,
+    quiet: bool,
+    once: Callable[[], T],
+    warned: Callable[[T], int],
+    failure: type[Exception],
+    kill: Callable[[], None],
+) -> Repeats[T]:
+    """Calls `once` that many times, and shows the progress; each call takes about `seconds`.
+
+    A `failure` of the first call is raised; later ones are kept. `warned` counts the warnings of a result,
+    and `kill` ends a running call."""
+    found: Repeats[T] = Repeats()
+    with Stop(kill) as stop, Display(0, count, count * seconds, quiet=quiet) as display:
+        for number in range(1, count + 1):
+            if stop.wanted:
+                break
+            try:
+                made = once()
+            except asyncio.CancelledError:
+                break
+            except failure as error:
+                if stop.at_once:
+                    break
+                if number == 1:
+                    raise
+                found.failed.append(f"repeat {number}: {error}")
+                display.failed(found.failed[-1])
+            else:
+                found.made.append(made)
+                display.finished(warned(made))
+        found.stopped = stop.wanted
+    return found
+
+
+def cells(outcomes: Sequence[Outcome]) -> list[tuple[Figure, Cell]]:
+    """Returns the values of each metric that has one over the repeats, with its first figure."""
+    kinds = {(each.direction, each.metric): each for outcome in outcomes for each in outcome.figures}
+    found = []
+    for kind, first in kinds.items():
+        values = {
+            number: each.value
+            for number, outcome in enumerate(outcomes, start=1)
+            for each in outcome.figures
+            if (each.direction, each.metric) == kind and not isinstance(each.value, str)
+        }
+        if values:
+            found.append((first, cell_of({}, values, {number: number for number in values}, {})))
+    return found
+
+
+def metrics(outcomes: Sequence[Outcome]) -> list[documents.DirectedMeasured]:
+    """Returns the metrics over the repeats."""
+    return [
+        documents.DirectedMeasured(
+            direction=figure.direction,
+            metric=figure.metric,
+            unit=figure.unit,
+            repeats=cell.n,
+            mean=cell.mean,
+            median=cell.median,
+            deviation=cell.deviation,
+            interval=documents.bounds(cell.interval),
+        )
+        for figure, cell in cells(outcomes)
+    ]
+
+
+def absent(outcomes: Sequence[Outcome]) -> list[documents.AbsentMetric]:
+    """Returns the metrics that some repeats did not give, with the reasons."""
+    reasons = Counter(
+        (each.direction, each.metric, each.value)
+        for outcome in outcomes
+        for each in outcome.figures
+        if isinstance(each.value, str)
+    )
+    return [
+        documents.AbsentMetric(direction=direction, metric=metric, reason=reason, repeats=repeats)
+        for (direction, metric, reason), repeats in reasons.items()
+    ]
+
+
+def warnings(outcomes: Sequence[Outcome]) -> list[documents.Observed]:
+    """Returns the warnings, with the number of repeats that have each."""
+    counted = Counter(text for outcome in outcomes for text in dict.fromkeys(outcome.warnings))
+    return [documents.Observed(message=text, repeats=repeats) for text, repeats in counted.items()]
+
+
+def show(heading: str, outcomes: Sequence[Outcome]) -> None:
+    """Prints a table of the metrics, the warnings, and the metrics that are absent."""
+    print(f"{heading}\n")
+    columns = ["metric", "mean ± half-width of its 95% interval", "median", "unit", "repeats"]
+    print_table(columns, [_row(figure, cell) for figure, cell in cells(outcomes)])
+    warned = [f"{one.message} ({numbers.counted(one.repeats, 'repeat')})" for one in warnings(outcomes)]
+    titles = {(each.direction, each.metric): _title(each) for one in outcomes for each in one.figures}
+    lacking = [
+        f"{titles[one.direction, one.metric]}: {one.reason} ({numbers.counted(one.repeats, 'repeat')})"
+        for one in absent(outcomes)
+    ]
+    for title, lines in (("Warnings", warned), ("Not measured", lacking)):
+        if lines:
+            print(f"\n{title}")
+            for line in lines:
+                print(f"- {visible(line)}")
+
+
+def _title(figure: Figure) -> str:
+    return f"{figure.direction}: {figure.title}"
+
+
+def _row(figure: Figure, cell: Cell) -> list[str]:
+    """Returns a row of the table of metrics."""
+    assert cell.mean is not None
+    assert cell.median is not None
+    decimals = numbers.value_decimals([cell])
+    half = f" ± {numbers.fixed(cell.interval.half_width, decimals)}" if cell.interval else ""
+    mean, median = numbers.fixed(cell.mean, decimals), numbers.fixed(cell.median, decimals)
+    return [_title(figure), mean + half, median, figure.unit, str(cell.n)]

@@ -1,0 +1,30 @@
+"""Figures of one measurement with another program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A metric of one measurement in one direction."""
+
+    direction: str
+    """The direction, such as `download`."""
+    metric: str
+    """The metric's name."""
+    title: str
+    """The metric in words."""
+    unit: str
+    value: float | str
+    """The value, or the reason why it is absent."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of one measurement."""
+
+    figures: Sequence[Figure]
+    warnings: Sequence[str]
+    """Observations that limit what the figures say, in words."""

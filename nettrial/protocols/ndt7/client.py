@@ -1,0 +1,275 @@
+"""An ndt7 client. It needs the extra `nettrial[ndt7]`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import ssl
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import (
+    ConnectionClosed,
+    ConnectionClosedOK,
+    InvalidHandshake,
+    InvalidMessage,
+    InvalidStatus,
+)
+from websockets.frames import CloseCode
+from websockets.typing import Subprotocol
+
+import nettrial
+from nettrial.protocols.ndt7.load import close, send_load
+from nettrial.protocols.ndt7.wire import (
+    DURATION,
+    INTERVAL,
+    LARGEST,
+    LIMIT,
+    MOST_MESSAGES,
+    SUBPROTOCOL,
+    Measurement,
+    TcpInfo,
+    congestion_control,
+    kernel_figures,
+    measurement,
+)
+
+OPEN_SECONDS, CLOSE_SECONDS = 10.0, 1.0
+"""The time limits for opening and for closing a connection."""
+AGENT = f"nettrial/{nettrial.__version__}"
+_SILENT = logging.Logger("ndt7", logging.CRITICAL + 1)
+
+
+class NotReached(Exception):
+    """The server can't be reached, or does not speak ndt7; the text is the reason."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server."""
+
+    name: str
+    """The name or address as the user gave it; a certificate must be valid for it."""
+    address: str
+    """The IP address to which connections are made."""
+    port: int
+    plain: bool = False
+    """True for a connection without TLS."""
+    verify: bool = True
+    """False to accept every certificate."""
+
+    def url(self, direction: str) -> str:
+        """Returns the URL of a test."""
+        host = f"[{self.name}]" if ":" in self.name else self.name
+        return f"{'ws' if self.plain else 'wss'}://{host}:{self.port}/ndt/v7/{direction}"
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A download or an upload that was measured."""
+
+    direction: str
+    num_bytes: int
+    """The number of bytes of messages that this machine received (download), or handed to its kernel
+    (upload)."""
+    elapsed_us: int
+    """The time from the end of the WebSocket handshake to the last of these bytes, in microseconds."""
+    own: TcpInfo | None
+    """The figures of this machine's kernel at the end."""
+    server: tuple[Measurement, ...]
+    """The server's measurement messages."""
+    unreadable: int
+    """The number of the server's text messages that are not measurement messages, or too many."""
+    ended: str | None
+    """The reason why the connection ended abruptly; None for an orderly end."""
+    congestion_control: str | None
+    """The congestion control of this machine's end."""
+    tls: str | None
+    """The version of TLS and the cipher; None without TLS."""
+    busy_percent: float
+    """The CPU time of this process, in percent of the test's duration."""
+
+
+class Client:
+    """Runs tests against a server, one after the other. Another thread, or a signal, can end the running
+    one."""
+
+    def __init__(self, target: Target) -> None:
+        """Prepares tests against `target`."""
+        self._target = target
+        self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Transfer]] | None = None
+
+    def run(self, direction: str, seconds: float = DURATION) -> Transfer:
+        """Runs a test of at most that many seconds; raises NotReached, and asyncio.CancelledError after
+        `kill`."""
+        return asyncio.run(self._run(direction, seconds))
+
+    def kill(self) -> None:
+        """Ends the running test, if there is one."""
+        if self._running:
+            loop, task = self._running
+            loop.call_soon_threadsafe(task.cancel)
+
+    async def _run(self, direction: str, seconds: float) -> Transfer:
+        task = asyncio.ensure_future(transfer(self._target, direction, seconds))
+        self._running = asyncio.get_running_loop(), task
+        try:
+            return await task
+        finally:
+            self._running = None
+
+
+async def transfer(target: Target, direction: str, seconds: float = DURATION) -> Transfer:
+    """Runs a test of at most that many seconds; the server may end it earlier. Raises NotReached."""
+    context = None if target.plain else _context(target.verify)
+    try:
+        connecting = connect(
+            target.url(direction),
+            host=target.address,
+            port=target.port,
+            ssl=context,
+            server_hostname=None if target.plain else target.name,
+            subprotocols=[Subprotocol(SUBPROTOCOL)],
+            compression=None,
+            user_agent_header=AGENT,
+            proxy=None,  # a proxy would be measured instead of the path
+            open_timeout=OPEN_SECONDS,
+            close_timeout=CLOSE_SECONDS,
+            ping_interval=None,
+            max_size=LARGEST,
+            max_queue=2,
+            logger=_SILENT,
+        )
+        async with connecting as connection:
+            if connection.subprotocol != SUBPROTOCOL:
+                raise NotReached(f"the server does not speak ndt7 (WebSocket subprotocol {SUBPROTOCOL})")
+            return await _Test(connection, direction).run(seconds)
+    except (OSError, InvalidHandshake, InvalidMessage, ValueError) as error:
+        raise NotReached(_reason(error)) from None
+
+
+def _context(verify: bool) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _reason(error: Exception) -> str:
+    """Returns the reason why a connection could not be opened, in words."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed: {error.reason or error or 'the server ended the connection'}"
+    if isinstance(error, InvalidStatus):
+        body = bytes(error.response.body or b"")[:200].decode(errors="replace").strip()
+        return f"the server answered with HTTP status {error.response.status_code}" + (body and f": {body}")
+    if isinstance(error, TimeoutError):
+        return f"no connection within {OPEN_SECONDS:g} s"
+    if isinstance(error, OSError):
+        return error.strerror or str(error) or "the server ended the connection"
+    if isinstance(error, InvalidMessage):
+        return "the server does not answer with HTTP; does its port expect TLS?"
+    return str(error)
+
+
+class _Test:
+    """A running test."""
+
+    def __init__(self, connection: ClientConnection, direction: str) -> None:
+        self._connection, self._direction = connection, direction
+        self._socket: Any = connection.transport.get_extra_info("socket")
+        secured = connection.transport.get_extra_info("ssl_object")
+        self._tls = f"{secured.version()} {secured.cipher()[0]}" if secured else None
+        self._server: list[Measurement] = []
+        self._unreadable = 0
+        self._num_bytes = self._elapsed_us = 0
+        self._own: TcpInfo | None = None
+        self._ended: str | None = None
+        self._began, self._busy = time.monotonic_ns(), time.process_time_ns()
+
+    async def run(self, seconds: float) -> Transfer:
+        """Runs the test, and returns what was measured however it ends."""
+        control = congestion_control(self._socket)
+        sampling = asyncio.ensure_future(self._sample())
+        try:
+            async with asyncio.timeout(LIMIT):
+                await (self._upload(seconds) if self._direction == "upload" else self._download(seconds))
+        except ConnectionClosedOK:
+            pass  # the server has ended the test
+        except ConnectionClosed as closed:
+            self._ended = f"the connection broke off: {closed}"
+        except TimeoutError:
+            self._ended = f"the connection was stuck, and was closed after {LIMIT:g} s"
+        finally:
+            sampling.cancel()
+            if self._ended:
+                self._connection.transport.abort()
+        return Transfer(
+            direction=self._direction,
+            num_bytes=self._num_bytes,
+            elapsed_us=self._elapsed_us,
+            own=self._own,
+            server=tuple(self._server),
+            unreadable=self._unreadable,
+            ended=self._ended,
+            congestion_control=control,
+            tls=self._tls,
+            busy_percent=100 * (time.process_time_ns() - self._busy) / 1000 / max(self._elapsed(), 1),
+        )
+
+    def _elapsed(self) -> int:
+        return (time.monotonic_ns() - self._began) // 1000
+
+    async def _sample(self) -> None:
+        """Reads the kernel's figures time after time: there are none once the connection is closed."""
+        while True:
+            self._own = kernel_figures(self._socket, self._elapsed()) or self._own
+            await asyncio.sleep(INTERVAL)
+
+    def _hear(self, text: str) -> None:
+        """Keeps a measurement message of the server."""
+        try:
+            if len(self._server) >= MOST_MESSAGES:
+                raise ValueError("too many")
+            self._server.append(measurement(text))
+        except ValueError:
+            self._unreadable += 1
+
+    async def _download(self, seconds: float) -> None:
+        """Receives until the server ends the test, or until `seconds` are over, if they are fewer than it
+        takes."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds if seconds < DURATION else None):
+                async for message in self._connection:
+                    self._num_bytes += len(message)
+                    self._elapsed_us = self._elapsed()
+                    if isinstance(message, str):
+                        self._hear(message)
+        await close(self._connection)
+
+    async def _upload(self, seconds: float) -> None:
+        """Sends for that many seconds, and keeps the server's messages."""
+        hearing = asyncio.ensure_future(self._hear_all())
+        try:
+            await send_load(self._connection, seconds, self._count)
+            self._own = kernel_figures(self._socket, self._elapsed()) or self._own
+            await self._connection.close()
+            await hearing  # the messages that came before the server's end of the connection
+        finally:
+            hearing.cancel()
+
+    async def _count(self, sent: int) -> None:
+        self._num_bytes, self._elapsed_us = sent, self._elapsed()
+
+    async def _hear_all(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            async for message in self._connection:
+                if isinstance(message, bytes):
+                    await self._connection.close(CloseCode.UNSUPPORTED_DATA, "binary message in an upload")
+                    return
+                self._hear(message)
