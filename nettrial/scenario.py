@@ -1983,9 +1983,35 @@ class TimerLateness(Generated):
 
 
 class ToolName(
-    RootModel[Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]]
+    RootModel[
+        Literal[
+            "iperf3",
+            "ping",
+            "netperf",
+            "ditg",
+            "sockperf",
+            "ftp",
+            "tftp",
+            "http1",
+            "http2",
+            "http3",
+            "exec",
+        ]
+    ]
 ):
-    root: Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]
+    root: Literal[
+        "iperf3",
+        "ping",
+        "netperf",
+        "ditg",
+        "sockperf",
+        "ftp",
+        "tftp",
+        "http1",
+        "http2",
+        "http3",
+        "exec",
+    ]
     """
     A program that nettrial starts on the scenario's hosts, and whose output it reads.
     """
@@ -2185,9 +2211,14 @@ class ToolTraffic(Generated):
     Further options of the sending program. For `exec`, the command and its arguments, in which
     `{destination}`, `{source}` and `{port}` stand for the flow's.
     """
+    block_size: Size | None = None
+    """
+    The bytes of the file in a block (RFC 2348); 512 if absent. TFTP only.
+    """
     duration: Duration | None = None
     """
-    The time for which the program sends; only `exec` may leave it out.
+    The time for which the program sends, or within which a download is expected to end; only `exec` may leave it
+    out.
     """
     kind: Literal["tool"] = "tool"
     rate: Rate | None = None
@@ -2204,11 +2235,15 @@ class ToolTraffic(Generated):
     """
     size: Size | None = None
     """
-    The payload bytes of a packet, a write or a request.
+    The payload bytes of a packet, a write or a request; for downloads, those of the file.
     """
     tool: ToolName
     """
     The program; `ditg` is D-ITG, `exec` any command.
+    """
+    window_size: Annotated[int | None, Field(ge=0)] = None
+    """
+    The number of blocks that are sent before an acknowledgment is awaited (RFC 7440); 1 if absent. TFTP only.
     """
 
 

@@ -20,6 +20,11 @@ command -v iperf3 >/dev/null || missing+=(iperf3)
 command -v ping >/dev/null || missing+=(iputils-ping)
 command -v ITGSend >/dev/null || missing+=(d-itg)
 command -v sockperf >/dev/null || missing+=(sockperf)
+command -v curl >/dev/null || missing+=(curl)
+command -v openssl >/dev/null || missing+=(openssl)
+command -v atftp >/dev/null || missing+=(atftp)
+command -v gtlsclient >/dev/null || missing+=(ngtcp2-client)
+compgen -G "/usr/lib/*/libwrap.so.0" >/dev/null || missing+=(libwrap0) # vsftpd and atftpd need it
 command -v tshark >/dev/null || missing+=(tshark)
 command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)
 command -v ssh >/dev/null || missing+=(openssh-client)
@@ -82,6 +87,24 @@ if [ ! -e .venv/ndt7-js/ndt7.js ]; then
   else
     say "there is no npm here: the test of M-Lab's client for browsers is skipped"
   fi
+fi
+
+# Installing these servers would start them, too, and have them at every boot. Only their programs are taken, into .venv/bin;
+# tests start them in namespaces that they make.
+servers=()
+command -v vsftpd >/dev/null || servers+=(vsftpd)
+command -v atftpd >/dev/null || servers+=(atftpd)
+command -v nginx >/dev/null || servers+=(nginx)
+command -v gtlsserver >/dev/null || servers+=(ngtcp2-server)
+if [ "${#servers[@]}" != 0 ]; then
+  say "fetching ${servers[*]}"
+  fetched=$(mktemp -d)
+  chmod 755 "$fetched" # apt fetches as another user where it may
+  { (cd "$fetched" && as_root apt-get update -qq && apt-get download "${servers[@]}") >"$fetched/log" 2>&1; } ||
+    { cat "$fetched/log" >&2; say "apt-get could not fetch ${servers[*]}"; exit 3; }
+  for package in "$fetched"/*.deb; do dpkg-deb -x "$package" "$fetched/files"; done
+  install -m 755 "$fetched"/files/usr/sbin/* .venv/bin/
+  rm -rf "$fetched"
 fi
 
 # netperf is in Debian's non-free and in Ubuntu's multiverse, and its package starts a server that anyone may

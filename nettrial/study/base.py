@@ -41,7 +41,9 @@ Scheduler = Literal["lowest_rtt", "round_robin"]
 """The scheduler of an MPTCP connection, which chooses the subflow for the next data among those whose
 congestion window has room."""
 
-ToolName = Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]
+ToolName = Literal[
+    "iperf3", "ping", "netperf", "ditg", "sockperf", "ftp", "tftp", "http1", "http2", "http3", "exec"
+]
 """A program that nettrial starts on the scenario's hosts, and whose output it reads."""
 
 Transport = Literal["tcp", "udp", "mptcp", "icmp"]
@@ -660,13 +662,19 @@ class Tool(Strict):
     tool: ToolName
     """The program; `ditg` is D-ITG, `exec` any command."""
     duration: Duration | None = None
-    """The time for which the program sends; only `exec` may leave it out."""
+    """The time for which the program sends, or within which a download is expected to end; only `exec`
+    may leave it out."""
     size: Size | None = None
-    """The payload bytes of a packet, a write or a request."""
+    """The payload bytes of a packet, a write or a request; for downloads, those of the file."""
     rate: Rate | None = None
     """The payload rate, bits per second; if absent, the program sends as fast as it can."""
     request_response: bool = False
     """Send requests and responses instead of a stream; netperf only."""
+    block_size: Size | None = None
+    """The bytes of the file in a block (RFC 2348); 512 if absent. TFTP only."""
+    window_size: Annotated[int, Field(ge=0)] | None = None
+    """The number of blocks that are sent before an acknowledgment is awaited (RFC 7440); 1 if absent.
+    TFTP only."""
     arguments: list[str] = []
     """Further options of the sending program. For `exec`, the command and its arguments, in which
     `{destination}`, `{source}` and `{port}` stand for the flow's."""

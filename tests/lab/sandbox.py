@@ -38,14 +38,15 @@ class Sandbox:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal)
 
-    def processes(self) -> dict[int, str]:
-        """The command lines of the processes in it but the first, by their number in there."""
+    def processes(self, user: int | None = None) -> dict[int, str]:
+        """The command lines of the processes in it but the first, of this user or of all, by number."""
         found = {}
         for number in self._numbers():
             # A process may end while it is looked at; a zombie has no command line.
             with contextlib.suppress(OSError):
                 command = (self._proc / str(number) / "cmdline").read_bytes().decode(errors="replace")
-                if command and number != 1:
+                owner = (self._proc / str(number)).stat().st_uid
+                if command and number != 1 and user in {None, owner}:
                     found[number] = command.replace("\0", " ")
         return found
 

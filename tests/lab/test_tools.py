@@ -18,7 +18,24 @@ from tests.lab.sandbox import Sandbox, wait_for
 from tests.measuring import Attempt, Run
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = ("iperf3", "ping", "netperf", "netserver", "ITGSend", "ITGRecv", "ITGDec", "sockperf")
+SERVERS = ("vsftpd", "atftpd", "nginx", "gtlsserver")
+CLIENTS = ("curl", "atftp", "gtlsclient")
+DOWNLOADS = {"ftp": "tcp", "http1": "tcp", "http2": "tcp", "http3": "udp", "tftp": "udp"}
+"""The transport of each."""
+PROGRAMS = (
+    "iperf3",
+    "ping",
+    "netperf",
+    "netserver",
+    "ITGSend",
+    "ITGRecv",
+    "ITGDec",
+    "sockperf",
+    *SERVERS,
+    *CLIENTS,
+)
+NOBODY = 65534
+"""The user without privileges."""
 RATE_BPS = 1e8
 TOLERANCE = 0.01
 TCP_GOODPUT = {4: RATE_BPS * 1448 / 1538, 6: RATE_BPS * 1428 / 1538}
@@ -266,9 +283,13 @@ def test_nothing_is_left_after_the_engine_is_killed(
     ]
     escape = "setsid sh -c 'sleep 600' nettrial-stray & sleep 600"
     flows.append({**flow("exec", arguments=["sh", "-c", escape], duration="60 s"), "start": "0 s"})
-    with begin(sandbox, build(*flows), tmp_path) as runner:
+    for name, transport in DOWNLOADS.items():
+        flows.append({**flow(name, transport, duration="60 s", size="30 MB"), "start": "0 s"})
+    with begin(sandbox, build(*flows, rate="10 Mbit/s"), tmp_path) as runner:
         # Servers and clients, and the one that escapes.
-        assert wait_for(lambda: len(strays(sandbox)) >= 10, 60), strays(sandbox)
+        assert wait_for(lambda: len(strays(sandbox)) >= 20, 60), strays(sandbox)
+        servers = {Path(command.split()[0]).name for command in sandbox.processes(NOBODY).values()}
+        assert servers >= {*SERVERS, *CLIENTS}
         time.sleep(0.5)
         assert len(sandbox.namespaces()) >= 3  # the engine's and two hosts'
         sandbox.kill("nettrial-engine lab", signal.SIGKILL)
@@ -277,7 +298,8 @@ def test_nothing_is_left_after_the_engine_is_killed(
 
 
 def test_it_runs_without_root(as_user: list[str], build: Callable[..., Scenario], tmp_path: Path) -> None:
-    scenario = build(flow("iperf3"), flow("netperf"), flow("ping", "icmp"), flow("ditg"))
+    downloads = [flow(name, transport, size="20 kB") for name, transport in DOWNLOADS.items()]
+    scenario = build(flow("iperf3"), flow("netperf"), flow("ping", "icmp"), flow("ditg"), *downloads)
     (tmp_path / "scenario.json").write_text(scenario.model_dump_json(by_alias=True))
     script = (
         "import sys\nfrom pathlib import Path\n"
@@ -295,4 +317,4 @@ def test_it_runs_without_root(as_user: list[str], build: Callable[..., Scenario]
         timeout=600,
         check=False,
     )
-    assert done.stdout.split() == ["iperf3", "netperf", "ping", "ditg"], done.stderr
+    assert done.stdout.split() == ["iperf3", "netperf", "ping", "ditg", *DOWNLOADS], done.stderr

@@ -220,10 +220,8 @@ fn prepare(
             clock_offset: lead(flow, clocks),
         })
     };
-    let planned = |flow: &Flow| -> Result<Planned> {
-        let (from, to) = (side(flow, &flow.from)?, side(flow, &flow.to)?);
-        Ok(Planned { reached: to.address, from, to })
-    };
+    let planned =
+        |flow: &Flow| -> Result<Planned> { Ok(Planned::new(side(flow, &flow.from)?, side(flow, &flow.to)?)) };
     let planned = mapping.scenario.workload.iter().map(planned).collect::<Result<_>>()?;
     let ready = open(agents, planned)?;
     for (number, found) in inspect(agents, &ready)? {

@@ -215,10 +215,8 @@ fn prepare(
             clock_offset: (!has_guest(layout, flow)).then_some(ClockOffset::ONE_CLOCK),
         })
     };
-    let planned = |flow: &Flow| -> Result<Planned> {
-        let (from, to) = (side(flow, &flow.from)?, side(flow, &flow.to)?);
-        Ok(Planned { reached: to.address, from, to })
-    };
+    let planned =
+        |flow: &Flow| -> Result<Planned> { Ok(Planned::new(side(flow, &flow.from)?, side(flow, &flow.to)?)) };
     let planned = layout.scenario.workload.iter().map(planned).collect::<Result<_>>()?;
     let ready = nettrial_session::open(agents, planned)?;
     for (number, found) in nettrial_session::inspect(agents, &ready)? {

@@ -90,6 +90,52 @@ fn assert_leads_somewhere(problem: &Problem, document: &Value) {
 }
 
 #[test]
+fn a_download_is_of_a_file_that_its_protocol_can_carry() {
+    for (tool, transport, settings, refused) in [
+        ("tftp", "udp", json!({"size": "33553919 B"}), &[][..]),
+        ("tftp", "udp", json!({"size": "33553920 B"}), &["size"]),
+        ("tftp", "udp", json!({"size": "33553920 B", "block_size": "513 B", "window_size": 65_535}), &[]),
+        (
+            "tftp",
+            "udp",
+            json!({"size": "1 B", "block_size": "7 B", "window_size": 0}),
+            &["block_size", "window_size"],
+        ),
+        (
+            "tftp",
+            "udp",
+            json!({"size": "1 B", "block_size": "65465 B", "window_size": 65_536}),
+            &["block_size", "window_size"],
+        ),
+        ("tftp", "tcp", json!({"size": "1 B"}), &["transport"]),
+        ("ftp", "tcp", json!({"size": "1 GiB"}), &[]),
+        ("ftp", "tcp", json!({"size": "2 GiB", "rate": "1 Mbit/s"}), &["rate", "size"]),
+        ("http1", "tcp", json!({}), &["size"]),
+        ("http2", "udp", json!({"size": "0 B"}), &["transport", "size"]),
+        ("http3", "udp", json!({"size": "32 MiB"}), &[]),
+        ("http3", "udp", json!({"size": "33 MiB", "block_size": "512 B"}), &["block_size", "size"]),
+        ("iperf3", "tcp", json!({"window_size": 2}), &["window_size"]),
+        (
+            "http1",
+            "tcp",
+            json!({"size": "1 B", "duration": null, "request_response": true}),
+            &["duration", "request_response"],
+        ),
+    ] {
+        let mut document = sample();
+        let mut traffic = json!({"kind": "tool", "tool": tool, "duration": "1 s"});
+        for (name, value) in settings.as_object().unwrap() {
+            traffic[name] = value.clone();
+        }
+        document["workload"][0]["traffic"] = traffic;
+        document["workload"][0]["transport"] = json!(transport);
+        let problems = check(&read(&document).unwrap());
+        let settings: Vec<&str> = problems.iter().map(|problem| problem.setting.as_str()).collect();
+        assert_eq!(settings, refused, "{tool} {settings:?} {problems:?}");
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_a_problem() {
     for (place, value, setting) in [
         ("/links/0/ends/0/mtu", json!("500 B"), "mtu"),

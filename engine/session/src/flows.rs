@@ -3,42 +3,77 @@
 use crate::{Agents, Findings, Pending};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{Flow, FlowRecord, IpVersion, Scenario, Traffic, Transport};
-use nettrial_traffic::{Command, Connection, Reply, Side};
+use nettrial_traffic::{Command, Connection, Reply, Side, is_download};
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
-/// A flow before its receiver is open.
+/// A flow before one of its hosts listens.
 pub struct Planned {
     /// The flow as its sender sees it.
     pub from: Side,
     /// The flow as its receiver sees it.
     pub to: Side,
-    /// The address under which the receiver is reached.
+    /// The address under which the host that listens is reached.
     pub reached: IpAddr,
 }
 
-/// A flow whose receiver is open.
+impl Planned {
+    /// Plans a flow whose hosts reach each other under their own addresses.
+    pub fn new(from: Side, to: Side) -> Self {
+        let reached = if is_download(&from.flow) { from.address } else { to.address };
+        Self { from, to, reached }
+    }
+
+    /// Returns the host that listens, and its side of the flow: the receiver, or a download's sender.
+    fn listening(&self) -> (&str, &Side) {
+        match is_download(&self.from.flow) {
+            true => (&self.from.flow.from, &self.from),
+            false => (&self.to.flow.to, &self.to),
+        }
+    }
+
+    /// Returns the side of the host that begins.
+    fn beginning(self) -> Side {
+        if is_download(&self.from.flow) { self.to } else { self.from }
+    }
+}
+
+/// A flow one of whose hosts listens.
 pub struct Ready {
-    /// The flow as its sender sees it.
+    /// The flow as the host that begins sees it.
     pub side: Side,
-    /// Address and port of its receiver.
+    /// Address and port at which the other host listens.
     pub destination: SocketAddr,
 }
 
-/// Opens the receiver of each flow, and returns the ready flows in the same order.
+impl Ready {
+    /// Returns the host that begins: the sender, or a download's receiver.
+    fn host(&self) -> &str {
+        let flow = &self.side.flow;
+        if is_download(flow) { &flow.to } else { &flow.from }
+    }
+}
+
+/// Has one host of each flow listen, and returns the ready flows in the same order.
 ///
 /// # Errors
 /// Fails if an agent does, or does not answer.
 pub fn open(agents: &mut Agents, planned: Vec<Planned>) -> Result<Vec<Ready>> {
-    let listen = |planned: &Planned| (planned.to.flow.to.clone(), Command::Listen(planned.to.clone()));
+    let listen = |planned: &Planned| {
+        let (host, side) = planned.listening();
+        (host.to_owned(), Command::Listen(side.clone()))
+    };
     let orders: Vec<(String, Command)> = planned.iter().map(listen).collect();
     let ports =
         agents.ask_all(orders.iter().map(|(host, order)| (host.as_str(), order.clone())).collect())?;
     let ready = |(planned, reply): (Planned, Reply)| match reply {
         Reply::Listening { port } => {
-            Ok(Ready { destination: SocketAddr::new(planned.reached, port), side: planned.from })
+            Ok(Ready { destination: SocketAddr::new(planned.reached, port), side: planned.beginning() })
         }
-        _ => bail!("the agent of {} opened no port for flow {:?}", planned.to.flow.to, planned.to.flow.name),
+        _ => {
+            let (host, side) = planned.listening();
+            bail!("the agent of {host} opened no port for flow {:?}", side.flow.name)
+        }
     };
     planned.into_iter().zip(ports).map(ready).collect()
 }
@@ -83,7 +118,7 @@ pub fn drive(
 ) -> Result<Vec<FlowRecord>> {
     let start = |flow: &Ready| {
         let command = Command::Start { side: flow.side.clone(), destination: flow.destination, sample_ns };
-        agents.order(&flow.side.flow.from, command)
+        agents.order(flow.host(), command)
     };
     let pending = ready.iter().map(start).collect::<Result<Vec<Pending>>>()?;
     let mut flows = Vec::new();

@@ -3,8 +3,11 @@
 //!
 //! One module a program, all behind [`Program`]; [`process`] starts them so that none outlives the agent.
 
+mod curl;
 mod ditg;
+mod download;
 mod exec;
+mod http3;
 mod iperf3;
 mod netperf;
 mod ping;
@@ -15,10 +18,11 @@ mod sockperf;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tftp;
 
 use crate::protocol::Side;
 use crate::tcp::PATIENCE;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use nettrial_scenario::{Flow, FlowRecord, Place, Problem, Tool, ToolName, ToolRecord, Traffic, Transport};
 pub use process::is_installed;
 use process::{Finished, Process, Watch};
@@ -60,15 +64,24 @@ trait Program: Sync {
         true
     }
 
-    /// The command on the receiving host, if there is one, which is to open a port at `at`.
+    /// The bytes of a directory in memory, in which the program's commands begin without privileges, if they need one.
+    fn shelter_bytes(&self, _tool: &Tool) -> Option<u64> {
+        None
+    }
+
+    /// The command on the receiving host, or a download's server on the sending host, if there is one, which is to open a
+    /// port at `at`.
     fn receiver(&self, flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>>;
 
-    /// The command on the sending host.
+    /// The command on the sending host, or a download's client on the receiving host.
     fn sender(&self, job: &Job) -> Vec<String>;
 
-    /// Runs `command` on the sending host; what it printed, and the congestion control of a connection of a program that
+    /// Runs `command`, which is [`sender`](Self::sender)'s; what it printed, and the congestion control of a connection of a program that
     /// chooses none.
-    fn run(&self, command: &[String], limit: Duration) -> Result<Finished> {
+    fn run(&self, tool: &Tool, command: &[String], limit: Duration) -> Result<Finished> {
+        if let Some(bytes) = self.shelter_bytes(tool) {
+            return Process::start_sheltered(command, bytes)?.finish(limit);
+        }
         let watch = if self.chooses_congestion_control() { Watch::Nothing } else { Watch::Connections };
         process::run(command, watch, limit)
     }
@@ -84,6 +97,11 @@ fn program(name: ToolName) -> &'static dyn Program {
         ToolName::Netperf => &netperf::Netperf,
         ToolName::Ditg => &ditg::Ditg,
         ToolName::Sockperf => &sockperf::Sockperf,
+        ToolName::Ftp => &curl::FTP,
+        ToolName::Tftp => &tftp::Tftp,
+        ToolName::Http1 => &curl::HTTP1,
+        ToolName::Http2 => &curl::HTTP2,
+        ToolName::Http3 => &http3::Http3,
         ToolName::Exec => &exec::Exec,
     }
 }
@@ -128,9 +146,15 @@ pub fn listen(side: &Side, tool: &Tool) -> Result<u16> {
     let at = SocketAddr::new(side.address, ports::free_pair(side.address)?);
     let program = program(tool.tool);
     let Some(command) = program.receiver(&side.flow, tool, at) else { return Ok(0) };
-    let mut process = Process::start(&command, Watch::Nothing)?;
-    if command.iter().any(|word| word.contains(&at.port().to_string())) {
-        ports::await_listener(at.port(), &mut process)?;
+    let mut process = match program.shelter_bytes(tool) {
+        Some(bytes) => Process::start_sheltered(&command, bytes)?,
+        None => Process::start(&command, Watch::Nothing)?,
+    };
+    if command.iter().any(|word| word.contains(&at.port().to_string()))
+        && let Err(error) = ports::await_listener(at.port(), &mut process)
+    {
+        let why = process.finish(Duration::ZERO).map_or_else(|why| format!("{why:#}"), |end| end.shown());
+        bail!("{error:#}: {why}");
     }
     let name = side.flow.name.clone();
     std::thread::spawn(move || {
@@ -154,7 +178,7 @@ pub fn run(side: &Side, tool: &Tool, destination: SocketAddr, sample_period: Dur
     };
     let command = program.sender(&job);
     let limit = tool.duration.unwrap_or_default().as_std() + PATIENCE;
-    let finished = program.run(&command, limit)?;
+    let finished = program.run(tool, &command, limit)?;
     let mut record = program.record(&side.flow, tool, &finished)?;
     if leaves_congestion_control(&side.flow) {
         record.congestion_control.clone_from(&finished.congestion_control);
@@ -179,6 +203,11 @@ fn version(command: &[String]) -> Result<String> {
 pub fn leaves_congestion_control(flow: &Flow) -> bool {
     let leaves = |tool: &Tool| !program(tool.tool).chooses_congestion_control();
     flow.transport == Transport::Tcp && of(flow).is_some_and(leaves)
+}
+
+/// Returns true if the traffic of `flow` is a download: its second host begins, and its first one listens.
+pub fn is_download(flow: &Flow) -> bool {
+    of(flow).is_some_and(|tool| tool.tool.downloads())
 }
 
 /// The tool of `flow`, if another program makes its traffic.

@@ -7,6 +7,8 @@ use nettrial_scenario::{Check, Flow, Size, ToolName, Traffic, Transport, Variate
 
 /// The size of a UDP header (RFC 768) and of the header of an ICMP echo (RFC 792, RFC 4443), in bytes.
 const DATAGRAM_HEADER_BYTES: u64 = 8;
+/// The operation and the number of a block of TFTP (RFC 1350).
+const TFTP_HEADER_BYTES: u64 = 4;
 
 impl Findings {
     /// Verifies that no node fragmented packets except for flows that require it, and warns of sockets that
@@ -83,6 +85,11 @@ fn largest_datagram(flow: &Flow) -> Option<u64> {
         Traffic::Sweep(sweep) => sweep.last.0,
         // Its own options define the sizes of its datagrams.
         Traffic::Tool(tool) if tool.tool == ToolName::Exec => u64::MAX,
+        Traffic::Tool(tool) if tool.tool == ToolName::Tftp => {
+            tool.block_size.map_or(0, |block| block.0.saturating_add(TFTP_HEADER_BYTES))
+        }
+        // QUIC sends no datagram that its path would fragment (RFC 9000 section 14).
+        Traffic::Tool(tool) if tool.tool == ToolName::Http3 => 0,
         Traffic::Tool(tool) => tool.size.map_or(0, |size| size.0),
         Traffic::Transfer(_) | Traffic::FileTransfer(_) => 0,
     })

@@ -10,6 +10,7 @@ mod process;
 mod processors;
 mod program_sockets;
 mod reading;
+mod shelter;
 mod sockets;
 mod tcp_info;
 mod zerocopy;

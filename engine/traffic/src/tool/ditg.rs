@@ -74,7 +74,7 @@ impl Program for Ditg {
         command
     }
 
-    fn run(&self, command: &[String], limit: Duration) -> Result<Finished> {
+    fn run(&self, _tool: &Tool, command: &[String], limit: Duration) -> Result<Finished> {
         let (log, decoded) = (SharedFile::new("log")?, SharedFile::new("decoded")?);
         let path = log.path.clone();
         let command: Vec<String> =

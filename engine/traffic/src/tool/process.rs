@@ -3,7 +3,7 @@
 use crate::platform;
 use anyhow::{Context, Result, bail};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -61,6 +61,15 @@ pub struct Finished {
 impl Process {
     /// Starts `command`, the program and its arguments.
     pub fn start(command: &[String], watch: Watch) -> Result<Self> {
+        Self::begin(command, watch, None)
+    }
+
+    /// Starts `command` without privileges, in a directory of its own in memory, which holds `bytes` at most.
+    pub fn start_sheltered(command: &[String], bytes: u64) -> Result<Self> {
+        Self::begin(command, Watch::Nothing, Some(bytes))
+    }
+
+    fn begin(command: &[String], watch: Watch, sheltered: Option<u64>) -> Result<Self> {
         let name = command.first().context("an empty command")?.clone();
         let (stop, stopped) = channel();
         let (started_sender, started) = channel();
@@ -70,7 +79,7 @@ impl Process {
         let seen = Arc::clone(&congestion_control);
         let looks = if watch == Watch::Connections { LOOKS } else { 0 };
         // The thread is the program's parent: it lives as long, and only it has children elsewhere.
-        std::thread::spawn(move || match platform::spawn(&words) {
+        std::thread::spawn(move || match platform::spawn(&words, sheltered) {
             Ok(mut child) => {
                 let pipes = child.stdout.take().zip(child.stderr.take());
                 let _ = started_sender.send(Ok(pipes));
@@ -155,13 +164,14 @@ pub fn run(command: &[String], watch: Watch, limit: Duration) -> Result<Finished
     Process::start(command, watch)?.finish(limit)
 }
 
-/// Returns whether `name` is a program: a path to one, or in PATH.
+/// Returns whether `name` is a program: a path to one, in PATH, or in a directory for administrators' programs.
 pub fn is_installed(name: &str) -> bool {
     if name.contains('/') {
         return platform::is_executable(Path::new(name));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| platform::is_executable(&directory.join(name)))
+    let others = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
+    std::env::split_paths(&path).chain(others).any(|directory| platform::is_executable(&directory.join(name)))
 }
 
 /// Waits for the child's end; kills it when the other end of `stopped` is gone. The congestion control of its first
@@ -212,7 +222,7 @@ mod tests {
 
     /// Returns whether this user may make PID namespaces; the tests that need it are part of `make test`, as root.
     fn may() -> bool {
-        std::thread::spawn(|| platform::spawn(&shell("true")).is_ok()).join().unwrap()
+        std::thread::spawn(|| platform::spawn(&shell("true"), None).is_ok()).join().unwrap()
     }
 
     #[test]

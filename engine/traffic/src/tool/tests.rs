@@ -32,13 +32,17 @@ fn tool(name: ToolName) -> Tool {
         size: None,
         rate: None,
         request_response: false,
+        block_size: None,
+        window_size: None,
         arguments: Vec::new(),
         server_arguments: Vec::new(),
     }
 }
 
 fn finished(printed: &str, logged: &str) -> Finished {
-    Finished { succeeded: true, printed: printed.into(), logged: logged.into(), ..Finished::default() }
+    // Both outputs are the same: a program's figures are in one of them, and some are in both.
+    let (printed, complained, logged) = (printed.to_owned(), printed.to_owned(), logged.to_owned());
+    Finished { succeeded: true, printed, complained, logged, ..Finished::default() }
 }
 
 fn read(transport: Transport, tool: &Tool, printed: &str) -> Result<FlowRecord> {
@@ -186,9 +190,93 @@ fn a_command_prints_its_figures_in_its_last_line() {
     assert!(error.contains("unknown field `goodput`") && error.contains("goodput_bps"), "{error}");
 }
 
+const DOWNLOADS: [ToolName; 5] =
+    [ToolName::Ftp, ToolName::Tftp, ToolName::Http1, ToolName::Http2, ToolName::Http3];
+
+fn download(name: ToolName, bytes: u64) -> Tool {
+    Tool { size: Some(nettrial_scenario::Size(bytes)), ..tool(name) }
+}
+
+#[test]
+fn a_download_has_its_time_after_the_connection_and_its_whole_time() {
+    let figures = |transport, name, bytes, printed| {
+        let record = read(transport, &download(name, bytes), printed).unwrap();
+        let connected = Some(record.connect_us).filter(|times| times.count > 0).map(|times| times.mean);
+        assert_eq!((record.bytes, record.connections), (bytes, 0), "{name:?}");
+        let goodput = bytes as f64 * 8e9 / record.active_ns as f64;
+        assert!((record.goodput_bps.unwrap() / goodput - 1.0).abs() < 1e-9, "{name:?}");
+        (connected, record.active_ns / 1000, record.completion_us.unwrap().mean)
+    };
+    let ftp = figures(Transport::Tcp, ToolName::Ftp, 100_000, output!("curl-ftp.txt"));
+    assert_eq!(ftp, (None, 249_664 - 183_757, 249_664.0));
+    let http1 = figures(Transport::Tcp, ToolName::Http1, 100_000, output!("curl-http1.txt"));
+    assert_eq!(http1, (Some(20_616.0), 87_006 - 20_672, 87_006.0));
+    let http2 = figures(Transport::Tcp, ToolName::Http2, 100_000, output!("curl-http2.txt"));
+    assert_eq!(http2, (Some(20_527.0), 128_073 - 44_335, 128_073.0));
+    let tftp = figures(Transport::Udp, ToolName::Tftp, 100_000, output!("atftp.txt"));
+    assert_eq!(tftp, (None, 213_000, 213_000.0));
+    let http3 = figures(Transport::Udp, ToolName::Http3, 5000, output!("gtlsclient.txt"));
+    assert_eq!(http3, (Some(23_000.0), 5_000, 28_000.0));
+}
+
+#[test]
+fn a_download_that_is_not_what_was_asked_for_fails() {
+    let refused = |name, bytes, printed: &str| {
+        format!("{:#}", read(Transport::Udp, &download(name, bytes), printed).unwrap_err())
+    };
+    let part = refused(ToolName::Http1, 100_001, output!("curl-http1.txt"));
+    assert_eq!(part, "the client has 100000 B of the file's 100001 B");
+    let older = refused(ToolName::Http2, 100_000, output!("curl-http1.txt"));
+    assert_eq!(older, "curl and the server spoke HTTP/1.1 and not HTTP/2");
+    let aborted =
+        refused(ToolName::Tftp, 7, "tftp: error received from server <File not found>\ntftp: aborting\n");
+    assert!(aborted.contains("File not found"), "{aborted}");
+    let unsaid = output!("atftp.txt").replace("bytes that arrived: 100000", "");
+    assert!(refused(ToolName::Tftp, 100_000, &unsaid).contains("an unknown part of the file's 100000 B"));
+    let log = output!("gtlsclient.txt");
+    let unanswered = &log[..log.find(" frm rx 2 1RTT STREAM(0x0a) id=0x0").unwrap()];
+    assert!(refused(ToolName::Http3, 5000, unanswered).ends_with("no answer came"));
+    assert!(refused(ToolName::Http3, 5000, "").ends_with("no request left"));
+}
+
+#[test]
+fn downloads_are_served_from_where_they_are_sent() {
+    let [ftp, tftp, http1, http2, http3] = DOWNLOADS.map(|name| {
+        let asked = Tool { server_arguments: words(&["-x"]), ..download(name, 1000) };
+        let command =
+            program(name).receiver(&flow(Transport::Tcp, &asked), &asked, "[fd00::1]:20001".parse().unwrap());
+        assert_eq!(program(name).shelter_bytes(&asked), Some(1000 + (16 << 20)));
+        let command = command.unwrap();
+        assert_eq!(
+            (&command[..2], &command[4], command.last().unwrap()),
+            (&words(&["sh", "-c"])[..], &"1000".into(), &"-x".into())
+        );
+        command.join(" ")
+    });
+    assert!(
+        ftp.contains("listen_address6=fd00::1\nlisten_port=20001") && ftp.contains("pasv_min_port=20002")
+    );
+    assert!(tftp.contains("exec atftpd") && tftp.contains(" fd00::1 20001 "));
+    assert!(http1.contains("listen [fd00::1]:20001;") && !http1.contains("openssl"));
+    assert!(http2.contains("listen [fd00::1]:20001 ssl http2;") && http2.contains("openssl req"));
+    assert!(
+        http3.contains("exec gtlsserver")
+            && http3.contains("openssl req")
+            && http3.contains(" fd00::1 20001 ")
+    );
+    let six = Flow { ip: IpVersion::V6, ..flow(Transport::Udp, &tool(ToolName::Tftp)) };
+    assert_eq!(program(ToolName::Tftp).problems(&six, &tool(ToolName::Tftp))[0].0, "ip");
+    let of = |name| is_download(&flow(Transport::Tcp, &tool(name)));
+    assert!(DOWNLOADS.into_iter().all(of) && !of(ToolName::Iperf3) && !of(ToolName::Exec));
+    // Over UDP there is none of TCP's congestion controls.
+    let leaves = |transport, name| leaves_congestion_control(&flow(transport, &tool(name)));
+    assert!(leaves(Transport::Tcp, ToolName::Ftp) && !leaves(Transport::Udp, ToolName::Http3));
+}
+
 #[test]
 fn a_failed_program_says_why() {
-    for name in [ToolName::Netperf, ToolName::Sockperf, ToolName::Exec] {
+    let others = [ToolName::Netperf, ToolName::Sockperf, ToolName::Exec];
+    for name in others.into_iter().chain(DOWNLOADS) {
         let failed = Finished {
             status: "exit status: 255".into(),
             complained: "no route\n".into(),
@@ -231,6 +319,15 @@ fn commands_carry_the_flow_s_settings() {
         let asked = Tool { arguments: words(arguments), ..tool(ToolName::Ping) };
         assert!(command(Transport::Icmp, &asked).contains(&format!("-c {requests} ")));
     }
+    let blocks = Tool { block_size: size, window_size: Some(4), ..download(ToolName::Tftp, 5000) };
+    let options = "option blksize 1000\noption windowsize 4\nget file\nstatus\nquit\n 10.0.1.1 20001";
+    assert!(command(Transport::Udp, &blocks).ends_with(options));
+    assert!(command(Transport::Udp, &download(ToolName::Tftp, 5000)).contains(" sh get file\nstatus\n"));
+    let urls = DOWNLOADS.map(|name| command(Transport::Tcp, &download(name, 5000)));
+    assert!(urls[0].contains(" --interface 10.0.0.1 ftp://10.0.1.1:20001/file"));
+    assert!(urls[2].contains(" --interface 10.0.0.1 --http1.1 http://10.0.1.1:20001/file"));
+    assert!(urls[3].contains(" --http2 --insecure https://10.0.1.1:20001/file"));
+    assert!(urls[4].ends_with(" 10.0.1.1 20001 https://10.0.1.1:20001/file"));
     let asked = Tool { arguments: words(&["x", "{source}>{destination}:{port}"]), ..tool(ToolName::Exec) };
     assert_eq!(command(Transport::Tcp, &asked), "x 10.0.0.1>10.0.1.1:20001");
 }
@@ -260,6 +357,11 @@ fn samples() -> Vec<(Transport, Tool, &'static str)> {
         (Transport::Udp, tool(ToolName::Sockperf), output!("sockperf-udp.txt")),
         (Transport::Udp, tool(ToolName::Ditg), output!("ditg-udp-summary.txt")),
         (Transport::Tcp, tool(ToolName::Exec), "{\"rtt_us\": [1, 2], \"bytes\": 7}"),
+        (Transport::Tcp, download(ToolName::Ftp, 100_000), output!("curl-ftp.txt")),
+        (Transport::Tcp, download(ToolName::Http1, 100_000), output!("curl-http1.txt")),
+        (Transport::Tcp, download(ToolName::Http2, 100_000), output!("curl-http2.txt")),
+        (Transport::Udp, download(ToolName::Tftp, 100_000), output!("atftp.txt")),
+        (Transport::Udp, download(ToolName::Http3, 5000), output!("gtlsclient.txt")),
     ]
 }
 
@@ -268,14 +370,14 @@ const ODD_NUMBERS: [&str; 8] = ["-1", "1e308", "-1e308", "nan", "inf", "18446744
 
 proptest! {
     #[test]
-    fn no_text_is_too_odd(which in 0..8usize, text: String, logged: String) {
+    fn no_text_is_too_odd(which in 0..13usize, text: String, logged: String) {
         let (transport, tool, _) = &samples()[which];
         let _ = program(tool.tool).record(&flow(*transport, tool), tool, &finished(&text, &logged));
     }
 
     #[test]
     fn no_change_of_an_output_is_too_odd(
-        which in 0..8usize,
+        which in 0..13usize,
         at in any::<prop::sample::Index>(),
         odd in prop::sample::select(&ODD_NUMBERS[..]),
         cut in any::<prop::sample::Index>(),

@@ -9,6 +9,18 @@ use crate::{
 
 /// The largest message over TCP.
 const LARGEST_MESSAGE_BYTES: u64 = 1 << 20;
+/// The bytes that a block of TFTP may have (RFC 2348).
+const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 8..=65_464;
+/// The bytes of a block where none are given (RFC 1350).
+const DEFAULT_BLOCK_BYTES: u64 = 512;
+/// The blocks that a window of TFTP may have (RFC 7440).
+const WINDOW_BLOCKS: std::ops::RangeInclusive<u32> = 1..=65_535;
+/// The largest number of a block of TFTP (RFC 1350).
+const MOST_BLOCKS: u64 = 65_535;
+/// The largest file of a download, which its server keeps in memory.
+const LARGEST_DOWNLOAD_BYTES: u64 = 1 << 30;
+/// The largest download by HTTP/3, whose client prints lines about each packet that are read for its times.
+const LARGEST_HTTP3_BYTES: u64 = 32 << 20;
 /// The most measurements of a sweep.
 const MOST_MEASUREMENTS: u64 = 1_000_000;
 
@@ -47,7 +59,10 @@ pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
         Traffic::RequestResponse(exchange) => check_exchange(flow, exchange, place, problems),
         Traffic::Packets(settings) => packets::check(flow, settings, place, problems),
         Traffic::Sweep(sweep) => check_sweep(flow, sweep, place, problems),
-        Traffic::Tool(tool) => check_tool(tool, place, problems),
+        Traffic::Tool(tool) => {
+            check_tool(tool, place, problems);
+            check_download(tool, place, problems);
+        }
     }
     if flow.traffic.duration().is_some_and(|duration| duration.0 == 0) {
         problems.push(place.problem("duration", "0 ns", "above 0", "nothing would be sent"));
@@ -64,6 +79,8 @@ fn carriers(traffic: &Traffic) -> &'static [Transport] {
             ToolName::Iperf3 => &[Tcp, Udp, Mptcp],
             ToolName::Netperf | ToolName::Ditg | ToolName::Sockperf => &[Tcp, Udp],
             ToolName::Ping => &[Icmp],
+            ToolName::Ftp | ToolName::Http1 | ToolName::Http2 => &[Tcp],
+            ToolName::Tftp | ToolName::Http3 => &[Udp],
             ToolName::Exec => &[Tcp, Udp, Mptcp, Icmp],
         },
     }
@@ -199,8 +216,12 @@ fn check_tool(tool: &Tool, place: &Place, problems: &mut Vec<Problem>) {
             refuse("arguments", "none".into(), "a command and its arguments", "there is nothing to run");
         }
         ToolName::Exec => {}
-        _ if tool.duration.is_none() => {
-            refuse("duration", "none".into(), "how long the tool sends", "without it each tool has its own");
+        name if tool.duration.is_none() => {
+            let (expected, hint) = match name.downloads() {
+                true => ("the time that the download may take", "20 s later it has failed"),
+                false => ("how long the tool sends", "without it each tool has its own"),
+            };
+            refuse("duration", "none".into(), expected, hint);
         }
         _ => {}
     }
@@ -209,8 +230,56 @@ fn check_tool(tool: &Tool, place: &Place, problems: &mut Vec<Problem>) {
         refuse("request_response", value, "only with netperf", "ping and sockperf always send requests");
     }
     if let Some(rate) = tool.rate
-        && matches!(tool.tool, ToolName::Ping | ToolName::Netperf | ToolName::Exec)
+        && (matches!(tool.tool, ToolName::Ping | ToolName::Netperf | ToolName::Exec) || tool.tool.downloads())
     {
         refuse("rate", rate.to_string(), "none with this tool", "it has no rate option");
+    }
+}
+
+/// Adds what is wrong with the settings that only downloads have.
+fn check_download(tool: &Tool, place: &Place, problems: &mut Vec<Problem>) {
+    let mut refuse = |setting: &str, value: String, expected: String, hint: &str| {
+        problems.push(place.problem(setting, value, expected, hint));
+    };
+    let (block, window) = (tool.block_size.map(|size| size.0), tool.window_size);
+    if tool.tool != ToolName::Tftp {
+        let expected = || "none with this tool".to_owned();
+        let hint = "only tftp sends blocks and waits for their acknowledgments";
+        if let Some(bytes) = block {
+            refuse("block_size", format!("{bytes} B"), expected(), hint);
+        }
+        if let Some(window) = window {
+            refuse("window_size", window.to_string(), expected(), hint);
+        }
+    }
+    if !tool.tool.downloads() {
+        return;
+    }
+    let largest = match tool.tool {
+        // The last block is shorter than the others.
+        ToolName::Tftp => {
+            block.filter(|bytes| BLOCK_BYTES.contains(bytes)).unwrap_or(DEFAULT_BLOCK_BYTES) * MOST_BLOCKS - 1
+        }
+        ToolName::Http3 => LARGEST_HTTP3_BYTES,
+        _ => LARGEST_DOWNLOAD_BYTES,
+    };
+    let largest = largest.min(LARGEST_DOWNLOAD_BYTES);
+    let hint = match tool.tool {
+        ToolName::Tftp => "TFTP has 65535 numbers for blocks; a larger block_size allows a larger file",
+        ToolName::Http3 => "the client prints lines about each packet, which are read for the times",
+        _ => "it is the size of the file, which the server keeps in memory",
+    };
+    let size = tool.size.map_or(0, |size| size.0);
+    if !(1..=largest).contains(&size) {
+        let value = tool.size.map_or("none".into(), |size| size.to_string());
+        refuse("size", value, format!("1 B to {largest} B"), hint);
+    }
+    if tool.tool == ToolName::Tftp {
+        if let Some(bytes) = block.filter(|bytes| !BLOCK_BYTES.contains(bytes)) {
+            refuse("block_size", format!("{bytes} B"), "8 B to 65464 B".into(), "RFC 2348 allows no others");
+        }
+        if let Some(window) = window.filter(|window| !WINDOW_BLOCKS.contains(window)) {
+            refuse("window_size", window.to_string(), "1 to 65535".into(), "RFC 7440 allows no others");
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! (pid_namespaces(7)). The kernel kills it when the thread that started it ends (PR_SET_PDEATHSIG), which happens
 //! when the agent ends, whatever kills the agent.
 
+use super::shelter::shelter;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
@@ -34,12 +35,16 @@ pub fn clear_environment(command: &mut Command) {
     command.env_clear().envs(kept);
 }
 
-/// Starts the program and arguments in `words`, with pipes for its outputs and little environment, from a thread that lives as long as
-/// the program and starts nothing else.
-pub fn spawn(words: &[String]) -> io::Result<Child> {
+/// Starts the program and arguments in `words`, with pipes for its outputs and little environment, from a thread that lives as
+/// long as the program and starts nothing else. With `sheltered` bytes it begins in a directory in memory that holds so many,
+/// and without privileges.
+pub fn spawn(words: &[String], sheltered: Option<u64>) -> io::Result<Child> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     clear_environment(&mut command);
+    if let Some(bytes) = sheltered {
+        shelter(&mut command, bytes)?;
+    }
     contain(command)
 }
 

@@ -20,7 +20,7 @@ pub fn is_executable(path: &Path) -> bool {
 }
 
 /// Fails, because this system can't run programs that end with the agent.
-pub fn spawn(_words: &[String]) -> io::Result<Child> {
+pub fn spawn(_words: &[String], _sheltered: Option<u64>) -> io::Result<Child> {
     Err(unsupported("running another program that ends with the agent"))
 }
 

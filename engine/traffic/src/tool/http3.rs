@@ -1,0 +1,74 @@
+//! Downloads by HTTP/3 (RFC 9114): gtlsclient and gtlsserver of ngtcp2 (tested with 0.12.1). Times are those at which the
+//! client logs frames, in whole milliseconds from the connection's begin.
+
+use super::download::{self, FILE, MAKE_CERTIFICATE, SAY_SIZE, Times, shell};
+use super::process::Finished;
+use super::{Job, Program, words};
+use anyhow::{Context, Result};
+use nettrial_scenario::{Flow, FlowRecord, Tool};
+use std::net::SocketAddr;
+
+/// The programs `gtlsclient` and `gtlsserver`.
+pub struct Http3;
+
+impl Program for Http3 {
+    fn names(&self, _tool: &Tool) -> Vec<String> {
+        words(&["gtlsclient", "gtlsserver", "openssl"])
+    }
+
+    fn remedy(&self) -> &'static str {
+        "apt-get install ngtcp2-client ngtcp2-server openssl (Debian starts the server, too: systemctl disable --now ngtcp2d)"
+    }
+
+    fn version(&self) -> &'static [&'static str] {
+        // Neither program says its version.
+        &[]
+    }
+
+    fn shelter_bytes(&self, tool: &Tool) -> Option<u64> {
+        Some(download::shelter_bytes(tool))
+    }
+
+    fn receiver(&self, _flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>> {
+        let script = format!(
+            "{MAKE_CERTIFICATE}address=$1 && port=$2 && shift 2 && \
+             exec gtlsserver --quiet --htdocs=/run/served \"$@\" \"$address\" \"$port\" key.pem certificate.pem"
+        );
+        let (address, port) = (at.ip().to_string(), at.port().to_string());
+        Some(download::server(tool, &script, &[&address, &port]))
+    }
+
+    fn sender(&self, job: &Job) -> Vec<String> {
+        let client = "gtlsclient --exit-on-all-streams-close --no-quic-dump --no-http-dump --download=.";
+        let script = format!("{client} \"$@\" && {SAY_SIZE}");
+        let (to, port) = (job.destination.ip().to_string(), job.destination.port().to_string());
+        let url = format!("https://{}/{FILE}", job.destination);
+        let mut arguments = job.tool.arguments.clone();
+        arguments.extend([to, port, url]);
+        shell(&script, &[], &arguments)
+    }
+
+    fn record(&self, flow: &Flow, tool: &Tool, finished: &Finished) -> Result<FlowRecord> {
+        finished.check()?;
+        let times = times(&finished.complained).context("reading the client's log")?;
+        download::record(flow, tool, download::size_said(&finished.printed), &times).context("gtlsclient")
+    }
+}
+
+/// Reads when the request left and when the last frame of the answer came. A connection's first stream is 0.
+fn times(log: &str) -> Result<Times> {
+    let frames = |direction: &str| {
+        let frames = log.lines().filter(|line| line.contains(" STREAM(") && line.contains(" id=0x0 "));
+        let direction = format!(" frm {direction} ");
+        frames.filter(move |line| line.contains(&direction)).filter_map(seconds)
+    };
+    let asked = frames("tx").next().context("no request left")?;
+    let done = frames("rx").next_back().context("no answer came")?;
+    Ok(Times { connected: Some(asked), ready: asked, done })
+}
+
+/// The time of a line of the log, which begins with "I" and milliseconds.
+fn seconds(line: &str) -> Option<f64> {
+    let milliseconds: u32 = line.strip_prefix('I')?.split(' ').next()?.parse().ok()?;
+    Some(f64::from(milliseconds) / 1e3)
+}
