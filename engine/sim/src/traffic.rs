@@ -1,7 +1,7 @@
-//! The applications: one file for each kind of traffic, both of a flow's hosts in one.
+//! The applications. Each kind of traffic has one file, which contains both hosts of a flow.
 //!
-//! Applications send and measure as the agents of real hosts do (`nettrial-flows`
-//! has what both share); only reading, computing and writing take no time here.
+//! Applications send and measure as the agents of real hosts do (`nettrial-flows` contains the code that both
+//! share), but reading, computing and writing take no simulated time.
 
 mod datagram;
 mod exchange;
@@ -18,28 +18,28 @@ use crate::Notice;
 use anyhow::{Result, bail};
 use nettrial_scenario::{Connecting, Flow, Traffic, Transport};
 
-/// The two sides of a flow.
+/// The application of a flow: its two sides.
 pub trait Application {
-    /// The flow's time has come.
+    /// Starts the flow at its time.
     fn start(&mut self, ground: &mut Ground<'_, '_>);
 
-    /// A connection of the flow tells something.
+    /// Handles a notice of one of the flow's connections.
     fn on_notice(&mut self, notice: Notice, ground: &mut Ground<'_, '_>);
 
-    /// A time asked for by [`Ground::wake`] came. Earlier ones may come, too.
+    /// Handles a wake-up that was requested by [`Ground::wake`]. Earlier wake-ups may come, too.
     fn on_timer(&mut self, _ground: &mut Ground<'_, '_>) {}
 
-    /// A datagram of that side has left its host, of which [`Ground::send`] could not tell when it would.
+    /// Handles the departure of a datagram of a side, if [`Ground::send`] could not tell its departure time.
     fn on_left(&mut self, _side: u8, _ground: &mut Ground<'_, '_>) {}
 
-    /// A datagram of the flow arrived at that side.
+    /// Handles the arrival of a datagram of the flow at a side.
     fn on_datagram(&mut self, _side: u8, _datagram: Datagram, _ground: &mut Ground<'_, '_>) {}
 }
 
-/// The application of `flow`, which has passed the simulator's check.
+/// Returns the application of `flow`, which has passed the simulator's checks.
 ///
 /// # Errors
-/// Fails if a random quantity of it cannot be drawn, or its kind is not carried.
+/// Fails if one of its random quantities can't be drawn, or if its kind of traffic is not supported.
 pub fn application(flow: &Flow) -> Result<Box<dyn Application + '_>> {
     let is_udp = flow.transport == Transport::Udp;
     Ok(match &flow.traffic {

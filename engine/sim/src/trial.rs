@@ -1,4 +1,4 @@
-//! One trial, from its network to its record.
+//! The execution of a trial, from its network to its record.
 
 use crate::capture::Captures;
 use crate::findings::Findings;
@@ -12,14 +12,14 @@ use nettrial_flows::recovery;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Capture, FORMAT, OutageRecord, Phases, Record, Scenario};
 
-/// A trial in which no packet is sent for so long, 2 hours, stands still: longer than TCP keeps trying
+/// The time without a sent packet after which a trial counts as stalled: 2 hours, longer than TCP keeps trying
 /// (tcp_retries2).
 const STANDSTILL: Time = Time::from_ms(2 * 3600 * 1000);
 
-/// Runs `scenario`, which has passed the simulator's check, over these paths of it.
+/// Runs `scenario`, which has passed the simulator's checks, over its paths.
 ///
 /// # Errors
-/// Fails if a flow of it can't be set up.
+/// Fails if one of its flows can't be set up.
 pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) -> Result<Record> {
     let mut network = Network::new(scenario);
     let wirings = wire(scenario, routing, &mut network)?;
@@ -78,7 +78,7 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
     })
 }
 
-/// The events that happened until `ended_ns`.
+/// Returns the events that happened until `ended_ns`.
 fn happened(scenario: &Scenario, ended_ns: u64) -> Vec<OutageRecord> {
     let until = scenario.events.iter().filter(|outage| outage.at.0 <= ended_ns);
     let record = |outage: &nettrial_scenario::Outage| OutageRecord {
@@ -89,7 +89,7 @@ fn happened(scenario: &Scenario, ended_ns: u64) -> Vec<OutageRecord> {
     until.map(record).collect()
 }
 
-/// Has the world go on until all flows are over or nothing moves any more, and looks at its queues meanwhile.
+/// Runs the simulation until all flows are over or nothing moves any more, and samples its queues meanwhile.
 fn drive(world: &mut World<Hosts<'_>>, queues: &mut Queues) {
     let mut still_at = STANDSTILL;
     let mut sent = 0;

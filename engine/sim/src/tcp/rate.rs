@@ -3,10 +3,10 @@
 use super::scoreboard::{SAMPLED, Segment, Snapshot};
 use crate::Time;
 
-/// A rate: segments over a span.
+/// A delivery rate: a number of segments and the time span in which they were delivered.
 pub type Sample = (u32, Time);
 
-/// The state that a sender keeps of the rate at which its data arrives.
+/// The state from which a sender computes its delivery rate.
 #[derive(Debug, Default)]
 pub struct Rate {
     /// Segments delivered since the connection began.
@@ -15,27 +15,28 @@ pub struct Rate {
     pub marked_pkts: u64,
     delivered_at: Time,
     first_sent_at: Time,
-    /// Until so many are delivered, the application is what limits; 0 if it isn't.
+    /// The value of `delivered_pkts` up to which the application limits the rate; 0 if it does not.
     pub(super) app_limited_until: u64,
-    /// The newest segment that the present acknowledgment delivers: its state when sent, when it was, its end.
+    /// The newest segment that the current acknowledgment delivers: the sender's state when it was sent, its send
+    /// time, and its end.
     newest: Option<(Snapshot, Time, u64)>,
     /// The latest sample that counts, and whether the application limited it.
     latest: Option<(Sample, bool)>,
 }
 
-/// The sample that an acknowledgment gave.
+/// The rate sample of an acknowledgment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shown {
     /// `delivered_pkts` when the newest delivered segment was sent.
     pub prior_delivered_pkts: u64,
-    /// The rate.
+    /// The delivery rate; `None` if the acknowledgment gave no usable sample.
     pub rate: Option<Sample>,
-    /// True if the application limited it.
+    /// True if the application limited the rate.
     pub is_app_limited: bool,
 }
 
 impl Rate {
-    /// The state to keep with a segment that is sent now.
+    /// Returns the state to keep with a segment that is sent now.
     pub fn on_sent(&mut self, now: Time, is_first_in_flight: bool) -> Snapshot {
         if is_first_in_flight {
             self.first_sent_at = now;
@@ -49,7 +50,7 @@ impl Rate {
         }
     }
 
-    /// A segment is delivered by the present acknowledgment.
+    /// Notes that the current acknowledgment delivers a segment.
     pub fn on_delivered(&mut self, segment: &Segment) {
         let is_newer = self.newest.is_none_or(|(_, at, end)| (segment.sent_at, segment.end) > (at, end));
         if !segment.has(SAMPLED) && is_newer {
@@ -57,12 +58,13 @@ impl Rate {
         }
     }
 
-    /// The application has nothing more to send while `in_flight` segments are out.
+    /// Notes that the application has nothing more to send while `in_flight` segments are in flight.
     pub fn set_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered_pkts + u64::from(in_flight)).max(1);
     }
 
-    /// Ends an acknowledgment that delivered `delivered` segments.
+    /// Ends an acknowledgment that delivered `delivered` segments, and returns its sample. A sample over less than
+    /// `min_rtt` has no rate.
     pub fn finish(&mut self, now: Time, delivered: u32, min_rtt: Time) -> Shown {
         if self.app_limited_until > 0 && self.delivered_pkts > self.app_limited_until {
             self.app_limited_until = 0;
@@ -81,6 +83,7 @@ impl Rate {
         Shown { prior_delivered_pkts: snapshot.delivered_pkts, rate, is_app_limited: snapshot.is_app_limited }
     }
 
+    /// Keeps a sample as the latest one, unless the application limited it to less than the one before.
     fn keep(&mut self, rate: Sample, is_app_limited: bool) {
         let is_higher = |((packets, interval), _): (Sample, bool)| {
             u128::from(rate.0) * u128::from(interval.0) >= u128::from(packets) * u128::from(rate.1.0)
@@ -90,7 +93,8 @@ impl Rate {
         }
     }
 
-    /// The latest rate, bits per second of payload (tcpi_delivery_rate); 0 before the first.
+    /// Returns the latest delivery rate in bits per second of payload (tcpi_delivery_rate); 0 before the first
+    /// sample.
     pub fn latest_bps(&self, mss_bytes: u32) -> u64 {
         self.latest.map_or(0, |((packets, interval), _)| {
             let bits = u128::from(packets) * u128::from(mss_bytes) * 8 * 1_000_000_000_000;

@@ -1,11 +1,12 @@
-//! The arrival of data: order, gaps, SACK blocks (RFC 2018, RFC 2883), timestamps, marks (RFC 3168, RFC 8257).
+//! The receiver of data: order, gaps, SACK blocks (RFC 2018, RFC 2883), timestamps, ECN marks (RFC 3168, RFC
+//! 8257).
 
 use super::handshake::Options;
 use super::{Scope, Tcp};
 use crate::{Codepoint, Flags, Packet, SackBlocks, Time};
 use std::collections::VecDeque;
 
-/// Data that arrived out of order: sequence numbers, and the data sequence number of the first.
+/// Data that arrived out of order: its sequence numbers, and the data sequence number of its first byte.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     start: u64,
@@ -14,7 +15,8 @@ struct Held {
 }
 
 impl Held {
-    /// The segments of so many bytes that were coalesced in it; itself if that is 0.
+    /// Returns the segments of `bytes` bytes each that were coalesced in this data; the data itself if `bytes` is
+    /// 0.
     fn segments(self, bytes: u64) -> impl Iterator<Item = Self> {
         let length = if bytes == 0 { self.end - self.start } else { bytes };
         let count = (self.end - self.start).div_ceil(length.max(1));
@@ -26,19 +28,21 @@ impl Held {
     }
 }
 
-/// A receiver's state.
+/// The state of a receiver.
 #[derive(Debug)]
 pub(super) struct Receiver {
+    /// The next sequence number expected.
     pub(super) next: u64,
     held: VecDeque<Held>,
     held_bytes: u64,
-    /// Blocks to report, the newest first.
+    /// The SACK blocks to report, the newest first.
     recent: [(u64, u64); 4],
     recent_count: usize,
-    /// A duplicate to report.
+    /// A duplicate to report (RFC 2883).
     duplicate: Option<(u64, u64)>,
-    /// The sequence number of FIN, and whether all before it arrived.
+    /// The sequence number of FIN.
     fin: Option<u64>,
+    /// True if FIN and everything before it arrived.
     has_fin: bool,
     timestamp: Time,
 }
@@ -60,38 +64,38 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// A SYN arrived, before that sequence number.
+    /// Begins with a SYN, after which data begins at the sequence number `next`.
     pub(super) fn begin(&mut self, next: u64) {
         self.next = next;
     }
 
-    /// The next sequence number expected.
+    /// Returns the next sequence number expected.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
 
-    /// The timestamp to echo.
+    /// Returns the timestamp to echo.
     pub(super) fn timestamp(&self) -> Time {
         self.timestamp
     }
 
-    /// Returns whether all arrived, and FIN.
+    /// Returns whether FIN and everything before it arrived.
     pub(super) fn has_fin(&self) -> bool {
         self.has_fin
     }
 
-    /// Returns whether something arrived out of order and waits.
+    /// Returns whether data that arrived out of order waits for data before it.
     pub(super) fn has_gaps(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Bytes of the SACK option to send now, with its padding.
+    /// Returns the bytes of the SACK option to send now, with its padding.
     pub(super) fn sack_option_bytes(&self, options: &Options) -> u32 {
         let count = (self.recent_count + usize::from(self.duplicate.is_some())).min(options.sack_room());
         if count == 0 { 0 } else { 4 + 8 * count as u32 }
     }
 
-    /// The SACK blocks to send now.
+    /// Returns the SACK blocks to send now.
     pub(super) fn blocks(&self, options: &Options) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let recent = self.recent[..self.recent_count].iter().copied();
@@ -101,12 +105,12 @@ impl Receiver {
         blocks
     }
 
-    /// The duplicate was reported; once is enough.
+    /// Notes that the duplicate was reported; it is reported only once.
     pub(super) fn on_duplicate_reported(&mut self) {
         self.duplicate = None;
     }
 
-    /// Puts a block at the list's front, merged with those it touches (tcp_sack_new_ofo_skb).
+    /// Puts a block at the front of the list, merged with the blocks that it touches (tcp_sack_new_ofo_skb).
     fn report(&mut self, mut block: (u64, u64)) {
         let mut kept = [(0, 0); 4];
         let mut count = 1;
@@ -122,7 +126,7 @@ impl Receiver {
         (self.recent, self.recent_count) = (kept, count);
     }
 
-    /// Forgets blocks that are no longer out of order (tcp_sack_remove).
+    /// Removes blocks that are no longer out of order (tcp_sack_remove).
     fn forget_reported(&mut self) {
         let mut count = 0;
         for index in 0..self.recent_count {
@@ -134,7 +138,7 @@ impl Receiver {
         self.recent_count = count;
     }
 
-    /// Holds data that is out of order; `false` if it is there already.
+    /// Holds data that is out of order. Returns `false` if any of it is already held.
     fn hold(&mut self, new: Held) -> bool {
         let index = self.held.partition_point(|held| held.end <= new.start);
         if self.held.get(index).is_some_and(|held| held.start < new.end) {
@@ -164,14 +168,14 @@ impl Receiver {
         true
     }
 
-    /// The bytes of payload from `start` to `end`, FIN not counted.
+    /// Returns the bytes of payload from `start` to `end`, without FIN.
     fn payload(&self, start: u64, end: u64) -> u64 {
         self.fin.map_or(end, |fin| end.min(fin)) - start
     }
 }
 
 impl Tcp {
-    /// Takes in the timestamp of a packet (RFC 7323 section 4.3).
+    /// Updates the timestamp to echo from a packet (RFC 7323 section 4.3).
     pub(super) fn take_timestamp(&mut self, packet: &Packet) {
         let receiver = &mut self.receiver;
         let is_newer = receiver.timestamp == Time::NEVER || packet.timestamp >= receiver.timestamp;
@@ -180,7 +184,7 @@ impl Tcp {
         }
     }
 
-    /// Takes in a packet's data and FIN, and acknowledges them.
+    /// Processes the data and the FIN of a packet, and acknowledges them.
     pub(super) fn on_data(&mut self, packet: &Packet, scope: &mut Scope<'_>) {
         let end = packet.sequence + u64::from(packet.payload_bytes);
         let has_fin = packet.flags.has(Flags::FIN);
@@ -212,13 +216,14 @@ impl Tcp {
         self.acknowledge(scope);
     }
 
-    /// Data that is there already.
+    /// Handles data that was received before.
     fn on_repeated(&mut self, data: Held, scope: &mut Scope<'_>) {
         self.receiver.duplicate = self.options.has_sack.then_some((data.start, data.end));
         self.hasten_acks(None, scope);
         self.acks.demand();
     }
 
+    /// Handles data that is next in order, and any held data that follows it.
     fn on_next(&mut self, data: Held, packet: &Packet, scope: &mut Scope<'_>) {
         self.accept(data, scope);
         self.note_data(packet.segment(), scope);
@@ -243,7 +248,7 @@ impl Tcp {
         }
     }
 
-    /// Data that is next in order: hands it to the stream.
+    /// Hands data that is next in order to the stream.
     fn accept(&mut self, data: Held, scope: &mut Scope<'_>) {
         if data.end <= self.receiver.next {
             return;
@@ -258,14 +263,14 @@ impl Tcp {
         }
     }
 
-    /// Takes in a mark, and the other side's word that it has reduced its window.
+    /// Processes the ECN mark of a packet, and the sender's CWR flag, which confirms that it reduced its window.
     fn take_marks(&mut self, packet: &Packet, scope: &mut Scope<'_>) {
         if !self.ecn.is_on {
             return;
         }
         let is_marked = packet.ecn == Codepoint::Experienced;
         if self.ecn.is_exact {
-            // What was not marked alike is acknowledged apart (RFC 8257 figure 1).
+            // Packets with and without a mark are acknowledged separately (RFC 8257 figure 1).
             if is_marked != self.ecn.must_echo {
                 if self.receiver.next > self.acks.acked() {
                     self.send_ack(scope);
@@ -287,7 +292,7 @@ impl Tcp {
     }
 }
 
-/// Segments from so many bytes on widen the window (tcp_grow_window).
+/// The smallest payload of a segment that widens the receive window (tcp_grow_window).
 const GROWS_FROM_BYTES: u32 = 128;
 
 #[cfg(test)]
@@ -298,7 +303,7 @@ mod tests {
         Held { start, end, data_sequence: start - 1 }
     }
 
-    /// The second of three segments was there before all three came as one.
+    /// Only the segments of a GRO packet that were not held before are held: the second of three arrived earlier.
     #[test]
     fn what_is_new_in_a_joined_packet_is_held() {
         let mut receiver = Receiver::default();

@@ -1,36 +1,40 @@
-//! The sender's states and how it passes between them (tcp_fastretrans_alert).
+//! The states of a sender's recovery, and the transitions between them (tcp_fastretrans_alert).
 
 use super::sack::News;
 use super::{Scope, Tcp};
 use crate::{Packet, Time};
 use nettrial_congestion::{Event, Phase};
 
-/// The state of a sender's recovery.
+/// The state of a sender's recovery from losses.
 #[derive(Debug)]
 pub(super) struct Recovery {
+    /// The current state of congestion avoidance (icsk_ca_state).
     pub(super) phase: Phase,
-    /// The end of what had been sent when the phase began (high_seq).
+    /// The next sequence number to send when the phase began (high_seq).
     pub(super) high_sequence: u64,
-    /// The window before the reduction, and the threshold to return to if it is undone; `None`: no undo.
+    /// The congestion window before the reduction.
     pub(super) prior_cwnd_pkts: u32,
+    /// The threshold to return to if the reduction is undone; `None` if it can't be undone.
     pub(super) prior_ssthresh_pkts: Option<u32>,
-    /// Segments delivered and sent since the reduction began.
+    /// Segments delivered since the reduction began.
     pub(super) delivered_pkts: u32,
+    /// Segments sent since the reduction began.
     pub(super) sent_pkts: u32,
-    /// The first unacknowledged sequence number when recovery began; `None`: nothing to undo.
+    /// The first unacknowledged sequence number when recovery began; `None` if there is nothing to undo.
     pub(super) undo_una: Option<u64>,
-    /// Retransmissions that no duplicate was reported for; below 0 before the first.
+    /// Retransmissions of which no duplicate was reported; negative before the first one.
     pub(super) undo_resent: i64,
-    /// The time when the first retransmission of the recovery left.
+    /// The time at which the first retransmission of the recovery was sent.
     pub(super) resent_at: Option<Time>,
-    /// Reports of duplicates.
+    /// The number of duplicates reported.
     pub(super) duplicates: u64,
-    /// F-RTO is at work (RFC 5682).
+    /// True while F-RTO checks whether a timeout was spurious (RFC 5682).
     pub(super) is_checking_timeout: bool,
-    /// The end of what was sent when a tail loss probe left, and whether that was a retransmission.
+    /// The next sequence number to send when a tail loss probe was sent; `None` without a probe in flight.
     pub(super) probe_end: Option<u64>,
+    /// True if the probe was a retransmission.
     pub(super) is_probe_resent: bool,
-    /// The timer went off and nothing was acknowledged since.
+    /// True if the timer expired and nothing has been acknowledged since.
     pub(super) has_timed_out: bool,
 }
 
@@ -56,12 +60,12 @@ impl Default for Recovery {
 }
 
 impl Recovery {
-    /// Begins with the connection.
+    /// Begins with the connection, whose first data has the sequence number `next`.
     pub(super) fn begin(&mut self, next: u64) {
         self.high_sequence = next;
     }
 
-    /// Duplicates of `count` retransmitted segments were reported, the last ending at `end`.
+    /// Notes that duplicates of `count` retransmitted segments were reported, the last of which ends at `end`.
     pub(super) fn on_duplicates(&mut self, end: u64, count: u32) {
         if self.undo_resent > 0 && self.undo_una.is_some_and(|una| end > una) {
             self.undo_resent = (self.undo_resent - i64::from(count)).max(0);
@@ -74,18 +78,19 @@ impl Recovery {
     }
 }
 
-/// The segments to send after an acknowledgment.
+/// The kind of segments to send after an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resend {
+    /// No retransmission.
     Nothing,
-    /// The lost ones.
+    /// The lost segments.
     Lost,
-    /// New data first, for F-RTO; what is lost only if there is none.
+    /// New data first, for F-RTO; lost segments only if there is no new data.
     New,
 }
 
 impl Tcp {
-    /// Judges an acknowledgment that is not plain (tcp_fastretrans_alert).
+    /// Processes an acknowledgment that is not plain (tcp_fastretrans_alert), and returns the segments to send.
     pub(super) fn judge(
         &mut self,
         packet: &Packet,
@@ -108,7 +113,8 @@ impl Tcp {
         }
     }
 
-    /// All that had been sent when the phase began is acknowledged. Gives whether nothing else is to be done.
+    /// Handles the acknowledgment of everything that had been sent when the phase began. Returns whether the
+    /// acknowledgment needs no further processing.
     fn ends_phase(&mut self, packet: &Packet, scope: &mut Scope<'_>) -> bool {
         match self.recovery.phase {
             Phase::Reducing if self.una > self.recovery.high_sequence => {
@@ -129,6 +135,7 @@ impl Tcp {
         false
     }
 
+    /// Processes an acknowledgment in fast recovery.
     fn judge_in_recovery(
         &mut self,
         packet: &Packet,
@@ -156,6 +163,7 @@ impl Tcp {
         Resend::Lost
     }
 
+    /// Processes an acknowledgment in a phase other than recovery and loss.
     fn judge_otherwise(&mut self, is_duplicate: bool, news: &mut News, scope: &mut Scope<'_>) -> Resend {
         if !self.options.has_sack {
             if news.una_advanced {
@@ -177,7 +185,7 @@ impl Tcp {
         Resend::Lost
     }
 
-    /// After a timeout (tcp_process_loss), with F-RTO.
+    /// Processes an acknowledgment after a timeout, with F-RTO.
     fn judge_in_loss(
         &mut self,
         packet: &Packet,
@@ -196,6 +204,7 @@ impl Tcp {
         resend
     }
 
+    /// Ends the phase after a timeout, undoes it, or continues it (tcp_process_loss).
     fn process_loss(
         &mut self,
         packet: &Packet,
@@ -235,7 +244,7 @@ impl Tcp {
         Resend::Lost
     }
 
-    /// Marks what is lost by now (tcp_identify_packet_loss).
+    /// Marks the segments that are lost by now (tcp_identify_packet_loss).
     fn find_losses(&mut self, news: &mut News, scope: &mut Scope<'_>) {
         if self.board.is_empty() {
             return;
@@ -258,7 +267,8 @@ impl Tcp {
         news.resent_lost |= self.board.resent_pkts < resent;
     }
 
-    /// Reduces because of a mark, or settles between open and disorder (tcp_try_to_open).
+    /// Reduces the window because of an ECN mark, or chooses between the phases open and disorder
+    /// (tcp_try_to_open).
     fn open_or_reduce(&mut self, news: &News, scope: &mut Scope<'_>) {
         if !self.has_resent() {
             self.recovery.resent_at = None;
@@ -271,7 +281,8 @@ impl Tcp {
         }
     }
 
-    /// tcp_try_keep_open.
+    /// Enters the phase disorder if segments are SACKed, lost or retransmitted, otherwise the phase open
+    /// (tcp_try_keep_open).
     pub(super) fn keep_open(&mut self) {
         let is_disordered = self.board.sacked_pkts + self.board.lost_pkts > 0 || self.has_resent();
         let phase = if is_disordered { Phase::Disorder } else { Phase::Open };
@@ -287,7 +298,7 @@ impl Tcp {
         self.board.resent_pkts > 0 || self.board.front().is_some_and(is_resent)
     }
 
-    /// A loss is to be repaired (tcp_enter_recovery).
+    /// Enters fast recovery to repair a loss (tcp_enter_recovery).
     pub(super) fn enter_recovery(&mut self, has_mark: bool, scope: &mut Scope<'_>) {
         if !self.has_resent() {
             self.recovery.resent_at = None;

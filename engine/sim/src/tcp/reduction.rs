@@ -1,11 +1,11 @@
-//! Reducing the window, in proportion to what arrives (RFC 6937).
+//! The reduction of the congestion window in proportion to the data delivered (RFC 6937).
 
 use super::{Scope, Tcp};
 use crate::Time;
 use nettrial_congestion::{Event, Phase};
 
 impl Tcp {
-    /// A mark or a local drop reduces the window (tcp_enter_cwr).
+    /// Begins to reduce the window because of an ECN mark or a local drop (tcp_enter_cwr).
     pub(super) fn enter_reduction(&mut self, scope: &mut Scope<'_>) {
         self.recovery.prior_ssthresh_pkts = None;
         if matches!(self.recovery.phase, Phase::Open | Phase::Disorder) {
@@ -16,7 +16,7 @@ impl Tcp {
         }
     }
 
-    /// tcp_init_cwnd_reduction.
+    /// Begins a reduction of the window to the threshold of the congestion control (tcp_init_cwnd_reduction).
     pub(super) fn begin_reduction(&mut self, scope: &mut Scope<'_>) {
         self.recovery.high_sequence = self.next;
         self.recovery.probe_end = None;
@@ -29,7 +29,7 @@ impl Tcp {
         self.ecn.must_tell_reduced = self.ecn.is_on;
     }
 
-    /// Sends in proportion to what is delivered (tcp_cwnd_reduction, RFC 6937).
+    /// Sets the window so that segments are sent in proportion to those delivered (tcp_cwnd_reduction, RFC 6937).
     pub(super) fn reduce_proportionally(&mut self, delivered: u32, lost: u32, una_advanced: bool) {
         if delivered == 0 || self.recovery.prior_cwnd_pkts == 0 {
             return;
@@ -49,7 +49,7 @@ impl Tcp {
         self.window.cwnd_pkts = (in_flight + room).max(1) as u32;
     }
 
-    /// The window is the control's again (tcp_end_cwnd_reduction).
+    /// Ends the reduction and returns the window to the congestion control (tcp_end_cwnd_reduction).
     pub(super) fn end_reduction(&mut self, now: Time) {
         if !self.control.drives() {
             let is_due = self.recovery.phase == Phase::Reducing || self.recovery.undo_una.is_some();
@@ -61,7 +61,7 @@ impl Tcp {
         self.control.on_event(Event::Recovered, &mut self.window, now.as_ns());
     }
 
-    /// The threshold, were the window to be restarted (tcp_current_ssthresh).
+    /// Returns the slow-start threshold that a restart of the window would use (tcp_current_ssthresh).
     pub(super) fn current_ssthresh(&self) -> u32 {
         if self.recovery.is_reducing() {
             return self.window.ssthresh_pkts;

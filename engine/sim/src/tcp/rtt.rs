@@ -1,5 +1,5 @@
-//! Round-trip times and the retransmission timeout (RFC 6298, with the changes of Linux's tcp_rtt_estimator:
-//! the deviation is that of the worst sample of a round trip, and the minimum is its floor).
+//! Round-trip times and the retransmission timeout (RFC 6298, with the changes of Linux's tcp_rtt_estimator: the
+//! deviation is that of the worst sample of a round trip, and its lower bound is the smallest timeout).
 
 use crate::Time;
 
@@ -7,29 +7,29 @@ use crate::Time;
 const MAXIMUM_RTO: Time = Time::from_ms(120_000);
 /// The timeout before the first sample (TCP_TIMEOUT_INIT).
 pub const INITIAL_RTO: Time = Time::from_ms(1000);
-/// The time for which the smallest round-trip time holds (net.ipv4.tcp_min_rtt_wlen).
+/// The time for which the smallest round-trip time stays valid (net.ipv4.tcp_min_rtt_wlen).
 const MINIMUM_HOLDS: Time = Time::from_ms(300_000);
 
-/// Round-trip time estimates of one sender.
+/// The estimates of round-trip times of one sender.
 #[derive(Debug)]
 pub struct Rtt {
-    /// Smoothed; zero before the first sample.
+    /// The smoothed round-trip time; zero before the first sample.
     pub smoothed: Time,
-    /// The smallest of the last five minutes; never before the first.
+    /// The smallest round-trip time of the last five minutes; [`Time::NEVER`] before the first sample.
     pub minimum: Time,
     minimum_at: Time,
     deviation: Time,
     largest_deviation: Time,
     variation: Time,
     round_ends: u64,
-    /// The smallest timeout.
+    /// The lower bound of the variation, and so of the timeout.
     pub floor: Time,
     timeout: Time,
     backoff: u32,
 }
 
 impl Rtt {
-    /// Before the first sample.
+    /// Returns the state before the first sample.
     pub fn new(floor: Time) -> Self {
         Self {
             smoothed: Time::ZERO,
@@ -45,7 +45,8 @@ impl Rtt {
         }
     }
 
-    /// Takes a sample in, and ends the backing off. `una` and `next` tell round trips apart.
+    /// Processes a sample, and ends the exponential backoff. `una` and `next` separate round trips from each
+    /// other.
     pub fn sample(&mut self, rtt: Time, una: u64, next: u64) {
         if self.smoothed == Time::ZERO {
             self.smoothed = rtt.max(Time(1));
@@ -58,13 +59,15 @@ impl Rtt {
         }
         self.backoff = 0;
         self.timeout = (self.smoothed + self.variation).min(MAXIMUM_RTO);
+    /// Updates the smoothed round-trip time and its variation from a later sample.
     }
 
     fn smooth(&mut self, rtt: Time, una: u64, next: u64) {
         let error = rtt.0.abs_diff(self.smoothed.0);
         let is_less = rtt < self.smoothed;
         self.smoothed = Time(self.smoothed.0 - self.smoothed.0 / 8 + rtt.0 / 8).max(Time(1));
-        // A drop of the round-trip time must not raise the deviation: then it counts an eighth (Linux).
+        // A drop of the round-trip time must not raise the deviation, so such a sample has an eighth of the weight
+        // (Linux).
         let weight = if is_less && error > self.deviation.0 { 32 } else { 4 };
         self.deviation = Time(self.deviation.0 - self.deviation.0 / weight + error / weight);
         let deviation = Time(4 * self.deviation.0);
@@ -81,7 +84,7 @@ impl Rtt {
         }
     }
 
-    /// Takes a sample into the smallest round-trip time.
+    /// Updates the smallest round-trip time from a sample.
     pub fn sample_minimum(&mut self, rtt: Time, now: Time) {
         if rtt <= self.minimum || now.since(self.minimum_at) > MINIMUM_HOLDS {
             self.minimum = rtt;
@@ -89,7 +92,7 @@ impl Rtt {
         }
     }
 
-    /// The timeout, backed off.
+    /// Returns the timeout, with its exponential backoff.
     pub fn timeout(&self) -> Time {
         let factor = 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
         Time(self.timeout.0.saturating_mul(factor)).min(MAXIMUM_RTO)
@@ -100,7 +103,8 @@ impl Rtt {
         self.backoff = (self.backoff + 1).min(40);
     }
 
-    /// Returns how long `retries` timeouts from the smallest on take (retransmits_timed_out).
+    /// Returns the time until `retries` retransmissions have timed out with exponential backoff, if the first
+    /// timeout is the smallest one (retransmits_timed_out).
     pub fn give_up_after(&self, retries: u32) -> Time {
         (0..=retries).fold(Time::ZERO, |sum, n| {
             sum + Time(self.floor.0.saturating_mul(1 << n.min(40))).min(MAXIMUM_RTO)

@@ -1,55 +1,59 @@
-//! The statements of an acknowledgment about segments, cumulatively and selectively (RFC 2018, RFC 2883).
+//! The processing of acknowledgments of segments, cumulative and selective (RFC 2018, RFC 2883).
 
 use super::scoreboard::{EVER_RESENT, RESENT, SACKED, Segment};
 use super::{Scope, Tcp};
 use crate::{Packet, Time};
 
-/// The news of an acknowledgment beside what the scoreboard keeps of it.
+/// The information of an acknowledgment that the scoreboard does not keep.
 #[derive(Debug, Default)]
 pub(super) struct News {
-    /// It moved the first unacknowledged sequence number.
+    /// True if it advanced the first unacknowledged sequence number.
     pub(super) una_advanced: bool,
-    /// It acknowledged segments cumulatively, so many.
+    /// The number of segments that it acknowledged cumulatively.
     pub(super) acked_pkts: u32,
-    /// It SACKed segments.
+    /// True if it SACKed segments that were not SACKed before.
     pub(super) has_sacked: bool,
-    /// It reported a duplicate.
+    /// True if it reported a duplicate.
     pub(super) has_duplicate: bool,
-    /// True if the duplicate was of a tail loss probe.
+    /// True if the duplicate was that of a tail loss probe.
     pub(super) is_probe_duplicate: bool,
-    /// It echoes a mark.
+    /// True if it echoes an ECN mark.
     pub(super) has_mark: bool,
-    /// It bears data, or opens the window.
+    /// True if it carries data or opens the window, and is therefore no duplicate acknowledgment.
     pub(super) is_no_duplicate: bool,
-    /// It acknowledged a segment that had been retransmitted.
+    /// True if it acknowledged a segment that had been retransmitted.
     pub(super) resent_acked: bool,
-    /// It delivered a segment of before the recovery that was sent once.
+    /// True if it delivered a segment that was sent before the recovery began and only once.
     pub(super) original_delivered: bool,
-    /// Bytes it delivered.
+    /// The bytes that it delivered.
     pub(super) delivered_bytes: u64,
-    /// Send times of the first and last segments delivered that were sent once: cumulatively, selectively.
+    /// The send times of the first and the last segment that it acknowledged cumulatively and that were sent only
+    /// once.
     pub(super) acked_sent_at: Option<(Time, Time)>,
+    /// The same for segments that it SACKed.
     pub(super) sacked_sent_at: Option<(Time, Time)>,
     /// The lowest sequence number that was delivered out of order.
     pub(super) reordered: Option<u64>,
-    /// The retransmission timer is to be set anew.
+    /// True if the retransmission timer must be set again.
     pub(super) sets_timer: bool,
-    /// A retransmission was found lost.
+    /// True if a retransmission was found to be lost.
     pub(super) resent_lost: bool,
 }
 
 impl News {
+    /// Notes that the segment of that sequence number was delivered out of order.
     fn on_reordered(&mut self, sequence: u64) {
         self.reordered = Some(self.reordered.map_or(sequence, |lowest| lowest.min(sequence)));
     }
 }
 
+/// Extends a span of times, the first of which stays, to the time `at`.
 fn extend(span: &mut Option<(Time, Time)>, at: Time) {
     *span = Some((span.map_or(at, |(first, _)| first), at));
 }
 
 impl Tcp {
-    /// Takes in the SACK blocks.
+    /// Processes the SACK blocks of an acknowledgment.
     pub(super) fn take_sack(&mut self, packet: &Packet, news: &mut News, scope: &mut Scope<'_>) {
         let mut blocks = packet.sack.as_slice();
         let Some(&first) = blocks.first() else { return };
@@ -82,8 +86,9 @@ impl Tcp {
     }
 
     fn take_duplicate(&mut self, block: (u64, u64), news: &mut News) {
+        /// Processes a SACK block that reports a duplicate (RFC 2883).
         self.recovery.duplicates += 1;
-        // More than was retransmitted: the network duplicates packets.
+        // More duplicates than retransmissions: the network itself duplicates packets.
         if self.recovery.duplicates > self.counts.resent_pkts {
             return;
         }
@@ -101,7 +106,7 @@ impl Tcp {
         self.recovery.on_duplicates(block.1, count);
     }
 
-    /// Takes in the cumulative acknowledgment.
+    /// Processes the cumulative acknowledgment.
     pub(super) fn take_cumulative(&mut self, packet: &Packet, news: &mut News, scope: &mut Scope<'_>) {
         let (una, ack) = (self.una, packet.ack);
         let highest_sacked = self.board.highest_sacked;
@@ -123,6 +128,7 @@ impl Tcp {
         }
     }
 
+    /// Processes a segment that was acknowledged cumulatively.
     fn take_acked(&mut self, segment: &Segment, echo: Time, news: &mut News, now: Time) {
         news.acked_pkts += 1;
         if segment.has(EVER_RESENT) {
@@ -137,7 +143,8 @@ impl Tcp {
             news.delivered_bytes += u64::from(segment.payload_bytes());
             if self.options.has_sack {
                 self.rate.delivered_pkts += 1;
-                // Not if its first transmission is what arrived (tcp_skb_spurious_retrans).
+                // A segment whose first transmission arrived after it was retransmitted does not count
+                // (tcp_skb_spurious_retrans).
                 if !segment.has(EVER_RESENT) || echo >= segment.sent_at {
                     self.rack.on_delivered(segment, now, self.rtt.minimum);
                 }
@@ -146,8 +153,9 @@ impl Tcp {
         self.rate.on_delivered(segment);
     }
 
-    /// Without SACK duplicate acknowledgments stand for segments that arrived: an acknowledgment fills one hole,
-    /// and the rest of what it acknowledges was counted (tcp_remove_reno_sacks).
+    /// Counts delivered segments without SACK. There, each duplicate acknowledgment stands for a segment that
+    /// arrived: an acknowledgment fills one hole, and the rest of the segments that it acknowledges were counted
+    /// before (tcp_remove_reno_sacks).
     fn take_acked_without_sack(&mut self, acked_pkts: u32) {
         if acked_pkts == 0 {
             return;
@@ -157,7 +165,8 @@ impl Tcp {
         self.limit_duplicates();
     }
 
-    /// A duplicate acknowledgment without SACK: one more segment arrived (tcp_add_reno_sack).
+    /// Counts a duplicate acknowledgment without SACK, which shows that one more segment arrived
+    /// (tcp_add_reno_sack).
     pub(super) fn add_duplicate(&mut self) {
         self.board.sacked_pkts += 1;
         let before = self.board.sacked_pkts;
@@ -165,7 +174,8 @@ impl Tcp {
         self.rate.delivered_pkts += u64::from(self.board.sacked_pkts == before);
     }
 
-    /// At least one segment is missing (tcp_limit_reno_sacked).
+    /// Limits the count of duplicate acknowledgments, because at least one segment is missing
+    /// (tcp_limit_reno_sacked).
     fn limit_duplicates(&mut self) {
         let holes = self.board.lost_pkts.max(1).min(self.board.len());
         self.board.sacked_pkts = self.board.sacked_pkts.min(self.board.len() - holes);

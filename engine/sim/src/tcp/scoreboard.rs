@@ -1,33 +1,34 @@
-//! The segments that were sent and are not yet acknowledged, and what the receiver has said of it.
+//! The segments that were sent and are not yet acknowledged, and their states as the receiver reported them.
 //!
-//! Linux keeps two lists of the segments, by sequence and by the time of sending (tcp_rtx_queue,
-//! tsorted_sent_queue). Here it is one ring by sequence, a cursor in it (first transmissions are in order of
-//! time as well), and a queue of the retransmissions: each step costs the same however many segments there are.
+//! Linux keeps two lists of the segments, ordered by sequence number and by send time (tcp_rtx_queue,
+//! tsorted_sent_queue). The simulator keeps a ring ordered by sequence number, a cursor in it (first transmissions
+//! are in order of time as well), and a queue of the retransmissions. Each step takes the same time, however many
+//! segments there are.
 
 use crate::Time;
 use std::collections::VecDeque;
 
-/// The receiver has it, out of order.
+/// The mark of a segment that the receiver holds out of order.
 pub const SACKED: u8 = 1;
-/// Taken for lost.
+/// The mark of a segment that is considered lost.
 pub const LOST: u8 = 2;
-/// Its latest retransmission is taken to be in flight.
+/// The mark of a segment whose latest retransmission is considered to be in flight.
 pub const RESENT: u8 = 4;
-/// It was retransmitted at some time.
+/// The mark of a segment that was ever retransmitted.
 pub const EVER_RESENT: u8 = 8;
-/// It ends with FIN.
+/// The mark of a segment that ends with FIN.
 pub const FIN: u8 = 16;
-/// Its delivery was counted in a rate sample.
+/// The mark of a segment whose delivery was counted in a rate sample.
 pub const SAMPLED: u8 = 32;
 
 /// The sender's state when a segment was last sent, for rate samples (tcp_rate_skb_sent).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Snapshot {
-    /// Segments delivered by then.
+    /// The segments delivered by then.
     pub delivered_pkts: u64,
-    /// The time when the last of them was.
+    /// The time at which the last of them was delivered.
     pub delivered_at: Time,
-    /// The time when the segment that opened the sampled flight was sent.
+    /// The time at which the first segment of the sampled flight was sent.
     pub first_sent_at: Time,
     /// True if the application limited the rate.
     pub is_app_limited: bool,
@@ -36,17 +37,17 @@ pub struct Snapshot {
 /// A segment in flight.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment {
-    /// Its first sequence number.
+    /// The sequence number of its first byte.
     pub sequence: u64,
-    /// The sequence number after its last, FIN included.
+    /// The sequence number after its last byte, and after FIN if it has one.
     pub end: u64,
     /// The data sequence number of its first byte.
     pub data_sequence: u64,
-    /// The time when it was last sent.
+    /// The time at which it was last sent.
     pub sent_at: Time,
-    /// The sender's state then.
+    /// The sender's state at that time.
     pub snapshot: Snapshot,
-    /// [`SACKED`] and so on.
+    /// Its marks: [`SACKED`] and so on.
     pub marks: u8,
 }
 
@@ -56,39 +57,39 @@ impl Segment {
         self.marks & marks != 0
     }
 
-    /// Bytes of payload.
+    /// Returns the bytes of payload.
     pub fn payload_bytes(&self) -> u32 {
         (self.end - self.sequence) as u32 - u32::from(self.has(FIN))
     }
 }
 
-/// All segments in flight. Segments are known by an index that counts from the connection's first.
+/// All segments in flight. A segment's index counts from the first segment of the connection.
 #[derive(Debug, Default)]
 pub struct Scoreboard {
     segments: VecDeque<Segment>,
     first: u64,
-    /// Marked [`SACKED`]; without SACK the duplicate acknowledgments.
+    /// The number of segments marked [`SACKED`]; without SACK, the number of duplicate acknowledgments.
     pub sacked_pkts: u32,
-    /// Marked [`LOST`].
+    /// The number of segments marked [`LOST`].
     pub lost_pkts: u32,
-    /// Marked [`RESENT`].
+    /// The number of segments marked [`RESENT`].
     pub resent_pkts: u32,
-    /// All ever marked lost (tp->lost).
+    /// The number of times that a segment was marked lost (tp->lost).
     pub total_lost_pkts: u64,
-    /// No first transmission below it can be found lost by its time any more.
+    /// The index below which no first transmission can be found lost by its send time any more.
     original: u64,
-    /// Nothing below it waits for retransmission.
+    /// The index below which no segment waits for retransmission.
     waiting: u64,
-    /// Retransmissions in order of time.
+    /// The retransmissions in order of their send times: indices and times.
     resent: VecDeque<(u64, Time)>,
     /// The first sequence number of the highest segment that is [`SACKED`].
     pub highest_sacked: u64,
-    /// Blocks all of whose segments are known to be marked.
+    /// SACK blocks of which all segments are known to be marked.
     known: [(u64, u64); 4],
 }
 
 impl Scoreboard {
-    /// Segments sent and not cumulatively acknowledged.
+    /// Returns the number of segments that were sent and not acknowledged cumulatively.
     pub fn len(&self) -> u32 {
         self.segments.len() as u32
     }
@@ -98,47 +99,47 @@ impl Scoreboard {
         self.segments.is_empty()
     }
 
-    /// Segments taken to be in the network (tcp_packets_in_flight).
+    /// Returns the number of segments that are considered to be in the network (tcp_packets_in_flight).
     pub fn in_flight(&self) -> u32 {
         (self.len() + self.resent_pkts).saturating_sub(self.sacked_pkts + self.lost_pkts)
     }
 
-    /// The oldest.
+    /// Returns the oldest segment.
     pub fn front(&self) -> Option<&Segment> {
         self.segments.front()
     }
 
-    /// The newest, with its index.
+    /// Returns the newest segment with its index.
     pub fn back(&self) -> Option<(u64, &Segment)> {
         self.segments.back().map(|segment| (self.first + self.segments.len() as u64 - 1, segment))
     }
 
-    /// All, the oldest first.
+    /// Returns all segments, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Segment> {
         self.segments.iter()
     }
 
-    /// The index of the oldest.
+    /// Returns the index of the oldest segment.
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// The segment of that index.
+    /// Returns the segment of an index.
     pub fn get(&self, index: u64) -> Option<&Segment> {
         self.segments.get(usize::try_from(index.checked_sub(self.first)?).ok()?)
     }
 
-    /// The same, to change.
+    /// Returns the segment of an index, to be changed.
     pub fn get_mut(&mut self, index: u64) -> Option<&mut Segment> {
         self.segments.get_mut(usize::try_from(index.checked_sub(self.first)?).ok()?)
     }
 
-    /// Adds one that is sent for the first time.
+    /// Adds a segment that is sent for the first time.
     pub fn push(&mut self, segment: Segment) {
         self.segments.push_back(segment);
     }
 
-    /// Removes the oldest if `ack` acknowledges it, with what it counted for.
+    /// Removes the oldest segment if `ack` acknowledges it, and corrects the counts of its marks.
     pub fn pop_acked(&mut self, ack: u64) -> Option<Segment> {
         let segment = *self.segments.front().filter(|segment| segment.end <= ack)?;
         self.segments.pop_front();
@@ -162,8 +163,8 @@ impl Scoreboard {
         self.resent.push_back((index, now));
     }
 
-    /// Marks a segment as lost (tcp_mark_skb_lost); one whose retransmission was in flight, as lost again.
-    /// Gives whether that changed anything.
+    /// Marks a segment as lost (tcp_mark_skb_lost). A segment whose retransmission was in flight is marked lost
+    /// again. Returns whether anything changed.
     pub fn mark_lost(&mut self, index: u64) -> bool {
         let Some(segment) = self.get_mut(index).filter(|segment| !segment.has(SACKED)) else { return false };
         let was = segment.marks;
@@ -182,7 +183,7 @@ impl Scoreboard {
         true
     }
 
-    /// Takes all marks of loss back (tcp_undo_cwnd_reduction).
+    /// Removes the marks of all lost segments (tcp_undo_cwnd_reduction).
     pub fn clear_lost(&mut self) {
         for segment in &mut self.segments {
             segment.marks &= !LOST;
@@ -191,7 +192,7 @@ impl Scoreboard {
         self.waiting = self.first;
     }
 
-    /// The next segment that waits for retransmission, if any.
+    /// Returns the index of the next segment that waits for retransmission, if any.
     pub fn next_waiting(&mut self) -> Option<u64> {
         if self.resent_pkts >= self.lost_pkts {
             return None;
@@ -206,7 +207,8 @@ impl Scoreboard {
         None
     }
 
-    /// Marks the segments of a block that weren't as [`SACKED`], and hands each to `newly` as it was before.
+    /// Marks the segments of a block as [`SACKED`], and hands each newly marked one in its previous state to
+    /// `newly`, together with the highest sequence number that was SACKed before it.
     pub fn sack(&mut self, block: (u64, u64), mut newly: impl FnMut(&Segment, u64)) {
         let (start, end) = self.without_known(block);
         let mut index = self.index_of(start);
@@ -230,7 +232,7 @@ impl Scoreboard {
         }
     }
 
-    /// Remembers the blocks of an acknowledgment, all of whose segments are marked now.
+    /// Remembers the blocks of an acknowledgment, of which all segments are now marked.
     pub fn remember(&mut self, blocks: &[(u64, u64)]) {
         self.known = [(0, 0); 4];
         for (known, block) in self.known.iter_mut().zip(blocks) {
@@ -238,7 +240,8 @@ impl Scoreboard {
         }
     }
 
-    /// Returns what of a block remains when its ends are cut by the blocks of the acknowledgment before.
+    /// Returns the part of a block that remains when its ends are cut by the blocks of the previous
+    /// acknowledgment.
     fn without_known(&self, (mut start, mut end): (u64, u64)) -> (u64, u64) {
         for _ in 0..2 {
             for &(known_start, known_end) in &self.known {
@@ -253,12 +256,12 @@ impl Scoreboard {
         (start, end.max(start))
     }
 
-    /// The index of the first segment that ends above `sequence`.
+    /// Returns the index of the first segment that ends above `sequence`.
     pub fn index_of(&self, sequence: u64) -> u64 {
         self.first + self.segments.partition_point(|segment| segment.end <= sequence) as u64
     }
 
-    /// The first transmission that was sent the longest ago and is not known to be delivered or lost.
+    /// Returns the index of the earliest first transmission that is not known to be delivered or lost.
     pub fn oldest_original(&mut self) -> Option<u64> {
         self.original = self.original.max(self.first);
         while self.get(self.original)?.has(SACKED | LOST | EVER_RESENT) {
@@ -267,7 +270,7 @@ impl Scoreboard {
         Some(self.original)
     }
 
-    /// The retransmission that was sent the longest ago and is not known to be delivered or lost.
+    /// Returns the index of the earliest retransmission that is not known to be delivered or lost.
     pub fn oldest_resent(&mut self) -> Option<u64> {
         while let Some(&(index, sent_at)) = self.resent.front() {
             let is_out =
@@ -280,8 +283,8 @@ impl Scoreboard {
         None
     }
 
-    /// A duplicate was reported: a retransmission within the block is no longer taken to be in flight. Gives
-    /// how many segments of the block had ever been retransmitted.
+    /// Handles the report of a duplicate: retransmissions within its block are no longer considered to be in
+    /// flight. Returns the number of segments of the block that had ever been retransmitted.
     pub fn on_duplicate(&mut self, (start, end): (u64, u64)) -> u32 {
         let mut index = self.index_of(start);
         let mut count = 0;

@@ -1,6 +1,6 @@
-//! The conditions under which a sender may send: the congestion window and whether it is what limits (RFC 7661's
-//! concern, as tcp_cwnd_validate has it), pacing, and how much it may have in its host's own interface (TCP small
-//! queues).
+//! The conditions under which a sender may send: the congestion window and whether it is what limits the sender
+//! (the subject of RFC 7661, as implemented in tcp_cwnd_validate), pacing, and the amount of data that it may have
+//! in its own host's interface (TCP small queues).
 
 use super::timers::Timer;
 use super::{INITIAL_WINDOW, Scope, Tcp};
@@ -8,58 +8,60 @@ use crate::Time;
 use nettrial_congestion::{Event, Phase};
 use std::collections::VecDeque;
 
-/// The most a socket has in its interface (net.ipv4.tcp_limit_output_bytes).
+/// The largest number of bytes that a socket may have in its interface (net.ipv4.tcp_limit_output_bytes).
 const INTERFACE_LIMIT_BYTES: u64 = 4 << 20;
-/// The time that what it has there lasts at its rate (sk_pacing_shift 10).
+/// The time in which the socket sends the bytes that it may have in its interface (sk_pacing_shift 10).
 const INTERFACE_LIMIT: Time = Time::from_us(977);
 
-/// The memory that a segment takes beside its payload (SKB_TRUESIZE of the small head that tcp_stream_alloc_skb asks for:
-/// 320 bytes for headers, 256 and 320 for what the kernel notes of it).
+/// The memory of a segment in addition to its payload (SKB_TRUESIZE of the small head that tcp_stream_alloc_skb
+/// allocates: 320 bytes for headers, and 256 and 320 for the kernel's own structures).
 const SEGMENT_BYTES: u32 = 896;
 
-/// A sender at its host's interface.
+/// The state of a sender at its host's interface.
 #[derive(Debug, Default)]
 pub(super) struct Interface {
-    /// The time when each of its packets will have left, [`Time::NEVER`] if that is told once it has, and their bytes:
-    /// of a packet that will be told of those of memory.
+    /// The departure time of each of its packets, or [`Time::NEVER`] if the interface reports the departure only
+    /// after it; and the bytes of each: the bytes of memory if the interface reports the departure.
     departures: VecDeque<(Time, u32)>,
     queued_bytes: u64,
-    /// True if the interface reports packets once they have left.
+    /// True if the interface reports packets after they departed.
     tells: bool,
-    /// True if it waits to be told of one (TSQF_THROTTLED).
+    /// True if the sender waits for such a report (TSQF_THROTTLED).
     is_throttled: bool,
-    /// The time when the next packet may leave by the pacing rate.
+    /// The time at which the next packet may leave at the pacing rate.
     paced_until: Time,
-    /// The time when it last sent data.
+    /// The time at which it last sent data.
     pub(super) last_sent_at: Time,
-    /// True if the window limited in the current flight.
+    /// True if the window limited the sender in the current flight.
     is_limited: bool,
-    /// The most segments that were out in the current flight.
+    /// The largest number of segments that were in flight in the current flight.
     most_out_pkts: u32,
+    /// The sequence number at which the current flight ends.
     pub(super) flight_end: u64,
-    /// The time when the window was last known to be used, and how much was since.
+    /// The time at which the window was last known to be fully used.
     pub(super) validated_at: Time,
+    /// The largest number of segments in flight since then.
     used_pkts: u32,
 }
 
 /// The readiness of a subflow to send a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readiness {
-    /// At once.
+    /// It can send at once.
     Now,
-    /// The congestion window is full.
+    /// Its congestion window is full.
     Window,
-    /// Its timer is set to when it can: it is paced, or has enough in the interface. Or it waits for an
-    /// acknowledgment, to send more at once.
+    /// It can send later: its timer is set to that time, because it is paced or has enough data in the interface;
+    /// or it waits for an acknowledgment, to send more at once.
     Later,
-    /// Never, or not before it is established.
+    /// It can't send any more, or not before it is established.
     No,
 }
 
 impl Interface {
-    /// A packet was sent that will have left at that time; if it goes with the one before it, both have only then. On a
-    /// cable the packets of a burst go through the host as one, whose memory is little more than its bytes; at a radio
-    /// channel each is by itself, and what Linux counts is the memory (sk_wmem_alloc).
+    /// Notes that a packet was sent which departs at `leaves_at`; if it goes with the one before it, both depart
+    /// at that time. On a cable the packets of a burst pass the host as one, whose memory is little more than its
+    /// bytes. On a radio channel each packet is separate, and Linux counts its memory (sk_wmem_alloc).
     pub(super) fn on_sent(
         &mut self,
         leaves_at: Time,
@@ -76,12 +78,14 @@ impl Interface {
         }
     }
 
-    /// Returns when the last segment was to leave, which is later than now where it is paced (tcp_wstamp_ns).
+    /// Returns the departure time of the last segment, which is in the future if the segment is paced
+    /// (tcp_wstamp_ns).
     pub(super) fn last_departure(&self) -> Time {
         self.last_sent_at.max(self.paced_until)
     }
 
-    /// The oldest packet has left, which is told of; gives whether it waited for that.
+    /// Notes that the interface reported the departure of the oldest packet. Returns whether the sender waited for
+    /// it.
     fn on_left(&mut self) -> bool {
         if let Some((_, bytes)) = self.departures.pop_front() {
             self.queued_bytes -= u64::from(bytes);
@@ -89,6 +93,7 @@ impl Interface {
         std::mem::take(&mut self.is_throttled)
     }
 
+    /// Removes the packets that departed by now.
     fn forget_departed(&mut self, now: Time) {
         while let Some(&(_, bytes)) = self.departures.front().filter(|(at, _)| *at <= now) {
             self.departures.pop_front();
@@ -96,7 +101,7 @@ impl Interface {
         }
     }
 
-    /// Returns when no more than so many bytes are left.
+    /// Returns the time at which at most `bytes` bytes are left in the interface.
     fn drained_to(&self, bytes: u64) -> Option<Time> {
         let mut left = self.queued_bytes;
         let mut departures = self.departures.iter();
@@ -106,7 +111,7 @@ impl Interface {
         })
     }
 
-    /// Takes a packet, or a burst, into the pacing (tcp_update_skb_after_send).
+    /// Counts a packet, or a burst, for pacing (tcp_update_skb_after_send).
     fn pace(&mut self, bytes: u32, rate_bps: f64, now: Time) {
         let length = (f64::from(bytes) * 8e12 / rate_bps.max(1.0)) as u64;
         let credit = now.since(self.paced_until).0.min(length / 2);
@@ -115,7 +120,7 @@ impl Interface {
 }
 
 impl Tcp {
-    /// Returns whether it can send a new segment; sets its timer where that is a matter of time.
+    /// Returns whether the subflow can send a new segment. Sets its timer if it only has to wait.
     pub(crate) fn readiness(&mut self, scope: &mut Scope<'_>) -> Readiness {
         if !self.is_established() || self.fin_end.is_some() {
             return Readiness::No;
@@ -133,8 +138,8 @@ impl Tcp {
         }
     }
 
-    /// A segment has left the interface, which reports it only then; gives whether more can be sent for that
-    /// (tcp_wfree, tcp_tsq_write).
+    /// Handles the report that a segment departed from the interface. Returns whether more can be sent because of
+    /// it (tcp_wfree, tcp_tsq_write).
     pub(crate) fn on_left(&mut self, scope: &mut Scope<'_>) -> bool {
         let was_throttled = self.interface.on_left();
         if was_throttled {
@@ -144,15 +149,15 @@ impl Tcp {
         was_throttled
     }
 
-    /// Takes what was sent into the pacing, if the control wants that.
+    /// Counts sent bytes for pacing, if the congestion control paces.
     pub(super) fn pace(&mut self, payload_bytes: u32, now: Time) {
         if let Some(rate) = self.control.pacing_rate_bps() {
             self.interface.pace(payload_bytes, rate, now);
         }
     }
 
-    /// Until when pacing or its packets in the interface keep it from sending so many segments as one piece
-    /// (tcp_small_queue_check).
+    /// Returns the time until which pacing or the packets in the interface keep the subflow from sending `pkts`
+    /// segments as one piece (tcp_small_queue_check); `None` if it may send now.
     pub(super) fn blocked_until(&mut self, now: Time, pkts: u32) -> Option<Time> {
         if self.interface.paced_until > now && self.control.pacing_rate_bps().is_some() {
             return Some(self.interface.paced_until);
@@ -173,11 +178,12 @@ impl Tcp {
             self.interface.is_throttled = true;
             return Some(Time::NEVER);
         }
-        // Interfaces report in batches what has left: half of what may be there.
+        // An interface reports departures in batches of half of its limit.
         self.interface.drained_to((limit / 2).max(piece))
     }
 
-    /// About a millisecond at the rate that Linux computes for every socket (tcp_update_pacing_rate).
+    /// Returns the bytes of about one millisecond at the rate that Linux computes for every socket
+    /// (tcp_update_pacing_rate).
     pub(super) fn interface_limit_bytes(&self) -> u64 {
         if let Some(rate) = self.control.pacing_rate_bps() {
             return (rate / 8.0 / 1024.0) as u64;
@@ -192,7 +198,7 @@ impl Tcp {
         (bytes as u64).min(INTERFACE_LIMIT_BYTES)
     }
 
-    /// Ends a round of sending: remembers whether the window was what limited (tcp_cwnd_validate).
+    /// Ends a round of sending, and records whether the window limited it (tcp_cwnd_validate).
     pub(crate) fn validate_window(&mut self, sent_pkts: u32, is_full: bool, scope: &mut Scope<'_>) {
         if self.recovery.is_reducing() {
             self.recovery.sent_pkts += sent_pkts;
@@ -224,14 +230,15 @@ impl Tcp {
         }
     }
 
-    /// Returns whether the window, not the application, limits (tcp_is_cwnd_limited).
+    /// Returns whether the window limits the sender, and not the application (tcp_is_cwnd_limited).
     pub(super) fn is_window_limited(&self) -> bool {
         let in_slow_start = self.window.in_slow_start();
         let is_half_used = self.window.cwnd_pkts < self.interface.most_out_pkts.saturating_mul(2);
         self.interface.is_limited || (in_slow_start && is_half_used)
     }
 
-    /// RFC 2861: a window that was not used for a timeout moves half-way to what was (tcp_cwnd_application_limited).
+    /// Moves a window that was not fully used for the time of a timeout half-way to its used part (RFC 2861,
+    /// tcp_cwnd_application_limited).
     fn shrink_unused_window(&mut self, scope: &mut Scope<'_>) {
         if self.recovery.phase == Phase::Open && !scope.stream.is_full() {
             let used = self.interface.used_pkts.max(INITIAL_WINDOW);
@@ -244,7 +251,7 @@ impl Tcp {
         self.interface.validated_at = scope.now;
     }
 
-    /// Slow start after idling (RFC 5681 section 4.1; tcp_slow_start_after_idle_check).
+    /// Restarts slow start after an idle period (RFC 5681 section 4.1; tcp_slow_start_after_idle_check).
     pub(crate) fn restart_if_idle(&mut self, scope: &mut Scope<'_>) {
         let timeout = self.rtt.timeout();
         let mut idle = scope.now.since(self.interface.last_sent_at);
@@ -264,8 +271,8 @@ impl Tcp {
         self.interface.used_pkts = 0;
     }
 
-    /// The application writes: if what was written before is all out and the window isn't full, the application is
-    /// what limits (tcp_rate_check_app_limited).
+    /// Handles a write of the application: if all data written before was sent and the window is not full, the
+    /// application limits the rate (tcp_rate_check_app_limited).
     pub(crate) fn check_app_limited(&mut self, now: Time) {
         self.interface.forget_departed(now);
         let in_flight = self.board.in_flight();

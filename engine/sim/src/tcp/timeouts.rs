@@ -1,4 +1,4 @@
-//! The retransmission timer: timeouts (RFC 6298), tail loss probes (RFC 8985 section 7), probes of windows.
+//! The retransmission timer: timeouts (RFC 6298), tail loss probes (RFC 8985 section 7), window probes.
 
 use super::rack::TIMER_SLACK;
 use super::rtt::INITIAL_RTO;
@@ -8,13 +8,14 @@ use super::{Scope, Tcp};
 use crate::Time;
 use nettrial_congestion::{Event, Phase};
 
-/// After how many timeouts a connection gives up (net.ipv4.tcp_retries2).
+/// The number of timeouts after which a connection fails (net.ipv4.tcp_retries2).
 const RETRIES: u32 = 15;
 /// The time to wait after a retransmission was dropped locally (TCP_RESOURCE_PROBE_INTERVAL).
 const AFTER_LOCAL_DROP: Time = Time::from_ms(500);
 
 impl Tcp {
-    /// The subflow is woken. Gives whether a timeout began, after which MPTCP sends its data elsewhere too.
+    /// Handles a wake-up of the subflow. Returns whether a timeout began, after which MPTCP also sends its data on
+    /// other subflows.
     pub(crate) fn on_timer(&mut self, scope: &mut Scope<'_>) -> bool {
         let mut has_timed_out = false;
         if self.timers.take(Timer::Retransmit, self.me, scope.io) {
@@ -30,6 +31,7 @@ impl Tcp {
         has_timed_out
     }
 
+    /// Handles the retransmission timer according to its purpose. Returns whether a timeout began.
     fn on_retransmit_timer(&mut self, scope: &mut Scope<'_>) -> bool {
         if !self.is_established() {
             self.on_handshake_timeout(scope);
@@ -46,6 +48,8 @@ impl Tcp {
     }
 
     fn on_timeout(&mut self, scope: &mut Scope<'_>) -> bool {
+        /// Handles a timeout: retransmits the oldest segment, or fails the connection. Returns whether it is the
+        /// first timeout since an acknowledgment.
         if self.board.is_empty() {
             return false;
         }
@@ -65,7 +69,7 @@ impl Tcp {
         is_first
     }
 
-    /// A timeout is to be repaired (tcp_enter_loss).
+    /// Enters the phase loss to repair a timeout (tcp_enter_loss).
     fn enter_loss(&mut self, scope: &mut Scope<'_>) {
         let phase = self.recovery.phase;
         let is_new = !matches!(phase, Phase::Recovery | Phase::Loss);
@@ -92,7 +96,7 @@ impl Tcp {
         self.recovery.is_checking_timeout = is_new || self.recovery.has_timed_out;
     }
 
-    /// Sets the timer for a tail loss probe, if one is due (tcp_schedule_loss_probe).
+    /// Sets the timer for a tail loss probe, if one is due (tcp_schedule_loss_probe). Returns whether it was set.
     pub(super) fn schedule_probe(&mut self, is_advancing: bool, scope: &mut Scope<'_>) -> bool {
         let is_allowed =
             self.options.has_sack && matches!(self.recovery.phase, Phase::Open | Phase::Reducing);
@@ -111,8 +115,8 @@ impl Tcp {
         true
     }
 
-    /// Sends new data, or else the last segment again, so that its acknowledgment shows what is lost
-    /// (tcp_send_loss_probe).
+    /// Sends a tail loss probe: new data, otherwise the last segment again, so that its acknowledgment reveals
+    /// losses (tcp_send_loss_probe).
     fn send_probe(&mut self, scope: &mut Scope<'_>) {
         if self.recovery.probe_end.is_none() {
             let is_new = self.send_one_beyond_window(scope);
@@ -129,13 +133,13 @@ impl Tcp {
         self.rearm_timeout(scope);
     }
 
-    /// Heeds what an acknowledgment says of a probe (tcp_process_tlp_ack).
+    /// Processes an acknowledgment of a tail loss probe (tcp_process_tlp_ack).
     pub(super) fn process_probe(&mut self, ack: u64, news: &News, scope: &mut Scope<'_>) {
         let Some(end) = self.recovery.probe_end.filter(|&end| ack >= end) else { return };
         if !self.recovery.is_probe_resent || news.is_probe_duplicate {
             self.recovery.probe_end = None;
         } else if ack > end {
-            // The probe repaired a loss, for which the window has to pay.
+            // The probe repaired a loss, so the window must be reduced.
             self.control.on_event(Event::EnterRecovery, &mut self.window, scope.now.as_ns());
             self.begin_reduction(scope);
             self.recovery.phase = Phase::Reducing;
@@ -146,7 +150,7 @@ impl Tcp {
         }
     }
 
-    /// Nothing is in flight, and the window or the own interface takes nothing: try again later
+    /// Sets the timer to try again later if nothing is in flight and the window or the host's interface is full
     /// (tcp_check_probe_timer).
     pub(crate) fn wait_for_room(&mut self, scope: &mut Scope<'_>) {
         if self.board.is_empty() && self.timers.due(Timer::Retransmit).is_none() {

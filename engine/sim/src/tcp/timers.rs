@@ -1,19 +1,19 @@
-//! A subflow's timers over wake-ups that can't be taken back.
+//! The timers of a subflow, based on wake-ups that can't be cancelled.
 
 use crate::{Endpoint, Io, Time};
 
-/// A time that a subflow waits for.
+/// An event in time for which a subflow waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timer {
-    /// The retransmission timer, whatever it is set for.
+    /// The retransmission timer, whatever its purpose.
     Retransmit = 0,
     /// A delayed acknowledgment.
     Acknowledge = 1,
-    /// Pacing, or room in the host's own interface.
+    /// A pause because of pacing, or for lack of room in the host's own interface.
     Send = 2,
 }
 
-/// The purpose of the retransmission timer; there is one timer for all, as in Linux (icsk_pending).
+/// The purpose of the retransmission timer. There is one timer for all purposes, as in Linux (icsk_pending).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Purpose {
     /// A timeout.
@@ -23,13 +23,13 @@ pub enum Purpose {
     Probe,
     /// The end of RACK's reordering window.
     Reordering,
-    /// A probe of a window that is too small, or another try after a local drop.
+    /// A probe of a window that is too small, or another attempt after a local drop.
     Window,
 }
 
 const COUNT: usize = 3;
 
-/// The timers. Each keeps to one waiting wake-up where its time only moves later.
+/// The timers of a subflow. Each has at most one pending wake-up while its time only moves later.
 #[derive(Debug)]
 pub struct Timers {
     due: [Time; COUNT],
@@ -45,7 +45,7 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// Sets a timer, in place of what it was set to.
+    /// Sets a timer to the time `at` instead of its previous one.
     pub fn set(&mut self, timer: Timer, at: Time, me: Endpoint, io: &mut dyn Io) {
         let timer = timer as usize;
         self.due[timer] = at;
@@ -63,12 +63,12 @@ impl Timers {
         }
     }
 
-    /// Returns when a timer is due, if it is set.
+    /// Returns the time at which a timer is due, if it is set.
     pub fn due(&self, timer: Timer) -> Option<Time> {
         Some(self.due[timer as usize]).filter(|&due| due != Time::NEVER)
     }
 
-    /// Takes a wake-up: whether the timer is due; if it is set to a later time, it is woken again then.
+    /// Handles a wake-up. Returns whether the timer is due; if it is set to a later time, it is woken again then.
     pub fn take(&mut self, timer: Timer, me: Endpoint, io: &mut dyn Io) -> bool {
         let now = io.now();
         let index = timer as usize;

@@ -1,4 +1,4 @@
-//! Packets as a subflow sends them: new data, retransmissions, FIN, acknowledgments.
+//! The packets that a subflow sends: new data, retransmissions, FIN, acknowledgments.
 
 use super::recovery::Resend;
 use super::scoreboard::{FIN, Segment};
@@ -8,7 +8,7 @@ use crate::{Codepoint, Flags, Packet, SackBlocks, Time};
 use nettrial_congestion::Event;
 
 impl Tcp {
-    /// A packet without payload and options as it would leave now.
+    /// Returns a packet without payload and options, as it would be sent now.
     pub(super) fn blank_packet(&self, flags: Flags, scope: &Scope<'_>) -> Packet {
         let has_timestamps = self.options.has_timestamps;
         Packet {
@@ -30,7 +30,7 @@ impl Tcp {
         }
     }
 
-    /// Sends a packet, and counts it.
+    /// Sends a packet and counts it. Returns its departure time, or `None` if the interface dropped it.
     pub(super) fn put(&mut self, packet: Packet, scope: &mut Scope<'_>) -> Option<Time> {
         let is_cut = self.bursts.is_begun();
         let left = if is_cut { scope.io.send_cut(packet) } else { scope.io.send(packet) };
@@ -41,14 +41,14 @@ impl Tcp {
         left
     }
 
-    /// Sends an acknowledgment alone.
+    /// Sends an acknowledgment without data.
     pub(super) fn send_ack(&mut self, scope: &mut Scope<'_>) {
         let packet = self.with_receiver_state(self.blank_packet(Flags::ACK, scope), scope);
         self.on_ack_leaves();
         self.put(packet, scope);
     }
 
-    /// Adds what this side has to say as a receiver.
+    /// Adds the receiver's part to a packet: SACK blocks, window and ECN echo.
     fn with_receiver_state(&mut self, mut packet: Packet, scope: &mut Scope<'_>) -> Packet {
         packet.sack = self.receiver.blocks(&self.options);
         let sack_bytes = self.receiver.sack_option_bytes(&self.options);
@@ -64,7 +64,8 @@ impl Tcp {
         packet
     }
 
-    /// Sends a segment of the board, new or again.
+    /// Sends a segment of the scoreboard for the first time or again. Returns whether the host's interface
+    /// accepted it.
     fn send_segment(&mut self, segment: &Segment, is_new: bool, scope: &mut Scope<'_>) -> bool {
         let mut flags = Flags::ACK;
         if segment.has(FIN) {
@@ -99,8 +100,8 @@ impl Tcp {
         true
     }
 
-    /// Sends new data of that data sequence number, with FIN where it is the last. Gives whether the own interface
-    /// took it; if not, nothing has changed but the window.
+    /// Sends new data of the given data sequence number, with FIN if it is the last. Returns whether the host's
+    /// interface accepted it; if not, only the congestion window has changed.
     pub(crate) fn send_new(
         &mut self,
         data_sequence: u64,
@@ -142,7 +143,8 @@ impl Tcp {
         self.fin_end.is_some()
     }
 
-    /// A tail loss probe of new data, which may go beyond the window by one segment (RFC 8985 section 7.3).
+    /// Sends a tail loss probe of new data, which may exceed the window by one segment (RFC 8985 section 7.3).
+    /// Returns whether it was sent.
     pub(super) fn send_one_beyond_window(&mut self, scope: &mut Scope<'_>) -> bool {
         let Some(chunk) = scope.stream.peek(self.segment_bytes()) else { return false };
         if !self.send_new(chunk.data_sequence, chunk.bytes, chunk.is_last, scope) {
@@ -152,7 +154,7 @@ impl Tcp {
         true
     }
 
-    /// Sends a segment again (tcp_retransmit_skb); gives whether the own interface took it.
+    /// Retransmits a segment (tcp_retransmit_skb). Returns whether the host's interface accepted it.
     pub(super) fn send_again(&mut self, index: u64, scope: &mut Scope<'_>) -> bool {
         let Some(&segment) = self.board.get(index) else { return false };
         if !self.send_segment(&segment, false, scope) {
@@ -166,7 +168,7 @@ impl Tcp {
         true
     }
 
-    /// Sends what an acknowledgment asks for.
+    /// Sends the segments that an acknowledgment requires.
     pub(super) fn resend(&mut self, what: Resend, scope: &mut Scope<'_>) {
         if what == Resend::New {
             if self.readiness(scope) != super::sender::Readiness::No && self.send_one_beyond_window(scope) {
@@ -179,7 +181,7 @@ impl Tcp {
         }
     }
 
-    /// Sends again what is lost, as the window has room (tcp_xmit_retransmit_queue).
+    /// Retransmits lost segments as far as the window has room (tcp_xmit_retransmit_queue).
     pub(super) fn resend_lost(&mut self, scope: &mut Scope<'_>) {
         let first = self.board.first();
         let mut sent_first = false;

@@ -1,4 +1,5 @@
-//! Taking back a reduction that was for no loss: by timestamps (RFC 3522) or reports of duplicates (RFC 3708).
+//! The undoing of a reduction without a loss, which timestamps (RFC 3522) or reports of duplicates (RFC 3708)
+//! reveal.
 
 use super::scoreboard;
 use super::{Scope, Tcp};
@@ -6,20 +7,20 @@ use crate::{Packet, Time};
 use nettrial_congestion::{Event, Phase};
 
 impl Tcp {
-    /// Remembers what an undo needs (tcp_init_undo).
+    /// Records the state that an undo needs (tcp_init_undo).
     pub(super) fn begin_undo(&mut self) {
         self.recovery.undo_una = Some(self.una);
         let in_flight = i64::from(self.board.resent_pkts);
         self.recovery.undo_resent = if in_flight > 0 { in_flight } else { -1 };
     }
 
-    /// Returns whether what was retransmitted had not been lost (tcp_may_undo).
+    /// Returns whether the retransmitted segments had not been lost (tcp_may_undo).
     fn may_undo(&self, packet: &Packet) -> bool {
         let was_sent_before = self.recovery.resent_at.is_some_and(|at| packet.echo < at);
         self.recovery.undo_una.is_some() && (self.recovery.undo_resent == 0 || was_sent_before)
     }
 
-    /// Takes the reduction back (tcp_undo_cwnd_reduction).
+    /// Undoes the reduction (tcp_undo_cwnd_reduction).
     fn undo_reduction(&mut self, clears_marks: bool, now: Time) {
         if clears_marks {
             self.board.clear_lost();
@@ -36,7 +37,8 @@ impl Tcp {
         self.control.on_event(Event::Undone, &mut self.window, now.as_ns());
     }
 
-    /// At a recovery's end (tcp_try_undo_recovery). Gives whether the phase has to wait for more.
+    /// Undoes a reduction at the end of a recovery (tcp_try_undo_recovery). Returns whether the phase must
+    /// continue.
     pub(super) fn undo_after_recovery(&mut self, packet: &Packet, now: Time) -> bool {
         if self.may_undo(packet) {
             self.undo_reduction(false, now);
@@ -44,7 +46,8 @@ impl Tcp {
             self.rack.on_recovered();
         }
         if self.una == self.recovery.high_sequence && !self.options.has_sack {
-            // Hold on until something above is acknowledged: duplicates of now could look like new losses.
+            // The phase lasts until something above is acknowledged, because late duplicates could look like new
+            // losses.
             if self.board.resent_pkts == 0 {
                 self.recovery.resent_at = None;
             }
@@ -55,14 +58,14 @@ impl Tcp {
         false
     }
 
-    /// In recovery, when part of it is acknowledged (tcp_try_undo_partial). Gives whether nothing more is to be
-    /// marked or retransmitted for now.
+    /// Undoes a reduction when part of the recovery's data is acknowledged (tcp_try_undo_partial). Returns whether
+    /// nothing more must be marked or retransmitted for now.
     pub(super) fn undo_partial(&mut self, packet: &Packet, now: Time) -> bool {
         let was_sent_before = self.recovery.resent_at.is_some_and(|at| packet.echo < at);
         if self.recovery.undo_una.is_none() || !was_sent_before {
             return false;
         }
-        // Retransmissions in flight will show whether they were needed.
+        // The retransmissions in flight will show whether they were needed.
         if self.board.resent_pkts > 0 {
             return true;
         }
@@ -72,7 +75,8 @@ impl Tcp {
         false
     }
 
-    /// Every retransmission was reported as a duplicate (tcp_try_undo_dsack).
+    /// Undoes a reduction if every retransmission was reported as a duplicate (tcp_try_undo_dsack). Returns
+    /// whether it did.
     pub(super) fn undo_by_duplicates(&mut self, now: Time) -> bool {
         let is_undone = self.recovery.undo_una.is_some() && self.recovery.undo_resent == 0;
         if is_undone {
@@ -82,7 +86,8 @@ impl Tcp {
         is_undone
     }
 
-    /// After a timeout (tcp_try_undo_loss); `is_proven` by F-RTO.
+    /// Undoes a reduction after a timeout (tcp_try_undo_loss); `is_proven` if F-RTO proved that the timeout was
+    /// spurious. Returns whether it did.
     pub(super) fn undo_loss(&mut self, packet: &Packet, is_proven: bool, now: Time) -> bool {
         if !is_proven && !self.may_undo(packet) {
             return false;
@@ -96,8 +101,8 @@ impl Tcp {
         true
     }
 
-    /// Marks everything as lost that was not SACKed, after a timeout; what was sent within the last round trip only
-    /// if it is the oldest (tcp_timeout_mark_lost).
+    /// Marks all segments that were not SACKed as lost after a timeout. Those sent within the last round trip are
+    /// marked only if they are the oldest (tcp_timeout_mark_lost).
     pub(super) fn mark_all_lost(&mut self, scope: &Scope<'_>) {
         if !self.options.has_sack {
             self.board.sacked_pkts = 0;
