@@ -1,4 +1,4 @@
-//! Wires flows: the addresses and ports of their packets, and so their paths.
+//! The addresses and ports of flows' packets, which determine their paths.
 
 use crate::{Network, PathId, SubflowSettings, Time};
 use anyhow::{Context, Result};
@@ -10,23 +10,23 @@ use std::net::{IpAddr, SocketAddr};
 pub struct Wiring<'a> {
     /// The flow.
     pub flow: &'a Flow,
-    /// Its number in the scenario.
+    /// The flow's number in the scenario.
     pub number: u32,
     /// The stacks of its two hosts.
     pub stacks: [&'a Stack; 2],
     /// The offloads of its two hosts.
     pub offloads: [Offloads; 2],
-    /// The time when it starts: its time and a random part of a millisecond.
+    /// The start time: that of the flow plus a random part of a millisecond.
     pub start: Time,
-    /// The subflows of its connections, one list a connection; each is used in turn. Datagrams go by the first
-    /// subflow of the first.
+    /// The subflows of each of its connections; successive connections use the lists in turn. Datagrams take the
+    /// first subflow of the first connection.
     pub subflows: Vec<Vec<SubflowSettings>>,
-    /// The addresses and ports of each of those subflows: those of the flow's first host, and of its second.
+    /// The addresses and ports of each subflow: those at the flow's first host, and those at its second host.
     pub sockets: Vec<Vec<(SocketAddr, SocketAddr)>>,
 }
 
-/// The wirings of all flows of `scenario`, which has passed its check. What is random of a flow follows from
-/// the scenario's seed and the flow's number alone.
+/// Returns the wirings of all flows of `scenario`, which has passed its checks. The random quantities of a flow
+/// depend only on the scenario's seed and the flow's number. Fails if a host has no stack, or no path leads to it.
 pub fn wire<'a>(
     scenario: &'a Scenario,
     routing: &Paths<'_>,
@@ -66,18 +66,20 @@ impl<'a> Wiring<'a> {
         })
     }
 
-    /// Returns the path of a datagram from that side, and the largest IP packet that the path takes.
+    /// Returns the path of a datagram from a side, and the size in bytes of the largest IP packet that fits the
+    /// path.
     pub fn datagrams(&self, side: u8) -> (PathId, u64) {
         let path = &self.subflows[0][0];
         (path.paths[usize::from(side)], path.path_mtu_bytes[usize::from(side)])
     }
 
-    /// Returns how the flow's sockets are set up.
+    /// Returns the options of the flow's sockets.
     pub fn socket(&self) -> SocketOptions {
         self.flow.socket
     }
 }
 
+/// Returns the paths of a subflow and their path MTUs, both in each direction.
 fn subflow(
     routing: &Paths<'_>,
     network: &mut Network,
@@ -95,7 +97,7 @@ fn subflow(
     Ok(SubflowSettings { paths: [there.0, back.0], path_mtu_bytes: [there.1, back.1] })
 }
 
-/// The path MTU that a host learns of: where a router keeps it to itself, more than passes.
+/// Returns the path MTU in bytes that a host learns: where a router does not report it, more than actually fits.
 fn known_mtu(routing: &Paths<'_>, host: &str, to: IpAddr) -> Option<u64> {
     routing.known_mtu(host, to)
 }

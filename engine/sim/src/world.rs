@@ -1,4 +1,4 @@
-//! The loop: events in order of time, packets from link to link, and what they arrive at.
+//! The event loop: handles events in order of time, and moves packets from link to link and to their endpoints.
 
 use crate::ahead::{self, ReadAhead};
 use crate::arena::{Arena, Travel};
@@ -12,76 +12,77 @@ use crate::{Codepoint, Endpoint, Io, Notice, Packet, PathId, Time};
 use nettrial_wlan::{Category, Outcome as OnAir, Packet as OfAir};
 use std::collections::VecDeque;
 
-/// The endpoints that packets arrive at: connections and applications.
+/// The endpoints at which packets arrive: connections and applications.
 pub trait Endpoints {
-    /// A packet has come to its path's end.
+    /// Handles a packet that arrived at the end of its path.
     fn on_packet(&mut self, packet: &Packet, io: &mut impl Io);
 
-    /// The time has come that [`Io::wake`] was given for this endpoint.
+    /// Handles a wake-up at the time that was given to [`Io::wake`] for this endpoint.
     fn on_timer(&mut self, endpoint: Endpoint, io: &mut impl Io);
 
-    /// A packet of this endpoint has left its host, of which [`Io::send`] could not tell when it would.
+    /// Handles the departure of a packet of this endpoint, if [`Io::send`] could not tell its departure time.
     fn on_left(&mut self, _: Endpoint, _: &mut impl Io) {}
 
-    /// Reads ahead what a packet or a timer of this endpoint will need, and returns the path that an answer would take.
+    /// Prefetches the memory that a packet or a timer of this endpoint will need, and returns the path of an
+    /// answer.
     fn read_ahead(&self, _: Endpoint) -> Option<PathId> {
         None
     }
 
-    /// Returns about how many bytes all that endpoints keep takes.
+    /// Returns the approximate memory in bytes of all endpoints.
     fn size_bytes(&self) -> usize {
         0
     }
 
-    /// An endpoint has told something, in an event that is now handled.
+    /// Handles a notice that an endpoint sent in the current event.
     fn on_notice(&mut self, notice: Notice, io: &mut impl Io);
 
-    /// Returns whether there is nothing more to see: the world then stops after the event it is at.
+    /// Returns whether the simulation can stop after the current event.
     fn is_over(&self) -> bool {
         false
     }
 }
 
-/// An event.
+/// An event of the simulation.
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// A packet comes to a link. The event has the link's number so that it is looked up when nothing waits for it.
+    /// A packet arrives at a link. The event contains the link's number, so that looking it up delays nothing.
     Enter { number: u32, direction: u32 },
-    /// A packet comes to its path's end.
+    /// A packet arrives at the end of its path.
     Arrive(u32),
-    /// A timer.
+    /// The timer of an endpoint expires.
     Timer(Endpoint),
-    /// A link whose discipline decides at the queue's head can take that.
+    /// A link whose discipline drops packets at the head of its queue can accept the head.
     Take(u32),
-    /// A CPU looks at what has arrived.
+    /// A CPU looks for packets that arrived.
     Look(u32),
-    /// A host's CPU is done with a packet that has arrived.
+    /// A host's CPU has processed a packet that arrived.
     Finish(u32),
-    /// Something happens in a radio channel.
+    /// The state of a radio channel changes.
     Air(u32),
-    /// A packet of this endpoint has left its station of a radio channel.
+    /// A packet of this endpoint departed from its station of a radio channel.
     Left(Endpoint),
 }
 
-/// The account of all packets; at any time `sent_pkts` and `duplicated_pkts` are together `delivered_pkts`,
-/// `dropped_pkts` and `in_flight_pkts`.
+/// The numbers of all packets. At any time, the sum of `sent_pkts` and `duplicated_pkts` is the sum of
+/// `delivered_pkts`, `dropped_pkts` and `in_flight_pkts`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Balance {
-    /// Sent by endpoints.
+    /// Packets that endpoints sent.
     pub sent_pkts: u64,
-    /// Copies made on links.
+    /// Copies of packets that links made.
     pub duplicated_pkts: u64,
-    /// Arrived at their path's end, each that was coalesced with another counted.
+    /// Packets that arrived at the end of their path, including each one that was coalesced with another.
     pub delivered_pkts: u64,
-    /// Dropped by queues, for their size, or on links.
+    /// Packets that were dropped by queues, because of their size, or on links.
     pub dropped_pkts: u64,
-    /// On their way.
+    /// Packets on their way.
     pub in_flight_pkts: u64,
-    /// Links that packets were taken or refused by, in all: the work done.
+    /// The number of times that a packet was accepted or refused by a link: the amount of work done.
     pub hops: u64,
 }
 
-/// The network while it runs.
+/// The network while the simulation runs.
 #[derive(Debug)]
 pub struct Engine {
     network: Network,
@@ -103,7 +104,7 @@ impl Engine {
             balance: Balance::default(),
             captures: None,
         };
-        // Access points send beacons whether there are packets or not.
+        // Access points send beacons even if there are no packets.
         (0..channels).for_each(|channel| new.schedule(channel));
         new
     }
@@ -120,12 +121,12 @@ impl Engine {
         self.captures.take().map_or(Ok(()), |captures| captures.finish())
     }
 
-    /// The links and paths.
+    /// Returns the links and paths.
     pub fn network(&mut self) -> &mut Network {
         &mut self.network
     }
 
-    /// Returns what became of all packets.
+    /// Returns the numbers of packets sent, delivered, dropped and in flight so far.
     pub fn balance(&self) -> Balance {
         let coalesced_pkts = self.network.coalesced_pkts();
         Balance {
@@ -135,7 +136,8 @@ impl Engine {
         }
     }
 
-    /// Has packet `number` taken by link direction `direction`; gives when its last bit leaves, if it does.
+    /// Passes packet `number` to the link direction `direction`. Returns the time at which its last bit leaves, or
+    /// `None` if the packet is dropped.
     fn enter(&mut self, number: u32, direction: u32) -> Option<Time> {
         self.balance.hops += 1;
         let (now, link) = (self.events.now(), &mut self.network.links[direction as usize]);
@@ -165,8 +167,8 @@ impl Engine {
         }
     }
 
-    /// Has packet `number`, whose next link is away, go on by another, or loses it; gives when its last bit leaves, if it
-    /// does.
+    /// Sends packet `number`, whose next link has failed, over another link, or drops it. Returns the time at
+    /// which its last bit leaves, or `None` if the packet is dropped.
     fn go_around(&mut self, number: u32) -> Option<Time> {
         let (now, place, path) = (self.events.now(), self.arena.travel(number).next, self.arena.path(number));
         let Network { detours, paths, .. } = &self.network;
@@ -180,7 +182,8 @@ impl Engine {
         self.enter(number, direction)
     }
 
-    /// Has packet `number`, whose last bit leaves then, arrive at the link's other end, or not.
+    /// Moves packet `number`, whose last bit leaves at `leaves`, to the other end of the link, unless the link
+    /// loses it.
     fn carry(&mut self, number: u32, direction: u32, leaves: Time) {
         let travel = self.arena.travel(number);
         travel.next += 1;
@@ -207,8 +210,8 @@ impl Engine {
         }
     }
 
-    /// Has packet `number` taken by the radio channel of interface `direction`; gives that nobody knows when it will have
-    /// left, if it is taken.
+    /// Passes packet `number` to the radio channel of interface `direction`. Returns [`Time::NEVER`], because the
+    /// departure time is not known, or `None` if the packet is dropped.
     fn enter_air(&mut self, number: u32, direction: u32) -> Option<Time> {
         let (now, network) = (self.events.now(), &mut self.network);
         let &mut Travel { next, ip_bytes, ecn } = self.arena.travel(number);
@@ -225,7 +228,7 @@ impl Engine {
         let is_of_host = next == network.paths.start(self.arena.path(number));
         let sender = self.arena.accountant(number).filter(|_| is_of_host);
         if !between.is_some_and(|between| network.air.offer(now, between, packet, sender)) {
-            // A sender whose packet came here later was told that the packet will leave.
+            // The sender of a packet that a CPU delayed expects a report of its departure.
             let came_later = network.processors.as_ref().is_some_and(|all| all.delays(direction));
             if let Some(sender) = sender.filter(|_| came_later) {
                 self.events.push(now, Event::Left(sender));
@@ -240,8 +243,8 @@ impl Engine {
         Some(Time::NEVER)
     }
 
-    /// Captures packet `number`, which is at that place of its path, where it enters its radio channel (`side` 0), before
-    /// the queue, as a real station's capture does, or where it leaves it (1).
+    /// Captures packet `number`, which is at that place of its path: where it enters its radio channel, before the
+    /// queue, as a real station's capture does (`side` 0), or where it leaves the channel (1).
     fn take_down_on_air(&mut self, number: u32, place: u32, side: usize) {
         let now = self.events.now();
         let Some(captures) = &mut self.captures else { return };
@@ -250,7 +253,8 @@ impl Engine {
         captures.take(between[side], between, &self.arena.packet(number), now, now);
     }
 
-    /// Captures what the stations of a radio channel have sent, before what became of its packets is acted on.
+    /// Captures the frames that the stations of a radio channel sent, before the outcomes of its packets are
+    /// processed.
     fn take_down_channel(&mut self, channel: usize) {
         let Some(captures) = &mut self.captures else { return };
         let sent = self.network.air.take_sent(channel);
@@ -261,18 +265,20 @@ impl Engine {
         });
     }
 
+    /// Drops packet `number`.
     fn drop(&mut self, number: u32) {
         self.balance.dropped_pkts += 1;
         self.arena.discard(number);
     }
 
+    /// Schedules the next event of a radio channel.
     fn schedule(&mut self, channel: usize) {
         if let Some(at) = self.network.air.schedule(channel) {
             self.events.push(at, Event::Air(channel as u32));
         }
     }
 
-    /// Something happens in a radio channel: packets that have crossed it go on.
+    /// Handles an event of a radio channel. Packets that crossed it continue on their paths.
     fn look_at_air(&mut self, channel: u32) {
         let now = self.events.now();
         let outcomes = self.network.air.look(now, channel as usize);
@@ -304,7 +310,7 @@ impl Engine {
         self.schedule(channel as usize);
     }
 
-    /// Captures packet `number` where it leaves and where it arrives.
+    /// Captures packet `number` where it leaves an interface and where it arrives.
     fn take_down(&mut self, number: u32, direction: u32, leaves: Time, outcome: Outcome) {
         let (packet, now) = (self.arena.packet(number), self.events.now());
         let Some(captures) = &mut self.captures else { return };
@@ -322,7 +328,7 @@ impl Engine {
         }
     }
 
-    /// Sends the head of a link's queue, and what comes after it at its time.
+    /// Sends the packet at the head of a link's queue, and schedules the next one.
     fn take(&mut self, direction: u32) {
         let link = &mut self.network.links[direction as usize];
         let (sent, dropped_pkts) = link.take(self.events.now(), &mut self.arena);
@@ -335,7 +341,8 @@ impl Engine {
         }
     }
 
-    /// Packet `number` is at its path's end: gives it if its host takes no time for it.
+    /// Handles the arrival of packet `number` at the end of its path. Returns the packet if its host processes it
+    /// in no time.
     fn arrive(&mut self, number: u32) -> Option<Packet> {
         let now = self.events.now();
         if let Some((processors, processor)) = self.receiver(number) {
@@ -347,14 +354,14 @@ impl Engine {
         Some(self.deliver(number))
     }
 
-    /// The CPUs, and the one of the host at which packet `number` has arrived, if its work costs something.
+    /// Returns the CPUs, and the CPU of the host at which packet `number` arrived, if processing it takes time.
     fn receiver(&mut self, number: u32) -> Option<(&mut Processors, u32)> {
         let processors = self.network.processors.as_mut()?;
         let processor = processors.at(self.network.paths.arrival(self.arena.travel(number).next)?)?;
         Some((processors, processor))
     }
 
-    /// A CPU looks at what has arrived.
+    /// Handles a CPU's turn to look for packets that arrived.
     fn look(&mut self, processor: u32) {
         let (now, arena) = (self.events.now(), &mut self.arena);
         let Some(processors) = &mut self.network.processors else { return };
@@ -365,7 +372,7 @@ impl Engine {
         }
     }
 
-    /// A CPU is done with packet `number`: gives it.
+    /// Handles the end of a CPU's work on packet `number`, and returns the packet.
     fn finish(&mut self, number: u32) -> Packet {
         let now = self.events.now();
         let next = self
@@ -377,13 +384,15 @@ impl Engine {
         self.deliver(number)
     }
 
+    /// Removes packet `number` from the network and returns it.
     fn deliver(&mut self, number: u32) -> Packet {
         self.balance.delivered_pkts += 1;
         self.arena.remove(number)
     }
 
-    /// Has packet `number` go to its first link once its host's CPU is done with it, if that takes time; gives
-    /// when its last bit will leave if the link is then as it is now. It may go with the packet before it.
+    /// Schedules packet `number` to reach its first link when its host's CPU has processed it, if that takes time.
+    /// Returns the time at which its last bit leaves if the link's state does not change until then. The packet
+    /// may be in one burst with the packet before it.
     fn send_later(&mut self, number: u32, direction: u32, goes_with_last: bool) -> Option<Time> {
         let now = self.events.now();
         let ip_bytes = self.arena.travel(number).ip_bytes;
@@ -394,7 +403,7 @@ impl Engine {
         Some(if link.is_on_air() { Time::NEVER } else { link.leaves_at_best(done, ip_bytes) })
     }
 
-    /// Sends a packet, which may go with the one before it.
+    /// Sends a packet, which may be in one burst with the packet before it.
     fn start(&mut self, packet: Packet, goes_with_last: bool) -> Option<Time> {
         self.balance.sent_pkts += 1;
         let start = self.network.paths.start(packet.path);
@@ -438,32 +447,33 @@ impl Io for Engine {
     }
 }
 
-/// A network and what packets arrive at.
+/// A network and the endpoints at which packets arrive.
 #[derive(Debug)]
 pub struct World<E> {
     /// The network.
     pub engine: Engine,
-    /// The endpoints that packets arrive at.
+    /// The endpoints at which packets arrive.
     pub endpoints: E,
-    /// True if what upcoming events need is read before them.
+    /// True if the memory that upcoming events need is prefetched.
     reads_ahead: bool,
 }
 
 impl<E: Endpoints> World<E> {
-    /// A world at time zero in which nothing happens yet.
+    /// Returns a world at time zero with no events.
     pub fn new(network: Network, endpoints: E) -> Self {
         let reads_ahead = ahead::pays(&network, endpoints.size_bytes());
         Self { engine: Engine::new(network), endpoints, reads_ahead }
     }
 
-    /// Has endpoints do something now, such as to begin.
+    /// Lets endpoints act now, for example to begin.
     pub fn act<R>(&mut self, act: impl FnOnce(&mut E, &mut Engine) -> R) -> R {
         let result = act(&mut self.endpoints, &mut self.engine);
         self.notify();
         result
     }
 
-    /// Reads what the events of the calendar's next bucket need: first what they name, then what is found through that.
+    /// Prefetches the memory that the events of the calendar's next bucket need: first the objects that they name,
+    /// then the objects to which these refer.
     fn read_ahead(&self) {
         let Engine { network, events, arena, .. } = &self.engine;
         for event in events.upcoming() {
@@ -492,7 +502,7 @@ impl<E: Endpoints> World<E> {
         }
     }
 
-    /// Reads what an endpoint needs and the first link of its path, and returns that link's direction.
+    /// Prefetches an endpoint and the first link of its path, and returns that link's direction.
     fn read_endpoint_ahead(&self, endpoint: Endpoint) -> Option<u32> {
         let Network { paths, links, .. } = &self.engine.network;
         let direction = paths.link(paths.start(self.endpoints.read_ahead(endpoint)?))?;
@@ -500,8 +510,8 @@ impl<E: Endpoints> World<E> {
         Some(direction)
     }
 
-    /// Runs until nothing is left to happen, the next event is after `end`, or the endpoints are through; gives the
-    /// time of the last event.
+    /// Runs until no event is left, the next event is after `end`, or the endpoints are done. Returns the time of
+    /// the last event.
     pub fn run(&mut self, end: Time) -> Time {
         loop {
             if self.engine.events.turn() && self.reads_ahead {
@@ -544,6 +554,7 @@ impl<E: Endpoints> World<E> {
         self.engine.now()
     }
 
+    /// Passes all pending notices to the endpoints.
     fn notify(&mut self) {
         while let Some(notice) = self.engine.notices.pop_front() {
             self.endpoints.on_notice(notice, &mut self.engine);

@@ -1,32 +1,32 @@
-//! Datagrams over UDP, in the fragments that a path asks for.
+//! Datagrams over UDP, split into the fragments that their path requires.
 //!
-//! A datagram's packets carry, in fields that only TCP has a use for: its identification (`ack`), how many
-//! fragments there are (`window_bytes`), which of them this is (`data_sequence`) and the whole payload's bytes
-//! (`data_ack`). A fragment of bytes that a duplicate brings again changes nothing.
+//! The packets of a datagram carry additional information in fields that only TCP uses: its identification
+//! (`ack`), the number of fragments (`window_bytes`), the number of this fragment (`data_sequence`) and the bytes
+//! of the whole payload (`data_ack`). A fragment that arrives twice changes nothing.
 
 use crate::{Codepoint, Endpoint, Flags, Io, Packet, PathId, SackBlocks, Time};
 use nettrial_flows::wire::datagram_packets;
 use nettrial_scenario::IpVersion;
 use std::collections::BTreeMap;
 
-/// The time that fragments wait for the others (net.ipv4.ipfrag_time; RFC 8200 section 4.5 asks for 60 s).
+/// The time for which fragments wait for the others (net.ipv4.ipfrag_time; RFC 8200 section 4.5 requires 60 s).
 const ASSEMBLY_TIME: Time = Time::from_ms(30_000);
 
 /// A datagram of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram {
-    /// Its number, by the application.
+    /// Its number, which the application chose.
     pub number: u64,
-    /// Bytes of its payload.
+    /// The bytes of its payload.
     pub payload_bytes: u64,
-    /// The time when it was sent; an answer repeats that of the request.
+    /// The time at which it was sent; an answer repeats the time of its request.
     pub sent: Time,
-    /// The time when the request was read, on an answer.
+    /// In an answer, the time at which the request was read.
     pub read: Time,
 }
 
-/// Sends a datagram to endpoint `to`. Gives when its last bit has left the host, or `None` where the host's
-/// interface dropped some of it.
+/// Sends a datagram to the endpoint `to`. Returns the time at which its last bit leaves the host, or `None` if the
+/// host's interface dropped a part of it.
 pub fn send(
     io: &mut dyn Io,
     datagram: &Datagram,
@@ -61,13 +61,14 @@ pub fn send(
     leaves
 }
 
-/// Puts one side's datagrams together.
+/// The reassembly of the datagrams that arrive at one side.
 #[derive(Debug, Default)]
 pub struct Assembly {
-    /// The fragments that are there, by identification.
+    /// The fragments that arrived so far, by identification.
     partial: BTreeMap<u64, Partial>,
 }
 
+/// A datagram of which some fragments have arrived.
 #[derive(Debug)]
 struct Partial {
     begun: Time,
@@ -75,7 +76,7 @@ struct Partial {
 }
 
 impl Assembly {
-    /// A packet arrived; gives the datagram that is now complete, if one is.
+    /// Handles a packet that arrived. Returns the datagram that is now complete, if any.
     pub fn arrived(&mut self, packet: &Packet, now: Time) -> Option<Datagram> {
         if packet.window_bytes > 1 && !self.completes(packet, now) {
             return None;
@@ -88,6 +89,8 @@ impl Assembly {
         })
     }
 
+    /// Adds a fragment, and returns whether its datagram is now complete. Datagrams that waited too long are
+    /// removed.
     fn completes(&mut self, packet: &Packet, now: Time) -> bool {
         while let Some(oldest) = self.partial.first_entry()
             && now.since(oldest.get().begun) >= ASSEMBLY_TIME

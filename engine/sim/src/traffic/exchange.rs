@@ -1,4 +1,4 @@
-//! Requests and responses.
+//! Requests and responses over TCP and UDP.
 
 use super::stream::Stream;
 use super::{Application, Datagram, Ground};
@@ -8,13 +8,13 @@ use nettrial_flows::unanswered::Unanswered;
 use nettrial_scenario::RequestResponse;
 use std::collections::VecDeque;
 
-/// The part that the requests of a flow have in common, whatever carries them. Times are nanoseconds from `origin`.
+/// The state of a flow's requests that does not depend on the transport. Times are nanoseconds since `origin`.
 struct Exchange<'a> {
     settings: &'a RequestResponse,
     requests: Requests<'a>,
     origin: Time,
     last_ns: u64,
-    /// The last time asked for.
+    /// The last wake-up that was requested.
     woken: Option<u64>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Exchange<'a> {
         ground.since_ns(self.origin)
     }
 
-    /// A request sent at `sent_ns` and read at `read_ns` is answered.
+    /// Records the answer to a request that was sent at `sent_ns` and read at `read_ns`.
     fn answered(&mut self, sent_ns: u64, read_ns: u64, ground: &mut Ground<'_, '_>) {
         let now_ns = self.now_ns(ground);
         ground.figures.rtt.record(now_ns.saturating_sub(sent_ns));
@@ -37,7 +37,7 @@ impl<'a> Exchange<'a> {
         self.last_ns = now_ns;
     }
 
-    /// Has the timer come after so many nanoseconds, once.
+    /// Requests a wake-up after `span_ns` nanoseconds, unless it is already requested.
     fn wake_in(&mut self, span_ns: u64, ground: &mut Ground<'_, '_>) {
         let at_ns = self.now_ns(ground) + span_ns;
         if self.woken.replace(at_ns) != Some(at_ns) {
@@ -45,27 +45,31 @@ impl<'a> Exchange<'a> {
         }
     }
 
+    /// Ends the flow.
     fn finish(&self, ground: &mut Ground<'_, '_>) {
         ground.figures.active_ns = self.last_ns;
         ground.finish();
     }
 }
 
-/// On one connection, with one or several requests that wait for their responses.
+/// Requests on one connection, of which one or several may be unanswered.
 pub struct OverTcp<'a> {
     exchange: Exchange<'a>,
     begin: Time,
     stream: Stream,
     is_connected: bool,
-    /// The time when each request that waits was sent, the oldest first; and when those of them that arrived were read.
+    /// The send times of the unanswered requests, the oldest first.
     waiting: VecDeque<u64>,
+    /// The times at which those of them that arrived were read.
     read: VecDeque<u64>,
+    /// The number of requests that arrived.
     asked: u64,
+    /// The number of responses that arrived.
     answered: u64,
 }
 
 impl<'a> OverTcp<'a> {
-    /// Nothing is sent yet.
+    /// Returns the application before it sends anything.
     pub fn new(settings: &'a RequestResponse) -> Self {
         Self {
             exchange: Exchange::new(settings),
@@ -79,6 +83,7 @@ impl<'a> OverTcp<'a> {
         }
     }
 
+    /// Sends the requests that are due, and ends the flow after the last response.
     fn step(&mut self, ground: &mut Ground<'_, '_>) {
         if !self.is_connected {
             return;
@@ -158,19 +163,19 @@ impl Application for OverTcp<'_> {
     }
 }
 
-/// A connection for each request; the second host closes it.
+/// Requests with a connection for each, which the second host closes.
 pub struct ConnectingEach<'a> {
     exchange: Exchange<'a>,
     stream: Stream,
     sent_ns: u64,
     read_ns: u64,
     is_asked: bool,
-    /// True if a request is in flight.
+    /// True if a request is unanswered.
     is_busy: bool,
 }
 
 impl<'a> ConnectingEach<'a> {
-    /// Nothing is sent yet.
+    /// Returns the application before it sends anything.
     pub fn new(settings: &'a RequestResponse) -> Self {
         Self {
             exchange: Exchange::new(settings),
@@ -182,6 +187,7 @@ impl<'a> ConnectingEach<'a> {
         }
     }
 
+    /// Opens a connection for the next request if it is due, or ends the flow.
     fn step(&mut self, ground: &mut Ground<'_, '_>) {
         let now_ns = self.exchange.now_ns(ground);
         match self.exchange.requests.next(now_ns) {
@@ -244,18 +250,19 @@ impl Application for ConnectingEach<'_> {
     }
 }
 
-/// Each request and each response is one datagram, and either may be lost.
+/// Requests in datagrams. A request and its response are one datagram each, and either may be lost.
 pub struct OverUdp<'a> {
     exchange: Exchange<'a>,
     waiting: Unanswered,
 }
 
 impl<'a> OverUdp<'a> {
-    /// Nothing is sent yet.
+    /// Returns the application before it sends anything.
     pub fn new(settings: &'a RequestResponse) -> Self {
         Self { exchange: Exchange::new(settings), waiting: Unanswered::default() }
     }
 
+    /// Sends the requests that are due, gives up those without a response, and ends the flow after the last one.
     fn step(&mut self, ground: &mut Ground<'_, '_>) {
         if ground.figures.over.is_some() {
             return;

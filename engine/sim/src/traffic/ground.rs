@@ -1,4 +1,4 @@
-//! The ground that an application stands on: its flow's sockets, the clock and its figures.
+//! The environment of an application: its flow's sockets, the clock and its figures.
 
 use super::datagram;
 use crate::sampler::Sampler;
@@ -9,81 +9,82 @@ use nettrial_flows::statistics::{Durations, Jitter};
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Pacing, PacketCounts, SizeRecord};
 
-/// The figures that an application gathers.
+/// The figures that an application records.
 #[derive(Default)]
 pub struct Figures {
-    /// Application bytes.
+    /// The application's bytes.
     pub bytes: u64,
-    /// The time they took.
+    /// The time in nanoseconds in which they were transferred.
     pub active_ns: u64,
-    /// Connections opened.
+    /// The number of connections opened.
     pub connections: u32,
-    /// From the call to connect until it returns.
+    /// The times of opening connections.
     pub connect: Durations,
-    /// From connect to confirmation, each sized transfer.
+    /// The times of transfers with a size, from opening the connection to the confirmation.
     pub completion: Durations,
-    /// From request to response.
+    /// The times from request to response.
     pub rtt: Durations,
-    /// The jitter of the requests' transit times.
+    /// The jitter of the one-way delays of requests.
     pub jitter: Jitter,
-    /// The counts of the datagrams.
+    /// The numbers of datagrams sent, received and lost.
     pub packets: Option<PacketCounts>,
     /// The packets that arrived.
     pub received: Option<Received>,
-    /// The punctuality of the departures of packets.
+    /// The punctuality of the packets' departures.
     pub pacing: Option<Pacing>,
-    /// The weight of the first host's datagrams.
+    /// The IP packets and bytes of the first host's datagrams.
     pub weight: Weight,
     /// The record of each size of a sweep.
     pub sizes: Vec<SizeRecord>,
-    /// The time when the flow's last figure was there; `None` while it goes on.
+    /// The time at which the flow ended; `None` while it runs.
     pub over: Option<Time>,
-    /// The reason for which it ended before it was done.
+    /// The reason why the flow ended early.
     pub failure: Option<String>,
 }
 
 /// The connections of all flows, by number.
 pub struct Connections {
-    /// The number of the first.
+    /// The number of the first connection.
     first: u32,
     slots: Vec<Option<Box<Slot>>>,
 }
 
-/// A connection and whose it is.
+/// A connection and its flow.
 struct Slot {
     connection: Connection,
     flow: u32,
-    /// True if its flow has no more use for it.
+    /// True if its flow no longer needs it.
     is_released: bool,
 }
 
 impl Connections {
-    /// None yet; the first will have number `first`.
+    /// Returns an empty list, whose first connection will have the number `first`.
     pub fn new(first: u32) -> Self {
         Self { first, slots: Vec::new() }
     }
 
+    /// Returns the index of a connection.
     fn place(&self, number: u32) -> usize {
         number.wrapping_sub(self.first) as usize
     }
 
-    /// The connection of that number, unless it is over and forgotten.
+    /// Returns the connection of that number, unless it ended and was removed.
     pub fn get(&self, number: u32) -> Option<&Connection> {
         Some(&self.slots.get(self.place(number))?.as_ref()?.connection)
     }
 
-    /// The same, to have it do something.
+    /// Returns the connection of that number to be changed, unless it ended and was removed.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut Connection> {
         let place = self.place(number);
         Some(&mut self.slots.get_mut(place)?.as_mut()?.connection)
     }
 
-    /// The number of the flow that has the connection of that number.
+    /// Returns the number of the flow to which the connection of that number belongs.
     pub fn flow(&self, number: u32) -> Option<u32> {
         Some(self.slots.get(self.place(number))?.as_ref()?.flow)
     }
 
-    /// Forgets the connection of that number if nothing more comes of it.
+    /// Removes the connection of that number if it has ended.
     pub fn forget_if_over(&mut self, number: u32) {
         let place = self.place(number);
         if let Some(slot) = self.slots.get_mut(place)
@@ -94,9 +95,9 @@ impl Connections {
     }
 }
 
-/// A flow's sockets, the clock and its figures, during one event.
+/// The environment of an application during one event: its flow's sockets, the clock and its figures.
 pub struct Ground<'w, 'a> {
-    /// The world.
+    /// The simulated world.
     pub io: &'w mut dyn Io,
     /// All connections.
     pub connections: &'w mut Connections,
@@ -104,29 +105,29 @@ pub struct Ground<'w, 'a> {
     pub wiring: &'w Wiring<'a>,
     /// The sampler of the flow's connection.
     pub sampler: &'w mut Sampler,
-    /// The figures that the application gathers.
+    /// The figures that the application records.
     pub figures: &'w mut Figures,
-    /// The number of the next datagram from each side, as IP's identification.
+    /// The number of the next datagram of each side, which is its IP identification.
     pub datagrams: &'w mut [u64; 2],
 }
 
 impl Ground<'_, '_> {
-    /// The time.
+    /// Returns the current time.
     pub fn now(&self) -> Time {
         self.io.now()
     }
 
-    /// Whole nanoseconds since `earlier`.
+    /// Returns the whole nanoseconds since `earlier`.
     pub fn since_ns(&self, earlier: Time) -> u64 {
         self.now().since(earlier).as_ns()
     }
 
-    /// Has the application's `on_timer` called at that time.
+    /// Requests a call of the application's `on_timer` at that time.
     pub fn wake(&mut self, at: Time) {
         self.io.wake(Endpoint { connection: self.wiring.number, side: 0, subflow: 0 }, at);
     }
 
-    /// Begins to open a connection of the flow; its number.
+    /// Begins to open a connection of the flow, and returns its number.
     pub fn open(&mut self) -> u32 {
         let number = self.connections.first + self.connections.slots.len() as u32;
         let turn = self.figures.connections as usize % self.wiring.subflows.len();
@@ -148,19 +149,19 @@ impl Ground<'_, '_> {
         number
     }
 
-    /// Writes to a connection from one side: how many of `bytes` its send buffer took.
+    /// Writes to a connection from one side. Returns the number of bytes that its send buffer accepted.
     pub fn write(&mut self, connection: u32, side: u8, bytes: u64) -> u64 {
         self.connections.get_mut(connection).map_or(0, |connection| connection.write(side, bytes, self.io))
     }
 
-    /// Ends one side's sending.
+    /// Ends the data that a side sends.
     pub fn close(&mut self, connection: u32, side: u8) {
         if let Some(connection) = self.connections.get_mut(connection) {
             connection.close(side, self.io);
         }
     }
 
-    /// The flow has no more use for its connection: its totals are kept. Both sides close it by themselves.
+    /// Releases a connection that the flow no longer needs; its totals are kept. Both sides still close it.
     pub fn release(&mut self, connection: u32) {
         let place = self.connections.place(connection);
         if let Some(Some(slot)) = self.connections.slots.get_mut(place)
@@ -171,8 +172,8 @@ impl Ground<'_, '_> {
         }
     }
 
-    /// Sends a datagram of the flow from one side. Gives when its last bit has left the host, or `None` where the
-    /// host's interface dropped some of it; [`Time::NEVER`] where the application is told once it has.
+    /// Sends a datagram of the flow from one side. Returns the time at which its last bit leaves the host, or
+    /// `None` if the host's interface dropped a part of it; [`Time::NEVER`] if the departure is reported later.
     pub fn send(&mut self, side: u8, datagram: super::Datagram) -> Option<Time> {
         let (path, mtu) = self.wiring.datagrams(side);
         let ip = self.wiring.flow.ip;
@@ -187,12 +188,12 @@ impl Ground<'_, '_> {
         Some(leaves)
     }
 
-    /// The flow is done.
+    /// Ends the flow.
     pub fn finish(&mut self) {
         self.figures.over.get_or_insert(self.io.now());
     }
 
-    /// The flow can't go on, unless it is done already.
+    /// Ends the flow with a failure, unless it has already ended.
     pub fn fail(&mut self, connection: u32, why: &str) {
         if self.figures.over.is_some() {
             return;

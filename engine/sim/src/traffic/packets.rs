@@ -1,9 +1,10 @@
 //! Packets in one direction, of constant or random sizes and gaps: datagrams over UDP, messages over TCP and
 //! MPTCP.
 //!
-//! A packet departs when it is handed to the stack, as on real hosts, and a stack that takes no more delays
-//! those that are due meanwhile. That of UDP is Linux's: a socket's packets that wait in the host's own
-//! interface may take [`SEND_BUFFER_BYTES`], or twice the flow's `udp_buffer`; once they do, the next waits until half of them is free again.
+//! A packet departs when it is handed to the stack, as on real hosts. A full stack delays the packets that are due
+//! meanwhile. For UDP the limit is Linux's: the packets of a socket that wait in the host's own interface may
+//! occupy [`SEND_BUFFER_BYTES`], or twice the flow's `udp_buffer`; then the next packet waits until half of that
+//! memory is free again.
 
 use super::stream::Stream;
 use super::transfer::CONFIRMATION_BYTES;
@@ -16,13 +17,13 @@ use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Pacing, Packets, Size};
 use std::collections::VecDeque;
 
-/// The memory that the packets of a UDP socket may take (net.core.wmem_default).
+/// The memory that the packets of a UDP socket may occupy (net.core.wmem_default).
 const SEND_BUFFER_BYTES: u64 = 212_992;
-/// After the sender's end, a packet that comes this much later than the one before counts as lost, as in
-/// the lab.
+/// After the sender's end, the time without an arrival after which the missing packets count as lost, as in the
+/// lab.
 const QUIET: Time = Time::from_ms(500);
 
-/// A flow's departures, and how they were kept to. Times are nanoseconds from `origin`.
+/// The departures of a flow's packets, and their punctuality. Times are nanoseconds since `origin`.
 struct Sender {
     departures: Departures,
     origin: Time,
@@ -50,8 +51,7 @@ impl Sender {
         })
     }
 
-    /// Takes the packet that is due: its number and size. `None` where none is due now; the timer then comes
-    /// for the next, if there is one.
+    /// Takes the next packet if it is due. If it is not, requests a wake-up for it.
     fn take(&mut self, ground: &mut Ground<'_, '_>) -> Next {
         let now_ns = ground.since_ns(self.origin);
         match self.departures.due(now_ns) {
@@ -71,7 +71,7 @@ impl Sender {
         }
     }
 
-    /// The packet that was taken has departed.
+    /// Records the departure of the packet that was taken.
     fn departed(&mut self, size: u64, ground: &Ground<'_, '_>) {
         self.number += 1;
         self.bytes += size;
@@ -79,6 +79,7 @@ impl Sender {
         self.last_ns = ground.since_ns(self.origin);
     }
 
+    /// Returns the punctuality of the departures, if they follow a schedule.
     fn pacing(&self) -> Option<Pacing> {
         let asked_ns = self.departures.asked_ns();
         let is_paced = self.departures.is_paced() && asked_ns > 0;
@@ -91,7 +92,7 @@ impl Sender {
         })
     }
 
-    /// The flow is over; `arrivals` is what arrived.
+    /// Ends the flow, of which `arrivals` arrived.
     fn finish(&self, arrivals: &Arrivals, ground: &mut Ground<'_, '_>) {
         let received = arrivals.figures(self.number, self.refused);
         let first = self.first.unwrap_or(self.origin).as_ns();
@@ -103,33 +104,37 @@ impl Sender {
     }
 }
 
+/// The next packet of a sender.
 enum Next {
+    /// A packet of that size in bytes is due.
     Now(u64),
+    /// The next packet is due later.
     Later,
+    /// There is no further packet.
     Over,
 }
 
-/// Each packet is a datagram.
+/// Packets as datagrams, one each.
 pub struct OverUdp {
     sender: Sender,
     arrivals: Arrivals,
-    /// The time when each packet that waits in the host's interface has left, and what it takes in memory.
+    /// The time at which each packet in the host's interface departs, and the memory that it occupies, in bytes.
     waiting: VecDeque<(Time, u64)>,
     waiting_bytes: u64,
-    /// The memory that they may take.
+    /// The memory that they may occupy, in bytes.
     buffer_bytes: u64,
     is_full: bool,
-    /// Until when the interface would take nothing.
+    /// The time until which the interface would refuse packets.
     refused_until: Time,
-    /// The time when the flow is over if nothing arrives until then; `None` while it sends.
+    /// The time at which the flow ends if nothing arrives until then; `None` while it sends.
     quiet: Option<Time>,
 }
 
 impl OverUdp {
-    /// Nothing is sent yet. `buffer` is the socket's send buffer as asked for.
+    /// Returns the application before it sends anything. `buffer` is the requested send buffer of the socket.
     ///
     /// # Errors
-    /// Fails if a random quantity of `packets` cannot be drawn.
+    /// Fails if a random quantity of `packets` can't be drawn.
     pub fn new(packets: &Packets, buffer: Option<Size>) -> Result<Self> {
         Ok(Self {
             sender: Sender::new(packets)?,
@@ -143,7 +148,7 @@ impl OverUdp {
         })
     }
 
-    /// Returns whether the socket has to wait; the timer then comes when something has left.
+    /// Returns whether the socket has to wait for departures, and requests a wake-up for the next one if so.
     fn must_wait(&mut self, ground: &mut Ground<'_, '_>) -> bool {
         while let Some(&(leaves, bytes)) = self.waiting.front()
             && leaves <= ground.now()
@@ -165,6 +170,7 @@ impl OverUdp {
         must_wait
     }
 
+    /// Sends the packets that are due, as far as the socket has room.
     fn step(&mut self, ground: &mut Ground<'_, '_>) {
         while self.quiet.is_none() && !self.must_wait(ground) {
             match self.sender.take(ground) {
@@ -175,6 +181,7 @@ impl OverUdp {
         }
     }
 
+    /// Sends a packet of `size` bytes.
     fn send(&mut self, size: u64, ground: &mut Ground<'_, '_>) {
         let (number, now) = (self.sender.number, ground.now());
         match ground.send(0, Datagram { number, payload_bytes: size, sent: now, read: Time::ZERO }) {
@@ -188,9 +195,9 @@ impl OverUdp {
                 self.sender.refused += 1;
                 if !self.sender.departures.is_paced() {
                     match self.waiting.front() {
-                        // The next is refused, too, until something has left.
+                        // The next packet is refused, too, until a packet has departed.
                         Some(&(leaves, _)) => self.refused_until = leaves,
-                        // The interface takes no such packet: none ever departs.
+                        // The interface accepts no packet of this size, so none will ever depart.
                         None => self.end(ground),
                     }
                 }
@@ -198,12 +205,13 @@ impl OverUdp {
         }
     }
 
+    /// Ends sending, and waits for the packets in flight.
     fn end(&mut self, ground: &mut Ground<'_, '_>) {
         self.quiet = Some(ground.now() + QUIET);
         self.settle(ground);
     }
 
-    /// Ends the flow once all arrived, or nothing did for long.
+    /// Ends the flow when all packets have arrived, or nothing has arrived for some time.
     fn settle(&mut self, ground: &mut Ground<'_, '_>) {
         let Some(quiet) = self.quiet else { return };
         if self.arrivals.received() >= self.sender.number || ground.now() >= quiet {
@@ -255,30 +263,31 @@ impl Application for OverUdp {
     }
 }
 
-/// Returns what a datagram with that payload takes of the send buffer (Linux's skb->truesize): a buffer of a power of
-/// two for it, its headers and what the kernel notes of it, and 256 for what says where that is.
+/// Returns the bytes that a datagram with that payload occupies in the send buffer (Linux's skb->truesize): a
+/// buffer of a power of two for the payload, the headers and the kernel's shared information, and 256 bytes for
+/// the descriptor of the buffer.
 fn memory_bytes(payload: u64) -> u64 {
     const HEADERS_BYTES: u64 = 64;
     const SHARED_INFO_BYTES: u64 = 320;
     (payload + HEADERS_BYTES + SHARED_INFO_BYTES).next_power_of_two() + 256
 }
 
-/// Each packet is a message of a connection.
+/// Packets as messages on a connection, one each.
 pub struct OverTcp {
     sender: Sender,
     arrivals: Arrivals,
     begin: Time,
     stream: Stream,
     is_sending: bool,
-    /// The messages in flight, each with the stream's length at its end.
+    /// The messages in flight, each with the length of the stream at its end.
     messages: VecDeque<(u64, Packet)>,
 }
 
 impl OverTcp {
-    /// Nothing is sent yet.
+    /// Returns the application before it sends anything.
     ///
     /// # Errors
-    /// Fails if a random quantity of `packets` cannot be drawn.
+    /// Fails if a random quantity of `packets` can't be drawn.
     pub fn new(packets: &Packets) -> Result<Self> {
         Ok(Self {
             sender: Sender::new(packets)?,
@@ -290,6 +299,7 @@ impl OverTcp {
         })
     }
 
+    /// Writes the messages that are due, as far as the connection has room.
     fn step(&mut self, ground: &mut Ground<'_, '_>) {
         while self.is_sending && self.stream.is_free(0) {
             match self.sender.take(ground) {

@@ -1,8 +1,8 @@
-//! A connection whose two ends write more than there may be room for.
+//! A connection whose two sides write more than its buffers may hold.
 
 use super::Ground;
 
-/// A connection of an application, with what each side has yet to write.
+/// A connection of an application, with the bytes that each side has yet to write.
 #[derive(Debug, Default)]
 pub struct Stream {
     /// The connection's number.
@@ -12,27 +12,27 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The connection of that number, to which nothing has been written.
+    /// Returns the connection of that number, to which nothing has been written.
     pub fn new(connection: u32) -> Self {
         Self { connection, ..Self::default() }
     }
 
-    /// Returns whether all that side wrote was taken.
+    /// Returns whether the send buffer accepted all that a side wrote.
     pub fn is_free(&self, side: u8) -> bool {
         self.pending[usize::from(side)] == 0
     }
 
-    /// Notes that a side writes so many bytes more.
+    /// Writes `bytes` further bytes from a side.
     pub fn write(&mut self, side: u8, bytes: u64, ground: &mut Ground<'_, '_>) {
         let waits = !self.is_free(side);
         self.pending[usize::from(side)] += bytes;
-        // A buffer that was full tells when it has room.
+        // A full buffer reports when it has room again.
         if !waits {
             self.flush(side, ground);
         }
     }
 
-    /// Notes that a side has written all.
+    /// Ends a side's data.
     pub fn close(&mut self, side: u8, ground: &mut Ground<'_, '_>) {
         self.is_closing[usize::from(side)] = true;
         if self.is_free(side) {
@@ -40,7 +40,7 @@ impl Stream {
         }
     }
 
-    /// There is room again for what that side has yet to write.
+    /// Continues writing after the send buffer reported room.
     pub fn flush(&mut self, side: u8, ground: &mut Ground<'_, '_>) {
         let pending = &mut self.pending[usize::from(side)];
         *pending -= ground.write(self.connection, side, *pending);

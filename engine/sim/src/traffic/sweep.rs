@@ -1,4 +1,4 @@
-//! Requests of many sizes in random order on one connection, or each a datagram.
+//! Requests of many sizes in random order, on one connection or as datagrams.
 
 use super::stream::Stream;
 use super::{Application, Datagram, Ground};
@@ -6,25 +6,29 @@ use crate::{Notice, Time};
 use nettrial_flows::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
 use nettrial_scenario::Sweep;
 
-/// A datagram that is not answered for so long is retransmitted.
+/// The time after which an unanswered datagram is retransmitted.
 const AGAIN_AFTER: Time = Time::from_ms(200);
-/// A request that was never answered for so long ends the flow.
+/// The time after which an unanswered request ends the flow.
 const PATIENCE: Time = Time::from_ms(20_000);
 
-/// The measurement under way, and the ones made.
+/// The current measurement and the finished ones.
 struct Course<'a> {
     settings: &'a Sweep,
     /// The sizes yet to be measured, the next one last.
     order: Vec<u64>,
     measurement: Option<Measurement>,
     sizes: Sizes,
-    /// The time when the first measurement began, the present one, and its present request.
+    /// The time at which the first measurement began.
     begin: Time,
+    /// The time at which the current measurement began.
     measurement_begin: Time,
+    /// The time at which the current request was sent.
     asked: Time,
-    /// The number and the bytes of the present request.
+    /// The number of the current request.
     number: u64,
+    /// The bytes of the current request.
     bytes: u64,
+    /// The number of times that the current request was retransmitted.
     resent: u64,
 }
 
@@ -46,7 +50,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Chooses the next request; whether there is one.
+    /// Chooses the next request. Returns whether there is one.
     fn advance(&mut self, ground: &Ground<'_, '_>) -> bool {
         loop {
             if let Some(bytes) = self.measurement.as_ref().and_then(Measurement::next) {
@@ -62,7 +66,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The present request is answered.
+    /// Records the answer to the current request.
     fn answered(&mut self, ground: &mut Ground<'_, '_>) {
         ground.figures.bytes += self.bytes;
         let asked = Asked { rtt_ns: ground.since_ns(self.asked), resent: self.resent };
@@ -72,6 +76,7 @@ impl<'a> Course<'a> {
         self.number += 1;
     }
 
+    /// Ends the flow.
     fn finish(&mut self, ground: &mut Ground<'_, '_>) {
         ground.figures.active_ns = ground.since_ns(self.begin);
         ground.figures.sizes = std::mem::take(&mut self.sizes).finish();
@@ -79,21 +84,22 @@ impl<'a> Course<'a> {
     }
 }
 
-/// On one connection.
+/// Requests on one connection.
 pub struct OverTcp<'a> {
     course: Course<'a>,
     stream: Stream,
     is_connected: bool,
-    /// The lengths of both directions' streams at the end of the present request and of its answer.
+    /// The lengths of the streams in both directions at the end of the current request and of its answer.
     ends: [u64; 2],
 }
 
 impl<'a> OverTcp<'a> {
-    /// Nothing is sent yet.
+    /// Returns the application before it sends anything.
     pub fn new(settings: &'a Sweep) -> Self {
         Self { course: Course::new(settings), stream: Stream::default(), is_connected: false, ends: [0, 0] }
     }
 
+    /// Writes the next request, or ends the flow.
     fn ask(&mut self, ground: &mut Ground<'_, '_>) {
         if self.course.advance(ground) {
             self.ends[0] += self.course.bytes;
@@ -141,19 +147,20 @@ impl Application for OverTcp<'_> {
     }
 }
 
-/// Each request is a datagram, which is retransmitted until it is answered.
+/// Requests as datagrams, each of which is retransmitted until it is answered.
 pub struct OverUdp<'a> {
     course: Course<'a>,
-    /// The time when the present request is retransmitted.
+    /// The time at which the current request is retransmitted.
     again: Time,
 }
 
 impl<'a> OverUdp<'a> {
-    /// Nothing is sent yet.
+    /// Returns the application before it sends anything.
     pub fn new(settings: &'a Sweep) -> Self {
         Self { course: Course::new(settings), again: Time::NEVER }
     }
 
+    /// Sends the next request, or ends the flow.
     fn ask(&mut self, ground: &mut Ground<'_, '_>) {
         if self.course.advance(ground) {
             self.send(ground);
@@ -163,12 +170,13 @@ impl<'a> OverUdp<'a> {
         }
     }
 
+    /// Sends the current request for the first time or again.
     fn send(&mut self, ground: &mut Ground<'_, '_>) {
         let (number, now) = (self.course.number, ground.now());
         ground.send(0, Datagram { number, payload_bytes: self.course.bytes, sent: now, read: Time::ZERO });
         let waits = self.again > now && self.again < Time::NEVER;
         self.again = now + AGAIN_AFTER;
-        // One timer at a time: it finds out when it comes what is due.
+        // There is one wake-up at a time; when it comes, it finds out what is due.
         if !waits {
             ground.wake(self.again);
         }

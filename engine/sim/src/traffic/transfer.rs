@@ -4,15 +4,15 @@ use super::{Application, Ground};
 use crate::{Notice, Time};
 use nettrial_scenario::Transfer;
 
-/// Bytes of the receiver's confirmation.
+/// The bytes of the receiver's confirmation.
 pub const CONFIRMATION_BYTES: u64 = 8;
-/// More than a send buffer holds.
+/// A number of bytes that exceeds every send buffer.
 const ALL_THERE_IS_ROOM_FOR: u64 = 1 << 40;
 
-/// A flow's transfers, one after the other.
+/// The transfers of a flow, one after the other.
 pub struct Bulk<'a> {
     settings: &'a Transfer,
-    /// The time when the last transfer may begin, or, without a size, ends.
+    /// The time until which the last transfer may begin, or, without a size, the time at which it ends.
     deadline: Time,
     connection: u32,
     begin: Time,
@@ -23,7 +23,7 @@ pub struct Bulk<'a> {
 }
 
 impl<'a> Bulk<'a> {
-    /// Nothing is sent yet.
+    /// Returns the application before it sends anything.
     pub fn new(settings: &'a Transfer) -> Self {
         Self {
             settings,
@@ -37,13 +37,14 @@ impl<'a> Bulk<'a> {
         }
     }
 
+    /// Opens the connection of the next transfer.
     fn open(&mut self, ground: &mut Ground<'_, '_>) {
         self.begin = ground.now();
         (self.written, self.received, self.is_writing) = (0, 0, false);
         self.connection = ground.open();
     }
 
-    /// Hands over as much as there is room for, until the transfer's size or end.
+    /// Writes as much as the send buffer accepts, until the transfer's size or end.
     fn write(&mut self, ground: &mut Ground<'_, '_>) {
         while self.is_writing {
             let left = match self.settings.size {
@@ -63,6 +64,7 @@ impl<'a> Bulk<'a> {
         }
     }
 
+    /// Handles the receiver's confirmation: begins the next transfer or ends the flow.
     fn confirmed(&mut self, ground: &mut Ground<'_, '_>) {
         ground.figures.active_ns += ground.since_ns(self.first_write);
         ground.figures.bytes += self.received;
