@@ -1,5 +1,5 @@
-//! Tests what must hold in any network: no packet appears or vanishes, no queue is over its limit, time does not go
-//! back, and the same scenario gives the same result.
+//! Tests of properties that hold in every network: packets neither appear nor vanish, no queue exceeds its limit,
+//! time does not run backwards, and the same scenario gives the same result.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn links() -> impl Strategy<Value = Value> {
     prop_oneof![4 => shaped, 1 => impairments().prop_map(|impairment| json!({"impairment": impairment}))]
 }
 
-/// Hosts at the ends of a chain, which may have costs and coalesce what they receive.
+/// Chains with hosts at their ends, which may have packet costs and coalesce received packets.
 fn scenarios() -> impl Strategy<Value = Scenario> {
     (prop::collection::vec(links(), 1..5), any::<[bool; 2]>(), any::<bool>()).prop_map(
         |(links, has_cost, gro)| {
@@ -60,11 +60,12 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
 }
 
 fn departures() -> impl Strategy<Value = Vec<(u64, u32, bool)>> {
-    // Some are larger than the MTU.
+    // Some packets are larger than the MTU.
     prop::collection::vec((0..200_000u64, 28..1600u32, any::<bool>()), 1..120)
 }
 
-/// A world that sends these: nanoseconds since the one before, bytes, and whether it can be marked.
+/// Returns a world that sends these packets: nanoseconds since the packet before, bytes, and whether it can be
+/// marked.
 fn world(scenario: &Scenario, departures: &[(u64, u32, bool)]) -> World<Schedule> {
     let mut network = Network::new(scenario);
     let path = along(&mut network, scenario);
@@ -80,7 +81,7 @@ fn world(scenario: &Scenario, departures: &[(u64, u32, bool)]) -> World<Schedule
     world
 }
 
-/// Checks that nothing has appeared or vanished, and that no queue is too long.
+/// Checks that no packet has appeared or vanished, and that no queue is too long.
 fn check(world: &mut World<Schedule>, directions: u32) {
     let (now, balance) = (world.engine.now(), world.engine.balance());
     let came = balance.sent_pkts + balance.duplicated_pkts;

@@ -1,4 +1,4 @@
-//! The times at which packets arrive, and those that links drop.
+//! Tests of the times at which packets arrive, and of the packets that links drop.
 
 mod common;
 
@@ -6,9 +6,9 @@ use common::{chain, send_along};
 use nettrial_sim::{Network, Time};
 use serde_json::json;
 
-/// A microsecond for a full frame of 1250 bytes on the wire.
+/// A rate at which a full frame of 1250 bytes on the wire takes a microsecond.
 const FAST: &str = "10 Gbit/s";
-/// The IP packet of such a frame.
+/// The bytes of the IP packet in such a frame.
 const FULL: u32 = 1250 - 38;
 
 fn times(arrivals: &[(u64, Time, bool)]) -> Vec<(u64, Time)> {
@@ -24,7 +24,7 @@ fn each_link_takes_the_frame_in_full_before_it_sends_it_on() {
     ];
     let world = send_along(&chain(&links, 1500), &[(Time::ZERO, FULL), (Time::ZERO, FULL), (Time::ZERO, 28)]);
     let us = Time::from_us;
-    // The last is as short as a frame may be: 84 bytes, 672 ns at 1 Gbit/s.
+    // The last frame has the minimum size: 84 bytes, 672 ns at 1 Gbit/s.
     assert_eq!(
         times(&world.endpoints.arrivals),
         [(0, us(17)), (1, us(27)), (2, us(27) + Time::from_ns(672))]
@@ -61,7 +61,7 @@ fn a_packet_larger_than_a_links_mtu_is_dropped_there() {
 fn the_smallest_mtu_of_a_path_is_known() {
     let mut scenario = chain(&[json!({}), json!({}), json!({})], 9000);
     scenario.links[1].interfaces[0].mtu.0 = 1400;
-    // The reverse path's is another.
+    // The smallest MTU of the reverse path is a different one.
     scenario.links[2].interfaces[1].mtu.0 = 1300;
     let mut network = Network::new(&scenario);
     let path = common::along(&mut network, &scenario);

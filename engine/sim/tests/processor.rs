@@ -1,4 +1,4 @@
-//! Tests the cost of packets to hosts.
+//! Tests of the cost of packets on hosts.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn a_sender_is_through_with_a_packet_before_it_begins_the_next() {
     let mut world = send_along(&scenario, &departures);
     assert_eq!(world.engine.network().busy(0, Time::from_ms(1)), Some(Time::from_ns(8500)));
     assert_eq!(world.engine.network().busy(1, Time::from_ms(1)), None);
-    // Of the third's 3 us one is still to come.
+    // Of the third packet's 3 us, one is still to come.
     assert_eq!(world.engine.network().busy(0, Time::from_us(52)), Some(Time::from_ns(7500)));
 }
 
@@ -38,14 +38,15 @@ fn packets_share_an_interrupt_that_waits_for_more_of_them() {
     let cost = json!({"per_packet": "1 us", "per_interrupt": "4 us", "coalescing": "10 us"});
     let scenario = scenario([Value::Null, cost]);
     let us = Time::from_us;
-    // The first three share an interrupt at 110; the fourth, while they are worked at, has its own at 122.
+    // The first three share an interrupt at 110; the fourth, which arrives while they are processed, has its own
+    // at 122.
     let departures = [(us(0), 100), (us(3), 100), (us(9), 100), (us(12), 100)];
     assert_eq!(arrivals_us(&scenario, &departures), [115.0, 116.0, 117.0, 127.0]);
     let mut world = send_along(&scenario, &departures);
     assert_eq!(world.engine.network().busy(1, Time::from_ms(1)), Some(us(12)));
 }
 
-/// Packets every 2 us that cost 3 us each: the host takes one every 3 us, and what it can't take waits.
+/// Packets arrive every 2 us and cost 3 us each, so the host processes one every 3 us, and the others wait.
 #[test]
 fn a_host_takes_no_more_than_its_processor_can() {
     let scenario = scenario([Value::Null, json!({"per_packet": "3 us"})]);

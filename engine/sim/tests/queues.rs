@@ -1,4 +1,4 @@
-//! Queues against what theory says of them.
+//! Tests of queues against queueing theory.
 
 mod common;
 
@@ -8,21 +8,21 @@ use rand::distr::{Distribution, Open01};
 use rand::{SeedableRng, rngs::ChaCha8Rng};
 use serde_json::{Value, json};
 
-/// Exponentially distributed numbers of that mean.
+/// Returns an exponentially distributed number with that mean.
 fn exponential(random: &mut ChaCha8Rng, mean: f64) -> f64 {
     let uniform: f64 = Open01.sample(random);
     -uniform.ln() * mean
 }
 
-/// A link of 10 Mbit/s: 1 us for 1.25 bytes.
+/// Returns the settings of a link of 10 Mbit/s: 1 us for 1.25 bytes.
 fn link(discipline: Value) -> Value {
     let mut link = json!({"rate": "10 Mbit/s", "queue": "100000 packets"});
     link["discipline"] = discipline;
     link
 }
 
-/// The mean time that packets wait before their transmission, in mean transmission times, where they arrive as a
-/// Poisson process that uses `load` of the link. Frames of `sizes` bytes, drawn by a number.
+/// Returns the mean waiting time of packets before their transmission, in mean transmission times. The packets
+/// arrive as a Poisson process that uses `load` of the link; `sizes` draws the bytes of their frames.
 fn mean_wait(load: f64, mean_bytes: f64, sizes: impl Fn(&mut ChaCha8Rng) -> u32) -> f64 {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let byte_ps = 800_000.0;
@@ -43,7 +43,7 @@ fn mean_wait(load: f64, mean_bytes: f64, sizes: impl Fn(&mut ChaCha8Rng) -> u32)
 }
 
 /// M/D/1: rho / (2 (1 - rho)) transmission times (Pollaczek and Khinchine). The tolerance is four times the
-/// deviation over seeds.
+/// standard deviation over seeds.
 #[test]
 fn frames_of_one_size_wait_as_in_md1() {
     for (load, tolerance) in [(0.3, 0.02), (0.7, 0.04)] {
@@ -53,8 +53,8 @@ fn frames_of_one_size_wait_as_in_md1() {
     }
 }
 
-/// M/M/1: rho / (1 - rho). Frames have 38 bytes of framing and 84 at least, so exponential sizes are cut there and at
-/// the MTU; with a mean of 5000 that moves the second moment by less than 1%.
+/// M/M/1: rho / (1 - rho). Frames have 38 bytes of framing and at least 84 bytes in all, so exponential sizes are
+/// limited to that and to the MTU; with a mean of 5000 this changes the second moment by less than 1%.
 #[test]
 fn frames_of_exponential_sizes_wait_as_in_mm1() {
     for (load, tolerance) in [(0.3, 0.03), (0.7, 0.06)] {
@@ -65,7 +65,7 @@ fn frames_of_exponential_sizes_wait_as_in_mm1() {
     }
 }
 
-/// Full frames of 1250 bytes on the wire, 1 ms each, at `load` of the link.
+/// Sends full frames of 1250 bytes on the wire, 1 ms each, at `load` of the link.
 fn overload(discipline: Value, load: f64, packets: u64) -> (Vec<(u64, Time, bool)>, u64) {
     let gap = 1e9 / load;
     let departures: Vec<(Time, u32)> =
@@ -77,8 +77,8 @@ fn overload(discipline: Value, load: f64, packets: u64) -> (Vec<(u64, Time, bool
     (world.endpoints.arrivals, counters.drops_pkts)
 }
 
-/// A source that does not yield, 5% above the rate, makes CoDel drop what is too much once the queue has been there
-/// long enough; from then on the delay stays near the target, while drop-tail's would grow with the queue.
+/// An unresponsive source, 5% above the rate, makes CoDel drop the excess once the queue has existed for long
+/// enough. From then on the delay stays near the target, whereas that of drop-tail would grow with the queue.
 #[test]
 fn codel_keeps_a_standing_queue_near_its_target() {
     let codel = json!({"discipline": "co_del", "target": "5 ms", "interval": "100 ms"});
@@ -92,7 +92,7 @@ fn codel_keeps_a_standing_queue_near_its_target() {
     assert!((drops as f64 / 100_000.0 / (0.05 / 1.05) - 1.0).abs() < 0.05, "{drops} drops");
 }
 
-/// A load that does not yield drives RED's average to where it drops what is too much: 1 - 1 / load of the packets.
+/// An unresponsive load moves RED's average to the point where it drops the excess: 1 - 1 / load of the packets.
 /// There the average follows from the probability: a share d of drops is 2 / (1 + 1 / p), see `red.rs`.
 #[test]
 fn red_settles_where_its_probability_drops_what_is_too_much() {
@@ -117,7 +117,7 @@ fn a_step_marks_what_finds_more_than_its_threshold() {
     let scenario = chain(&[link, json!({})], 1500);
     let mut world = common::send_marked(&scenario, &[(Time::ZERO, 1212); 6]);
     let marked: Vec<bool> = world.endpoints.arrivals.iter().map(|(.., marked)| *marked).collect();
-    // The first is in transmission; the fifth is the first to find three that wait.
+    // The first packet is in transmission; the fifth is the first to find three waiting packets.
     assert_eq!(marked, [false, false, false, false, true, true]);
     assert_eq!(world.engine.network().link(0).counters(Time::ZERO).marks_pkts, 2);
     let unmarked = send_along(&scenario, &[(Time::ZERO, 1212); 6]);

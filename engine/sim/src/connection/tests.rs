@@ -1,4 +1,4 @@
-//! Connections over pipes: a rate, a delay, a queue, and a fate for each packet.
+//! Tests of connections over pipes, which have a rate, a delay and a queue, and decide the fate of each packet.
 
 mod acks;
 mod basics;
@@ -24,13 +24,13 @@ enum Fate {
     Mark,
 }
 
-/// A path from one side to the other. Its queue is the own interface's where `is_own`.
+/// A path from one side to the other. Its queue is that of the host's own interface if `is_own`.
 struct Pipe {
     rate_bps: u64,
     delay: Time,
     queue_bytes: u64,
     is_own: bool,
-    /// It stops between these times.
+    /// The times between which the pipe forwards nothing.
     stops: Option<(Time, Time)>,
     free_at: Time,
     drops: u64,
@@ -50,7 +50,7 @@ struct World {
     count: u64,
     pipes: Vec<Pipe>,
     judge: Judge,
-    /// Every packet as it was sent, with the time.
+    /// Every packet that was sent, with its time.
     sent: Vec<(Time, Packet)>,
     arrived: Vec<(Time, Packet)>,
     told: Vec<(Time, Notice)>,
@@ -118,7 +118,7 @@ impl Io for World {
     }
 }
 
-/// A connection in its world, with an application at each side that writes so much and closes.
+/// A connection in its world, with an application at each side that writes some bytes and closes.
 struct Trial {
     world: World,
     connection: Connection,
@@ -145,7 +145,7 @@ impl Trial {
         Self { world, connection, to_write: [0; 2], closes: [false; 2], handled: 0, readable: [0; 2] }
     }
 
-    /// Has side 0 write so much and close; side 1 closes when it is told.
+    /// Makes side 0 write `bytes` bytes and close; side 1 closes when it is notified of that.
     fn transfer(mut self, bytes: u64) -> Self {
         self.to_write[0] = bytes;
         self.closes = [true; 2];
@@ -179,7 +179,7 @@ impl Trial {
         }
     }
 
-    /// Runs until nothing is to come, or that time.
+    /// Runs until no event is left, or until that time.
     fn run(&mut self, until: Time) {
         while let Some((&(time, count), _)) = self.world.events.first_key_value()
             && time <= until
@@ -198,7 +198,7 @@ impl Trial {
         self.world.now = self.world.now.max(until.min(Time::from_ms(100_000_000)));
     }
 
-    /// Runs until the connection is over.
+    /// Runs until the connection has ended.
     fn run_to_end(&mut self) {
         while !self.connection.is_over() && !self.world.events.is_empty() {
             let next = self.world.events.first_key_value().unwrap().0.0;
@@ -207,12 +207,12 @@ impl Trial {
         assert!(self.connection.is_over());
     }
 
-    /// The data packets that side 0 sent.
+    /// Returns the data packets that side 0 sent.
     fn data(&self) -> impl Iterator<Item = &(Time, Packet)> {
         self.world.sent.iter().filter(|(_, packet)| packet.payload_bytes > 0 && packet.to.side == 1)
     }
 
-    /// The acknowledgments without data that side 1 sent, after the handshake.
+    /// Returns the acknowledgments without data that side 1 sent after the handshake.
     fn acks(&self) -> impl Iterator<Item = &(Time, Packet)> {
         self.world.sent.iter().filter(|(_, packet)| {
             packet.payload_bytes == 0 && packet.to.side == 0 && !packet.flags.has(Flags::SYN)
@@ -244,7 +244,7 @@ fn bottleneck(rate_bps: u64, delay: Time, queue_bytes: u64) -> Pipe {
     Pipe { queue_bytes, is_own: false, ..pipe(rate_bps, delay) }
 }
 
-/// A pipe there and one back.
+/// Returns a pipe for each direction.
 fn both_directions(rate_bps: u64, delay: Time) -> Vec<Pipe> {
     vec![pipe(rate_bps, delay), pipe(rate_bps, delay)]
 }

@@ -1,4 +1,4 @@
-//! Small scenarios, and endpoints that send packets and note when they come.
+//! Small scenarios, and endpoints that send packets and record their arrivals.
 #![allow(dead_code, reason = "each test binary uses some of it")]
 
 use nettrial_routing::{FiveTuple, Paths};
@@ -8,8 +8,8 @@ use nettrial_sim::{
 };
 use serde_json::{Value, json};
 
-/// A chain of nodes `n0`, `n1`, …, hosts at its ends and routers between, over links with these settings beside their
-/// ends: link `i` has the network 10.0.i.0/24, the left end .1 and the right end .2.
+/// Returns a chain of nodes `n0`, `n1`, … with hosts at its ends and routers between them. The settings of each
+/// link are given. Link `i` has the network 10.0.i.0/24, its left end the address .1, its right end .2.
 pub fn chain(links: &[Value], mtu: u32) -> Scenario {
     let buffer = json!({"minimum": "4 KiB", "initial": "16 KiB", "maximum": "4 MiB"});
     let stack = json!({"name": "s", "congestion_control": "reno", "receive_buffer": buffer,
@@ -40,7 +40,7 @@ pub fn chain(links: &[Value], mtu: u32) -> Scenario {
     .unwrap()
 }
 
-/// The path along a chain of `links` links, from the left to the right.
+/// Returns the path along a chain of `links` links from left to right.
 pub fn along(network: &mut Network, scenario: &Scenario) -> PathId {
     let last = scenario.links.len() - 1;
     let flow = FiveTuple {
@@ -53,7 +53,7 @@ pub fn along(network: &mut Network, scenario: &Scenario) -> PathId {
     network.path(&Paths::new(scenario), &flow, 0).unwrap()
 }
 
-/// A datagram.
+/// Returns a datagram.
 pub fn datagram(path: PathId, number: u64, ip_bytes: u32) -> Packet {
     Packet {
         path,
@@ -74,19 +74,19 @@ pub fn datagram(path: PathId, number: u64, ip_bytes: u32) -> Packet {
     }
 }
 
-/// Sends packets at given times, and notes what arrives.
+/// The endpoints of a test, which send packets at given times and record those that arrive.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    /// The time at which each is sent.
+    /// The departure time of each packet.
     pub departures: Vec<(Time, Packet)>,
-    /// The time at which each left the host, in the order they were sent.
+    /// The time at which each packet left its host, in the order of sending.
     pub left: Vec<Option<Time>>,
-    /// Sequence numbers and times of arrivals, and whether they bore a mark.
+    /// The sequence numbers and times of arrivals, and whether the packets were marked.
     pub arrivals: Vec<(u64, Time, bool)>,
 }
 
 impl Schedule {
-    /// Has the next departure waited for.
+    /// Requests a wake-up for the next departure.
     pub fn wait(&self, io: &mut impl Io) {
         if let Some((at, _)) = self.departures.get(self.left.len()) {
             io.wake(Endpoint { connection: 0, side: 0, subflow: 0 }, *at);
@@ -108,12 +108,12 @@ impl Endpoints for Schedule {
     fn on_notice(&mut self, _: Notice, _: &mut impl Io) {}
 }
 
-/// Sends these along a chain, and runs until nothing happens any more.
+/// Sends the given packets along a chain, and runs until nothing happens any more.
 pub fn send_along(scenario: &Scenario, departures: &[(Time, u32)]) -> World<Schedule> {
     send_with(scenario, departures, Codepoint::NotCapable)
 }
 
-/// The same with packets that can be marked.
+/// Does the same with packets that can be marked.
 pub fn send_marked(scenario: &Scenario, departures: &[(Time, u32)]) -> World<Schedule> {
     send_with(scenario, departures, Codepoint::Capable)
 }

@@ -1,15 +1,15 @@
-//! Tests the goals of RFC 6356 section 2 for coupled controls; benches/rfc6356.py tests the lab's, with the same
-//! bounds.
+//! Tests the goals of RFC 6356 section 2 for coupled controls; benches/rfc6356.py tests the lab's controls with
+//! the same bounds.
 
 use nettrial_scenario::Record;
 use serde_json::{Value, json};
 
 use crate::network::{Network, settled_bps};
 
-/// The controls that couple subflows and go by loss.
+/// The controls that couple subflows and react to losses.
 const BY_LOSS: [&str; 3] = ["balia", "lia", "olia"];
 
-/// Links that are no bottleneck.
+/// Returns the settings of links that are no bottleneck.
 fn access() -> Value {
     json!({"rate": "200 Mbit/s", "queue": "100 packets"})
 }
@@ -18,7 +18,7 @@ fn bps(record: &Record, name: &str) -> f64 {
     settled_bps(record.flows.iter().find(|flow| flow.name == name).unwrap(), 2.0)
 }
 
-/// Goodput over two disjoint paths of 20 and 10 Mbit/s, of that of TCP on the faster.
+/// Returns the goodput over two disjoint paths of 20 and 10 Mbit/s, relative to that of TCP on the faster path.
 fn over_disjoint_paths(control: &str) -> f64 {
     let mut network = Network::default();
     for (name, control, transport) in [("coupled", control, "mptcp"), ("tcp", "reno", "tcp")] {
@@ -37,7 +37,8 @@ fn over_disjoint_paths(control: &str) -> f64 {
     bps(&record, "coupled") / bps(&record, "tcp")
 }
 
-/// Goodput of a connection of two subflows, of that of TCP with another control over the same link.
+/// Returns the goodput of a connection with two subflows, relative to that of TCP with another control over the
+/// same link.
 fn beside_tcp(control: &str, of_tcp: &str, shared: &Value) -> f64 {
     let mut network = Network::default();
     for (name, control, paths) in [("coupled", control, 2), ("tcp", of_tcp, 1)] {
@@ -56,15 +57,16 @@ fn beside_tcp(control: &str, of_tcp: &str, shared: &Value) -> f64 {
     bps(&record, "coupled") / bps(&record, "tcp")
 }
 
-/// Beside Reno over a link that loses at random, the same part of each flow's, as RFC 6356 supposes.
+/// Returns the same beside Reno over a link with random losses, of which each flow loses the same share, as RFC
+/// 6356 assumes.
 fn beside_reno(control: &str) -> f64 {
     let lossy = json!({"rate": "100 Mbit/s", "queue": "1000 packets", "delay": "15 ms",
         "impairment": {"loss": 0.002, "seed": 1}});
     beside_tcp(control, "reno", &lossy)
 }
 
-/// The part of a connection's bytes that goes over the second of two paths: of these links, the first not
-/// being a bottleneck, and beside a TCP flow with Reno on the second if so.
+/// Returns the share of a connection's bytes that takes the second of two paths. The paths have these links, of
+/// which the first is no bottleneck; if `is_shared`, a TCP flow with Reno uses the second.
 fn on_the_second(control: &str, links: [Value; 2], is_shared: bool) -> f64 {
     let mut network = Network::default();
     network.host("coupled", control);
@@ -88,7 +90,7 @@ fn on_the_second(control: &str, links: [Value; 2], is_shared: bool) -> f64 {
     bytes[1] as f64 / (bytes[0] + bytes[1]) as f64
 }
 
-/// The part that goes over the path that loses four times as much.
+/// Returns the share of bytes on the path that loses four times as much.
 fn on_the_lossy(control: &str) -> f64 {
     let links = [0.002, 0.008].map(|loss| {
         json!({"rate": "100 Mbit/s", "queue": "1000 packets", "delay": "15 ms",
@@ -106,7 +108,7 @@ fn throughput_improves() {
     }
 }
 
-/// Goal 2, do no harm: from 0.8 to 1.25 of a TCP flow's, where uncoupled ones take twice as much.
+/// Goal 2, do no harm: 0.8 to 1.25 times the goodput of a TCP flow; uncoupled subflows would take twice as much.
 #[test]
 fn no_harm_is_done() {
     for control in BY_LOSS {
@@ -117,8 +119,8 @@ fn no_harm_is_done() {
     assert!(of_tcp >= 1.8, "uncoupled: {of_tcp}");
 }
 
-/// The out-of-tree kernel's variants count acknowledgments, of which most are of two segments: they grow more
-/// slowly, and take less beside TCP than the documents'.
+/// The out-of-tree kernel's variants count acknowledgments, most of which cover two segments. They therefore grow
+/// more slowly, and take a smaller share beside TCP than the algorithms of the RFCs and papers.
 #[test]
 fn the_kernels_variants_take_less() {
     for control in BY_LOSS {
@@ -127,7 +129,7 @@ fn the_kernels_variants_take_less() {
     }
 }
 
-/// Goal 2 by delay: beside wVegas with a single subflow, over a queue that never overflows.
+/// Goal 2 for a delay-based control: beside wVegas with a single subflow, over a queue that never overflows.
 #[test]
 fn no_harm_is_done_by_delay() {
     let roomy = json!({"rate": "20 Mbit/s", "queue": "1000 packets", "delay": "15 ms"});
@@ -135,8 +137,8 @@ fn no_harm_is_done_by_delay() {
     assert!((0.8..=1.25).contains(&of_tcp), "{of_tcp}");
 }
 
-/// Goal 3, balance congestion: of what losses alone let through, 1 / (1 + 2) on the path that loses four
-/// times as much, LIA takes some away, and OLIA and BALIA more.
+/// Goal 3, balance congestion: losses alone would leave 1 / (1 + 2) of the bytes on the path that loses four times
+/// as much. LIA moves some of them away, and OLIA and BALIA move more.
 #[test]
 fn congestion_is_balanced() {
     let [lia, olia, balia, uncoupled] = ["lia", "olia", "balia", "reno"].map(on_the_lossy);
@@ -145,7 +147,8 @@ fn congestion_is_balanced() {
     assert!(olia < lia && balia < lia, "{olia} of OLIA and {balia} of BALIA, {lia} of LIA");
 }
 
-/// Goal 3 by delay: wVegas leaves a path that a TCP flow keeps queued for a like one that nobody else uses.
+/// Goal 3 for a delay-based control: wVegas leaves a path whose queue a TCP flow keeps filled for an equal path
+/// that is otherwise unused.
 #[test]
 fn congestion_is_balanced_by_delay() {
     let like = || json!({"rate": "20 Mbit/s", "queue": "60 packets", "delay": "15 ms"});

@@ -1,4 +1,4 @@
-//! The congestion controls against theory, from one end of a simulated network to the other.
+//! Tests of the congestion controls against theory, over whole simulated networks.
 
 mod goals;
 mod network;

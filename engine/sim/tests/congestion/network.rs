@@ -1,9 +1,9 @@
-//! Small networks: hosts of a congestion control each, and links between them and routers.
+//! Small networks of hosts, each with a congestion control, routers, and links between them.
 
 use nettrial_scenario::{FlowRecord, Record};
 use serde_json::{Value, json};
 
-/// A network to be, and its flows.
+/// A network under construction, with its flows.
 #[derive(Default)]
 pub struct Network {
     nodes: Vec<Value>,
@@ -21,8 +21,8 @@ impl Network {
         }}));
     }
 
-    /// Joins two nodes, of which one that is not there yet is a router, by a network of its own with these
-    /// settings: rate, queue, delay, impairment.
+    /// Joins two nodes by a network with these settings: rate, queue, delay, impairment. A node that does not
+    /// exist yet becomes a router.
     pub fn link(&mut self, nodes: [&str; 2], settings: &Value) {
         let number = self.links.len();
         let mut link = settings.clone();
@@ -39,13 +39,13 @@ impl Network {
             "addresses": [format!("10.0.{number}.{place}/24")]})
     }
 
-    /// Adds a transfer of so many seconds, which bears the name of the host that sends.
+    /// Adds a transfer of `seconds` seconds, which has the name of the sending host.
     pub fn transfer(&mut self, from: &str, to: &str, transport: &str, seconds: u32) {
         self.flows.push(json!({"name": from, "from": from, "to": to, "transport": transport, "ip": 4,
             "traffic": {"kind": "transfer", "duration": format!("{seconds} s")}}));
     }
 
-    /// Runs it, and looks at the flows each `interval`.
+    /// Runs the network, and samples its flows at every `interval`.
     pub fn run(self, interval: &str) -> Record {
         let scenario = nettrial_scenario::Scenario::try_from(json!({
             "format": 1, "nodes": self.nodes, "links": self.links, "workload": self.flows,
@@ -56,7 +56,7 @@ impl Network {
     }
 }
 
-/// Acknowledged bits a second from `skip` seconds after the start on.
+/// Returns the acknowledged bits per second from `skip` seconds after the start.
 pub fn settled_bps(flow: &FlowRecord, skip: f64) -> f64 {
     let settled = flow.intervals.iter().filter(|interval| interval.at_ns as f64 >= skip * 1e9);
     let bytes: u64 = settled.clone().skip(1).map(|interval| interval.bytes).sum();

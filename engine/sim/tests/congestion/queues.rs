@@ -1,15 +1,15 @@
-//! The controls that go by delay, rate or marks: what they leave in a bottleneck's queue, and what of its
-//! rate.
+//! Tests of the controls that react to delay, rate or marks: the queue at a bottleneck, and the share of its rate
+//! that they use.
 
 use nettrial_scenario::{Distribution, Record};
 use serde_json::{Value, json};
 
 use crate::network::{Network, settled_bps};
 
-/// Payload of full segments over what they take on the wire.
+/// The payload of full segments over their bytes on the wire.
 const PAYLOAD: f64 = 1448.0 / 1538.0;
 
-/// Flows of one control over a bottleneck.
+/// Runs flows with one control over a bottleneck.
 fn over(control: &str, flows: usize, bottleneck: &Value, seconds: u32) -> Record {
     let mut network = Network::default();
     for number in 0..flows {
@@ -24,12 +24,12 @@ fn over(control: &str, flows: usize, bottleneck: &Value, seconds: u32) -> Record
     network.run("500 ms")
 }
 
-/// The part of a bottleneck's rate that its flows have together, once they have settled.
+/// Returns the share of a bottleneck's rate that its flows use together in the steady state.
 fn used(record: &Record, rate_bps: f64) -> f64 {
     record.flows.iter().map(|flow| settled_bps(flow, 3.0)).sum::<f64>() / rate_bps / PAYLOAD
 }
 
-/// Returns the packets that wait at the bottleneck.
+/// Returns the number of packets that wait at the bottleneck.
 fn queue(record: &Record) -> Distribution {
     record
         .interfaces
@@ -40,9 +40,9 @@ fn queue(record: &Record) -> Distribution {
         .unwrap()
 }
 
-/// BBR has a path's rate, but for its pacing's margin and PROBE_RTT, with a queue of less than half the
-/// path's product where CUBIC fills it; and has it though 1% is lost, where Reno has MSS / RTT sqrt(3/2) /
-/// sqrt(p), 18% of it.
+/// BBR uses a path's rate except for its pacing margin and PROBE_RTT, with a queue of less than half the
+/// bandwidth-delay product, where CUBIC fills the queue. It also does so with 1% loss, where Reno reaches MSS /
+/// RTT sqrt(3/2) / sqrt(p), 18% of the rate.
 #[test]
 fn bbr_has_the_rate_whatever_is_lost() {
     let settings = |loss: f64| {
@@ -56,9 +56,9 @@ fn bbr_has_the_rate_whatever_is_lost() {
     assert!(lossy > 0.9, "{lossy}");
 }
 
-/// DCTCP keeps a link busy with a queue by the threshold: K = 20 is more than a seventh of the path's
-/// product, as Alizadeh et al., "Data Center TCP", 2010, section 3.3, ask. It is never much longer, for each
-/// flow is but a round trip late.
+/// DCTCP keeps a link busy with a queue near the threshold: K = 20 is more than a seventh of the bandwidth-delay
+/// product, the minimum according to Alizadeh et al., "Data Center TCP", 2010, section 3.3. The queue is never
+/// much longer, because each flow reacts within a round trip.
 #[test]
 fn dctcp_keeps_to_the_threshold() {
     let marking = json!({"rate": "100 Mbit/s", "queue": "500 packets", "delay": "5 ms",
@@ -70,7 +70,7 @@ fn dctcp_keeps_to_the_threshold() {
     assert_eq!(record.flows.iter().map(|flow| flow.retransmissions_pkts).sum::<u64>(), 0);
 }
 
-/// Two flows of Vegas keep from 2 to 4 packets queued each, of which not all are seen to wait, and the link
+/// Two flows of Vegas keep 2 to 4 packets each in the queue, not all of which are sampled there, and keep the link
 /// busy.
 #[test]
 fn vegas_keeps_its_packets_queued() {

@@ -1,11 +1,11 @@
-//! One flow: Reno's law and CUBIC's function.
+//! Tests of single flows: Reno's square-root law and CUBIC's function.
 
 use nettrial_scenario::Interval;
 use serde_json::json;
 
 use crate::network::{Network, settled_bps};
 
-/// Reno over a path that loses each frame with a probability: goodput over MSS / RTT sqrt(3/2) / sqrt(p).
+/// Returns the goodput of Reno over a path with random frame loss, relative to MSS / RTT sqrt(3/2) / sqrt(p).
 fn reno_over_law(loss: f64, seconds: u32) -> f64 {
     let mut network = Network::default();
     network.host("sender", "reno");
@@ -19,9 +19,9 @@ fn reno_over_law(loss: f64, seconds: u32) -> f64 {
     settled_bps(&record.flows[0], 2.0) / law
 }
 
-/// Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm",
-/// 1997, to 12%: the law supposes losses at equal distances, where these are random (of 2% also some in
-/// recovery, and timeouts), and some hundred of them are seen.
+/// Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm", 1997,
+/// within 12%: the law assumes losses at equal distances, whereas they are random here (at 2%, some occur in
+/// recovery or cause timeouts), and only some hundreds of them are observed.
 #[test]
 fn reno_keeps_to_the_square_root_law() {
     for (loss, seconds) in [(0.001, 120), (0.002, 90), (0.005, 60), (0.01, 60), (0.02, 60)] {
@@ -30,8 +30,8 @@ fn reno_keeps_to_the_square_root_law() {
     }
 }
 
-/// Finds where windows fall by a fifth and more: the index of the last before, and of the first of the next
-/// sawtooth.
+/// Finds the reductions of the window by a fifth or more: the index of the last sample before each, and of the
+/// first sample of the next sawtooth.
 fn reductions(intervals: &[Interval]) -> Vec<(usize, usize)> {
     let (mut peak, mut found) = (0, Vec::new());
     for (index, interval) in intervals.iter().enumerate() {
@@ -45,10 +45,10 @@ fn reductions(intervals: &[Interval]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Behind a queue that overflows, each sawtooth is W(t) = C (t - K)³ + W_max (RFC 9438 section 4.2), from 0.7
-/// of the window that overflowed it to the next, to 3%. The first overflow is slow start's. The second is at
-/// a smaller window, for that one's was more than the path holds: fast convergence has W_max be 0.85 of it
-/// (section 4.7). The third is past that: W_max is the window itself.
+/// Behind a queue that overflows, each sawtooth is W(t) = C (t - K)³ + W_max (RFC 9438 section 4.2) within 3%,
+/// from 0.7 of the window at the overflow to the next overflow. The first overflow is that of slow start. The
+/// second occurs at a smaller window, because that of the first exceeded the path's capacity: fast convergence
+/// sets W_max to 0.85 of it (section 4.7). The third has a larger window, so W_max is the window itself.
 #[test]
 fn cubic_follows_its_function() {
     let mut network = Network::default();
@@ -66,7 +66,7 @@ fn cubic_follows_its_function() {
         let (peak, first) = reductions[number];
         let largest = f64::from(intervals[peak].cwnd_pkts);
         let k = f64::cbrt(largest * (of_window - 717.0 / 1024.0) / c);
-        // From a round trip after the reduction on: it takes one.
+        // The samples begin a round trip after the reduction, because it takes one round trip.
         for interval in &intervals[first + 3..=reductions[number + 1].0] {
             let t = (interval.at_ns - intervals[first].at_ns) as f64 / 1e9;
             let model = c * (t - k).powi(3) + largest * of_window;

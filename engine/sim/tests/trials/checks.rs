@@ -1,4 +1,4 @@
-//! Tests what is refused, and what a trial would take.
+//! Tests of refused scenarios, and of the estimated cost of a trial.
 
 use super::scenarios::{dumbbell, flow, pair, with};
 use nettrial_scenario::{Flow, Scenario};
@@ -12,7 +12,8 @@ fn transfer() -> Flow {
     flow("a0", "b0", "tcp", json!({"kind": "transfer", "duration": "10 s"}))
 }
 
-/// The settings that are refused, each at a place that is in the scenario, or in what is.
+/// Returns the settings that are refused, after checking that the place of each, or its parent, is in the
+/// scenario.
 fn refused(scenario: &Scenario) -> Vec<String> {
     let document = serde_json::to_value(scenario).unwrap();
     let problems = nettrial_sim::check(scenario).err().into_iter().flatten();

@@ -1,10 +1,10 @@
-//! Trials over TCP and MPTCP.
+//! Tests of trials over TCP and MPTCP.
 
 use super::scenarios::{dumbbell, flow, pair, run, run_flow, two_paths, with};
 use nettrial_scenario::Scenario;
 use serde_json::{Value, json};
 
-/// A segment of 1448 bytes takes 12.304 us.
+/// Returns the settings of a link on which a segment of 1448 bytes takes 12.304 us.
 fn link() -> Value {
     json!({"rate": "1 Gbit/s", "delay": "50 us", "queue": "200 packets"})
 }
@@ -13,7 +13,8 @@ fn transfer(size: Option<&str>, duration: Option<&str>) -> Value {
     json!({"kind": "transfer", "size": size, "duration": duration})
 }
 
-/// The time a frame with so many bytes above Ethernet takes each way, there and back, microseconds.
+/// Returns the round-trip time in microseconds of a frame with `there` bytes above Ethernet and an answer of
+/// `back` bytes.
 fn round_trip_us(there: u32, back: u32) -> f64 {
     f64::from(there + 38 + back + 38) * 0.008 + 100.0
 }
@@ -31,7 +32,7 @@ fn a_transfer_for_some_time_fills_the_link() {
         assert_eq!((record.mss_bytes, record.connections), (1448, 1));
         assert_eq!(record.congestion_control, "reno");
         assert!(record.completion_us.is_none() && record.active_ns >= 100_000_000 - 200_000);
-        // Every 10 ms, and what was acknowledged in all of them is all but the end.
+        // There is a sample every 10 ms, and together they cover all acknowledged bytes but those of the end.
         assert!((9..=11).contains(&record.intervals.len()));
         let sampled: u64 = record.intervals.iter().map(|interval| interval.bytes).sum();
         assert!(sampled <= record.bytes && record.bytes - sampled < 2_600_000);
@@ -44,11 +45,11 @@ fn a_transfer_for_some_time_fills_the_link() {
 #[test]
 fn a_transfer_of_a_size_takes_what_slow_start_takes() {
     let record = run_flow(&with(pair(&link()), [flow("a0", "b0", "tcp", transfer(Some("14480 B"), None))]));
-    // SYN and SYN-ACK are 60 bytes each.
+    // SYN and SYN-ACK have 60 bytes each.
     assert_eq!(record.connect_us.mean, round_trip_us(60, 60));
     assert_eq!((record.bytes, record.completion_us.unwrap().count), (14_480, 1));
-    // The initial window of 10 segments, one after the other, and a confirmation of 8 bytes; beside them the
-    // acknowledgments of the handshake and of the last data, and FIN.
+    // The time of the initial window of 10 segments, one after the other, and a confirmation of 8 bytes; in
+    // addition the acknowledgments of the handshake and of the last data, and FIN.
     let expected = 9.0 * 1538.0 * 0.008 + round_trip_us(1500, 60) + 3.0 * 90.0 * 0.008;
     near(record.active_ns as f64 / 1e3, expected, 1e-6);
     near(record.completion_us.unwrap().mean, expected + round_trip_us(60, 60), 1e-6);
@@ -62,7 +63,7 @@ fn transfers_of_a_size_follow_each_other_for_some_time() {
     let completion = record.completion_us.unwrap();
     assert_eq!((u64::from(record.connections), record.bytes), (completion.count, completion.count * 100_000));
     assert!(record.connections > 5, "{}", record.connections);
-    // One after the other: the last begins within the time.
+    // The transfers follow each other, and the last one begins within the duration.
     let total = completion.mean * completion.count as f64;
     assert!((20_000.0..20_000.0 + completion.maximum).contains(&total), "{total}");
     assert_eq!(record.connect_us.minimum, round_trip_us(60, 60));
@@ -76,7 +77,7 @@ fn a_request_takes_the_paths_round_trip() {
     let rtt = record.rtt_us.unwrap();
     let expected = round_trip_us(64 + 52, 1000 + 52);
     assert_eq!((rtt.count, rtt.minimum), (50, expected));
-    // In the beginning hosts acknowledge at once: that takes 90 bytes before a message, each way.
+    // Hosts acknowledge immediately at first, which takes 90 bytes before a message in each direction.
     assert!(rtt.maximum <= expected + 2.0 * 90.0 * 0.008 && rtt.mean < expected + 0.5, "{rtt:?}");
     assert_eq!((record.connections, record.bytes), (1, 3200));
     near(record.transactions_per_second.unwrap(), 50.0 / (0.049 + expected / 1e6), 1e-4);
@@ -145,19 +146,19 @@ fn equal_flows_share_their_bottleneck_fairly() {
     assert!(record.flows.iter().any(|flow| flow.retransmissions_pkts > 0));
 }
 
-/// A link of 10 Gbit/s with that round-trip time, and hosts with a receive window of so many bytes.
+/// Returns the goodput over a link of 10 Gbit/s with that round-trip time, with a receive window of so many bytes.
 fn window_limited(rtt_us: u64, window_bytes: u64, duration: &str) -> f64 {
     let settings =
         json!({"rate": "10 Gbit/s", "delay": format!("{} us", rtt_us / 2), "queue": "20000 packets"});
     let mut scenario = with(pair(&settings), [flow("a0", "b0", "tcp", transfer(None, Some(duration)))]);
     for node in &mut scenario.nodes {
         let stack = node.stack.as_mut().unwrap();
-        // A segment of 1448 bytes occupies 2408.
+        // A segment of 1448 bytes occupies 2408 bytes of memory.
         let buffer = window_bytes * 2408 / 1448;
         (stack.receive_buffer.initial.0, stack.receive_buffer.maximum.0) = (buffer, buffer);
     }
     let record = run_flow(&scenario);
-    // After slow start.
+    // The samples begin after slow start.
     let steady = &record.intervals[record.intervals.len() / 2..];
     let span_ns = steady.last().unwrap().at_ns - record.intervals[record.intervals.len() / 2 - 1].at_ns;
     steady.iter().map(|interval| interval.bytes).sum::<u64>() as f64 * 8e9 / span_ns as f64
@@ -165,21 +166,22 @@ fn window_limited(rtt_us: u64, window_bytes: u64, duration: &str) -> f64 {
 
 #[test]
 fn a_window_of_the_bandwidth_delay_product_fills_the_link_and_a_smaller_one_does_not() {
-    // 10 Gbit/s over 1 ms is 1.25 MB on the wire, of which 1448 in 1538 are payload.
+    // 10 Gbit/s over 1 ms are 1.25 MB on the wire, of which 1448 in 1538 bytes are payload.
     let full = 1e10 * 1448.0 / 1538.0;
     let payload = 1_250_000.0 * 1448.0 / 1538.0;
     near(window_limited(1000, 1_250_000, "60 ms"), full, 0.005);
     near(window_limited(1000, (payload * 0.8) as u64, "60 ms"), full * 0.8, 0.02);
-    // Over 11 ms 13.75 MB.
+    // Over 11 ms the bandwidth-delay product is 13.75 MB.
     near(window_limited(11_000, 13_750_000, "300 ms"), full, 0.005);
 }
 
-/// 24 hosts, whose connections are open, send 64 kB each to one host at about the same time, over a queue of 64
-/// packets: how long the slowest takes, microseconds.
+/// Returns the time in microseconds that the slowest of 24 hosts needs. All have open connections and send 64 kB
+/// each to one host at about the same time, over a queue of 64 packets.
 fn incast(minimum_rto: &str) -> f64 {
     let small = json!({"rate": "1 Gbit/s", "delay": "20 us", "queue": "64 packets"});
     let flows = (0..24).map(|number| {
-        // The first message opens the window, alone; the second leaves when all others' do.
+        // The first message opens the window without competition; the second is sent together with those of all
+        // others.
         let gap = json!({"distribution": "constant", "value": format!("{} ms", 100 - 2 * number)});
         let traffic = json!({"kind": "packets", "count": 2, "gap": gap,
             "size": {"distribution": "constant", "value": "64 kB"}});
@@ -198,7 +200,7 @@ fn incast(minimum_rto: &str) -> f64 {
 
 #[test]
 fn many_senders_at_once_wait_for_timeouts_and_a_smaller_one_cures_it() {
-    // All of it fits in 13 ms.
+    // Together, the messages would take 13 ms.
     let (slow, fast) = (incast("200 ms"), incast("1 ms"));
     assert!(slow > 200_000.0, "{slow}");
     assert!(fast < 40_000.0, "{fast}");

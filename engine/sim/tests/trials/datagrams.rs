@@ -1,29 +1,29 @@
-//! Trials over UDP.
+//! Tests of trials over UDP.
 
 use super::scenarios::{dumbbell, flow, pair, run, run_flow, with};
 use serde_json::json;
 
-/// 1250 bytes on the wire take 10 us.
+/// The settings of a link on which 1250 bytes on the wire take 10 us.
 const LINK: fn() -> serde_json::Value =
     || json!({"rate": "1 Gbit/s", "delay": "50 us", "queue": "100 packets"});
 
 #[test]
 fn at_half_the_load_every_packet_takes_what_theory_says() {
-    // 1184 bytes of payload are 1250 on the wire; 473.6 Mbit/s of payload half of the rate.
+    // 1184 bytes of payload are 1250 bytes on the wire; 473.6 Mbit/s of payload use half of the rate.
     let traffic = json!({"kind": "packets", "size": {"distribution": "constant", "value": "1184 B"},
         "rate": "473.6 Mbit/s", "duration": "20 ms"});
     let record = run_flow(&with(pair(&LINK()), [flow("a0", "b0", "udp", traffic.clone())]));
     let owd = record.owd_us.unwrap();
     assert_eq!((owd.count, owd.minimum, owd.p50, owd.maximum, owd.deviation), (1000, 60.0, 60.0, 60.0, 0.0));
     assert_eq!((record.bytes, record.packets.unwrap().lost_pkts), (1_184_000, 0));
-    // From the first departure to the last arrival: 999 gaps of 20 us and the delay.
+    // From the first departure to the last arrival there are 999 gaps of 20 us and the delay.
     assert_eq!(record.active_ns, 999 * 20_000 + 60_000);
     assert_eq!((record.jitter_rfc3550_us, record.delay_variation_us.unwrap().maximum), (Some(0.0), 0.0));
     assert_eq!((record.ip_bytes, record.wire_bytes), (Some(1_212_000), Some(1_250_000)));
     let pacing = record.pacing.unwrap();
     assert_eq!((pacing.asked_bps, pacing.sent_bps, pacing.lateness_us.maximum), (473.6e6, 473.6e6, 0.0));
     assert_eq!(record.intervals[0].at_ns, 10_000_000);
-    // The flow starts within the first millisecond, and so ends within one after the second interval.
+    // The flow starts within the first millisecond, so it ends within a millisecond after the second interval.
     let sampled = record.intervals.iter().map(|interval| interval.bytes).sum::<u64>();
     assert!((950 * 1184..=1000 * 1184).contains(&sampled), "{sampled}");
 
@@ -41,7 +41,7 @@ fn more_than_a_bottleneck_takes_is_lost_in_its_queue_and_warned_of() {
     scenario.measurement.queue_interval = Some(nettrial_scenario::Duration(1_000_000));
     let record = run(&scenario);
     let packets = record.flows[0].packets.unwrap();
-    // 5000 packets come in 50 ms and 2500 leave; at the end 100 wait.
+    // 5000 packets arrive in 50 ms and 2500 depart; 100 wait at the end.
     assert_eq!((packets.sent_pkts, packets.received_pkts, packets.lost_pkts), (5000, 2600, 2400));
     let near = &record.interfaces[0];
     assert_eq!((near.node.as_str(), near.drops_pkts, near.frames_pkts), ("left", 2400, 2600));
@@ -60,7 +60,7 @@ fn a_small_socket_buffer_bounds_what_waits_in_the_interface() {
     let delay = |scenario: &nettrial_scenario::Scenario| run_flow(scenario).owd_us.unwrap().maximum;
     let usual = delay(&scenario);
     scenario.workload[0].socket.udp_buffer = Some(nettrial_scenario::Size(8192));
-    // 16384 bytes hold 7 packets of 2304 and the one more that fills them: 8 of 12.304 us each.
+    // 16384 bytes hold 7 packets of 2304 bytes and the one that fills them: 8 packets of 12.304 us each.
     let small = delay(&scenario);
     assert!(usual > 1000.0 && (small - 50.0 - 8.0 * 12.304).abs() < 0.1, "{usual} {small}");
     scenario.workload[0].socket.udp_buffer = Some(nettrial_scenario::Size(1024));
@@ -74,7 +74,7 @@ fn without_a_pace_the_socket_buffer_holds_packets_back_and_the_link_is_full() {
     let record = run_flow(&with(pair(&LINK()), [flow("a0", "b0", "udp", traffic)]));
     let packets = record.packets.unwrap();
     assert_eq!((packets.lost_pkts, packets.send_errors_pkts), (0, 0));
-    // 1472 of 1538 bytes on the wire; packets of 2304 bytes in memory: 93 of them fill 212 992 bytes.
+    // 1472 of 1538 bytes on the wire are payload; 93 packets of 2304 bytes in memory fill 212 992 bytes.
     let goodput = record.goodput_bps.unwrap();
     assert!((goodput / (1e9 * 1472.0 / 1538.0) - 1.0).abs() < 0.01, "{goodput}");
     assert_eq!(record.owd_us.unwrap().maximum, (93.0 * 1538.0 * 8.0) / 1e3 + 50.0);
@@ -85,12 +85,13 @@ fn a_datagram_larger_than_the_mtu_comes_in_fragments() {
     let traffic = json!({"kind": "packets", "size": {"distribution": "constant", "value": "4000 B"},
         "gap": {"distribution": "constant", "value": "1 ms"}, "count": 10});
     let record = run_flow(&with(pair(&LINK()), [flow("a0", "b0", "udp", traffic)]));
-    // 4008 bytes: 1480, 1480 and 1048, each with a header of 20, and 38 on the wire.
+    // The fragments of 4008 bytes have 1480, 1480 and 1048 bytes, each with a header of 20 bytes, and 38 bytes on
+    // the wire.
     assert_eq!((record.ip_bytes, record.wire_bytes), (Some(40_680), Some(41_820)));
     assert_eq!((record.bytes, record.owd_us.unwrap().maximum), (40_000, 4182.0 * 0.008 + 50.0));
 }
 
-/// The last fragment over IPv4 may fill an MTU that is no multiple of 8, as in tests/lab/test_links.py.
+/// The last fragment over IPv4 may fill an MTU that is not a multiple of 8, as in tests/lab/test_links.py.
 #[test]
 fn the_last_fragment_fills_the_mtu() {
     let traffic = json!({"kind": "packets", "size": {"distribution": "constant", "value": "35900 B"},
@@ -128,7 +129,7 @@ fn a_request_takes_a_round_trip() {
         "interval": "1 ms"});
     let record = run_flow(&with(pair(&LINK()), [flow("a0", "b0", "udp", traffic.clone())]));
     let rtt = record.rtt_us.unwrap();
-    // 58 bytes of payload are 124 on the wire, 1184 are 1250.
+    // 58 bytes of payload are 124 bytes on the wire, 1184 are 1250.
     let expected = (124.0 + 1250.0) * 0.008 + 100.0;
     assert_eq!((rtt.count, rtt.minimum, rtt.maximum), (100, expected, expected));
     assert_eq!((record.packets.unwrap().received_pkts, record.bytes), (100, 5800));
@@ -148,14 +149,14 @@ fn a_sweep_measures_every_size() {
         "bytes": "6 kB", "answer": "echo", "seed": 3});
     let record = run_flow(&with(pair(&LINK()), [flow("a0", "b0", "udp", traffic)]));
     let rtts: Vec<f64> = record.sizes.iter().map(|size| size.rtt_us[1]).collect();
-    // 1066 on the wire; 1538 and 586 (528 and headers); 1538, 1538 and 106.
+    // The frames have 1066 bytes on the wire; 1538 and 586 (528 and headers); 1538, 1538 and 106.
     let expected = [1066.0, 1538.0 + 586.0, 2.0 * 1538.0 + 106.0].map(|bytes| 2.0 * (bytes * 0.008 + 50.0));
     assert_eq!(rtts, expected);
     assert!(record.sizes.iter().all(|size| size.rtt_us.len() == 2 && size.resent_pkts == 0));
     assert_eq!(record.bytes, 2 * 3 * 6000);
 }
 
-/// The bytes on the wire of each fragment of a message over UDP and IPv4 (RFC 791, section 3.2).
+/// Returns the bytes on the wire of each fragment of a message over UDP and IPv4 (RFC 791, section 3.2).
 fn frames(message: u32, mtu: u32) -> Vec<u32> {
     let mut left = message + 8;
     let mut found = Vec::new();
@@ -168,7 +169,7 @@ fn frames(message: u32, mtu: u32) -> Vec<u32> {
 }
 
 /// The closed form of studies/mtu-packet-size-gigabit: fragments follow each other through the switches, so each
-/// counts once, and the largest once more for each further link.
+/// one counts once, and the largest one counts once more for each further link.
 #[test]
 fn a_message_takes_its_frames_and_the_largest_once_more_for_each_further_link() {
     let traffic = json!({"kind": "sweep", "first": "1000 B", "last": "65500 B", "step": "500 B", "repeats": 1,
@@ -195,8 +196,8 @@ fn a_message_takes_its_frames_and_the_largest_once_more_for_each_further_link() 
         slower += rtts.iter().zip(&before).filter(|(later, earlier)| later > earlier).count();
         before = rtts;
     }
-    // With the larger MTU all but the two smallest are slower: one is a frame of its own either way, and one only
-    // a little more than a small frame.
+    // With the larger MTU all sizes but the two smallest are slower: one of these is a single frame with either
+    // MTU, and the other is only slightly longer than a small frame.
     assert_eq!(slower, before.len() - 2);
 }
 

@@ -1,4 +1,4 @@
-//! Whole trials: scenarios in, records out.
+//! Tests of whole trials, from the scenario to the record.
 
 mod checks;
 mod connections;

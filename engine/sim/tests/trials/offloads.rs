@@ -1,4 +1,4 @@
-//! Bursts and coalesced segments in whole trials.
+//! Tests of bursts and coalesced segments in whole trials.
 
 use super::scenarios::{dumbbell, flow, pair, run, run_flow, two_paths, with};
 use nettrial_scenario::{Duration, HostCost, Record, Scenario};
@@ -12,7 +12,7 @@ fn transfer(scenario: Scenario, duration: &str) -> Scenario {
     with(scenario, [flow("a0", "b0", "tcp", json!({"kind": "transfer", "duration": duration}))])
 }
 
-/// The scenario with TSO at the hosts called `a…`, and GRO at the others with this cost.
+/// Returns the scenario with TSO at the hosts called `a…`, and GRO at the others.
 fn offloaded(mut scenario: Scenario, tso: bool, gro: bool) -> Scenario {
     for node in &mut scenario.nodes {
         node.offloads.tso = tso && node.name.starts_with('a');
@@ -27,7 +27,7 @@ fn costly(mut scenario: Scenario, host: &str, cost: &Value) -> Scenario {
     scenario
 }
 
-/// Packets that came into the network at a node's interface: frames and bytes on it.
+/// Returns the numbers of frames and bytes that entered the network at a node's interface.
 fn sent_by(record: &Record, node: &str) -> (u64, u64) {
     let sender = record.interfaces.iter().find(|sender| sender.node == node).unwrap();
     (sender.frames_pkts, sender.wire_bytes)
@@ -37,8 +37,8 @@ fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found / expected - 1.0).abs() <= tolerance, "{found} is not {expected}");
 }
 
-/// Flows from hosts whose links are ten times as fast as the bottleneck, so that a burst is there before the first of it
-/// has left: what goes through, and the queue that is longer for a tenth of the time.
+/// Returns the goodput and the 90th percentile of the queue of a flow from a host whose link is ten times as fast
+/// as the bottleneck, so that a burst arrives before its first segment has left.
 fn through_a_bottleneck(queue: &str, loss: f64, tso: bool) -> (f64, f64) {
     let edge = json!({"rate": "10 Gbit/s", "queue": "1000 packets"});
     let middle = json!({"rate": "1 Gbit/s", "delay": "2 ms", "queue": queue,
@@ -59,14 +59,15 @@ fn bursts_leave_the_goodput_of_a_full_link_as_it_was() {
     near(bursts.0, single.0, 0.02);
 }
 
-/// The window is about 120 segments by its losses where 330 would fill the link: a queue is of what comes at once.
+/// Losses limit the window to about 120 segments, where 330 would fill the link, so the queue consists of bursts.
 #[test]
 fn a_queue_has_room_for_bursts_to_fill() {
     let [single, bursts] = [false, true].map(|tso| through_a_bottleneck("1000 packets", 1e-4, tso));
     assert!(single.1 <= 3.0, "{single:?}");
-    // A burst is a millisecond's rate or a third of the window, some 40 segments, and a tenth leaves while it comes.
+    // A burst lasts a millisecond at the rate, or is a third of the window, some 40 segments, a tenth of which
+    // leaves while it arrives.
     assert!((25.0..60.0).contains(&bursts.1), "{bursts:?}");
-    // A sender that waits for a third of its window to be open uses less of it.
+    // A sender that waits until a third of its window is open uses less of it.
     assert!((0.67..1.0).contains(&(bursts.0 / single.0)), "{bursts:?} {single:?}");
 }
 
@@ -86,12 +87,12 @@ fn what_is_joined_is_acknowledged_once() {
     let (acks, segments, goodput) = figures(false);
     near(acks, segments / 2.0, 0.02);
     let (fewer, coalesced, same) = figures(true);
-    // 100 us are eight segments.
+    // 8 segments take 100 us.
     assert!(fewer < coalesced / 6.0, "{fewer} for {coalesced}");
     near(same, goodput, 0.03);
 }
 
-/// The sender's CPU is what limits: with bursts of 45 segments a segment costs it a 45th and its bytes.
+/// The sender's CPU is the limit: in bursts of 45 segments, a segment costs a 45th of a packet, and its bytes.
 #[test]
 fn a_costly_sender_sends_more_in_bursts() {
     let fast = json!({"rate": "100 Gbit/s", "delay": "10 us", "queue": "1000 packets"});
@@ -100,14 +101,14 @@ fn a_costly_sender_sends_more_in_bursts() {
     let record = |tso: bool| run(&offloaded(scenario.clone(), tso, false));
     let goodput = |record: &Record| record.flows[0].goodput_bps.unwrap();
     let (single, bursts) = (record(false), record(true));
-    // 1500 bytes take 11.5 us and every second one's acknowledgment 10.052 us.
+    // 1500 bytes take 11.5 us, and the acknowledgment of every second segment takes 10.052 us.
     near(goodput(&single), 1448.0 * 8e6 / (11.5 + 10.052 / 2.0), 0.02);
-    // A burst of 45: 10 us, 1.5 us each, and as many acknowledgments as before.
+    // A burst of 45 segments takes 10 us, 1.5 us for each segment, and as many acknowledgments as before.
     near(goodput(&bursts), 1448.0 * 8e6 / (10.0 / 45.0 + 1.5 + 10.052 / 2.0), 0.05);
     assert_eq!(bursts.warnings[0].code, "processor_saturated");
 }
 
-/// The receiver's is: what one poll finds costs it a packet, its bytes and one acknowledgment.
+/// The receiver's CPU is the limit: the segments of a poll cost one packet, their bytes and one acknowledgment.
 #[test]
 fn a_costly_receiver_takes_more_if_it_joins() {
     let fast = json!({"rate": "100 Gbit/s", "delay": "10 us", "queue": "1000 packets"});
@@ -128,12 +129,13 @@ fn nothing_is_joined_where_nothing_arrives_together_and_the_record_says_so() {
     let record = run(&offloaded(transfer(pair(&link()), "20 ms"), true, true));
     let [warning] = record.warnings.as_slice() else { panic!("{:?}", record.warnings) };
     assert_eq!((warning.code.as_str(), warning.object.as_str()), ("nothing_coalesced", "b0"));
-    // Without a rate a burst arrives at one instant.
+    // A burst arrives at one instant on a link without a rate.
     let record = run(&offloaded(transfer(pair(&json!({"delay": "50 us"})), "2 ms"), true, true));
     assert!(record.warnings.is_empty(), "{:?}", record.warnings);
 }
 
-/// Losses, reordering and marks, over one path and two: all that is coalesced is cut again where it has to be.
+/// With losses, reordering and marks, over one path and over two, everything that is coalesced is cut again where
+/// needed.
 #[test]
 fn everything_arrives_whatever_is_joined() {
     let bad = json!({"rate": "500 Mbit/s", "delay": "100 us", "queue": "50 packets",

@@ -1,4 +1,4 @@
-//! Links and nodes that fail while traffic goes.
+//! Tests of links and nodes that fail while there is traffic.
 
 use super::scenarios::{flow, routers, run, two_paths, with};
 use nettrial_scenario::{Duration, Outage, Record, RoutingPolicy, Scenario};
@@ -10,7 +10,8 @@ fn settings() -> Value {
     json!({"rate": "20 Mbit/s", "delay": "1 ms", "queue": "50 packets"})
 }
 
-/// A transfer of 4 s whose samples are 50 ms apart, over a network in which these fail at 1 s and return.
+/// Returns a transfer of 4 s with samples every 50 ms, over a network in which these links or nodes fail at 1 s
+/// and return.
 fn failing(scenario: Scenario, transport: &str, fails: &[&str], returns_ms: Option<u64>) -> Scenario {
     let transfer = flow("a0", "b0", transport, json!({"kind": "transfer", "duration": "4 s"}));
     let mut scenario = with(scenario, [transfer]);
@@ -23,14 +24,14 @@ fn failing(scenario: Scenario, transport: &str, fails: &[&str], returns_ms: Opti
     scenario
 }
 
-/// a0 - left - u or v - right - b0, by this policy.
+/// Returns the network a0 - left - u or v - right - b0, with this routing policy.
 fn diamond(routing: RoutingPolicy) -> Scenario {
     let links =
         [["a0", "left"], ["left", "u"], ["left", "v"], ["u", "right"], ["v", "right"], ["right", "b0"]];
     Scenario { routing, ..routers(&links, &settings()) }
 }
 
-/// Bytes of the samples that end between these times.
+/// Returns the bytes of the samples that end between these times.
 fn delivered(record: &Record, ms: std::ops::Range<u64>) -> u64 {
     let samples = record.flows[0].intervals.iter().filter(|sample| ms.contains(&(sample.at_ns / MS)));
     samples.map(|sample| sample.bytes).sum()

@@ -1,10 +1,10 @@
-//! Scenarios to run.
+//! The scenarios of the tests.
 
 use nettrial_scenario::{Flow, FlowRecord, Record, Scenario};
 use serde_json::{Value, json};
 
-/// Hosts `a0`, `a1`, … to the left of a router and `b0`, `b1`, … to the right of another one, all at the same
-/// rate, so that the link between the two is the bottleneck.
+/// Returns hosts `a0`, `a1`, … to the left of a router and `b0`, `b1`, … to the right of another one, all with the
+/// same rate, so that the link between the two routers is the bottleneck.
 pub fn dumbbell(hosts: usize, edge: &Value, middle: &Value) -> Scenario {
     let mut nodes =
         vec![json!({"name": "left", "kind": "router"}), json!({"name": "right", "kind": "router"})];
@@ -20,7 +20,7 @@ pub fn dumbbell(hosts: usize, edge: &Value, middle: &Value) -> Scenario {
     scenario(nodes, links)
 }
 
-/// Hosts `a0` and `b0` with two paths between them, over a router each, all links with these settings.
+/// Returns hosts `a0` and `b0` with two paths between them, each over a router; all links have these settings.
 pub fn two_paths(settings: &Value) -> Scenario {
     let mut nodes = vec![host("a0"), host("b0")];
     let mut links = Vec::new();
@@ -35,7 +35,7 @@ pub fn two_paths(settings: &Value) -> Scenario {
     scenario(nodes, links)
 }
 
-/// Hosts `a0` and `b0`, and routers between them, joined by these links with these settings.
+/// Returns hosts `a0` and `b0`, and routers between them, joined by links with these settings.
 pub fn routers(joined: &[[&str; 2]], settings: &Value) -> Scenario {
     let mut nodes = vec![host("a0"), host("b0")];
     let mut links = Vec::new();
@@ -51,7 +51,7 @@ pub fn routers(joined: &[[&str; 2]], settings: &Value) -> Scenario {
     scenario(nodes, links)
 }
 
-/// Hosts `a0` and `b0` on one link.
+/// Returns hosts `a0` and `b0` on one link.
 pub fn pair(settings: &Value) -> Scenario {
     let interfaces = [Some("10.0.0.1/24"), Some("10.0.0.2/24")];
     scenario(vec![host("a0"), host("b0")], vec![link(["a0", "b0"], settings, interfaces)])
@@ -86,7 +86,7 @@ fn link(nodes: [&str; 2], settings: &Value, addresses: [Option<&str>; 2]) -> Val
     link
 }
 
-/// A flow from `from` to `to`.
+/// Returns a flow from `from` to `to`.
 pub fn flow(from: &str, to: &str, transport: &str, traffic: Value) -> Flow {
     serde_json::from_value(json!({
         "name": format!("{from}-{to}"), "from": from, "to": to, "transport": transport, "ip": 4, "traffic": traffic,
@@ -94,17 +94,17 @@ pub fn flow(from: &str, to: &str, transport: &str, traffic: Value) -> Flow {
     .unwrap()
 }
 
-/// The scenario with these flows.
+/// Returns the scenario with these flows.
 pub fn with(scenario: Scenario, flows: impl IntoIterator<Item = Flow>) -> Scenario {
     Scenario { workload: flows.into_iter().collect(), ..scenario }
 }
 
-/// The record of a scenario that can run.
+/// Returns the record of a scenario that can run.
 pub fn run(scenario: &Scenario) -> Record {
     nettrial_sim::run(scenario, None).unwrap()
 }
 
-/// The record of its one flow, with no warnings.
+/// Returns the record of the scenario's only flow, after checking that there are no warnings.
 pub fn run_flow(scenario: &Scenario) -> FlowRecord {
     let mut record = run(scenario);
     assert_eq!((record.flows.len(), &record.warnings), (1, &Vec::new()));

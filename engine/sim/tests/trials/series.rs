@@ -1,4 +1,4 @@
-//! Interfaces over time.
+//! Tests of the samples of interfaces over time.
 
 use crate::scenarios::{dumbbell, flow, run, with};
 use nettrial_scenario::Duration;
@@ -30,13 +30,14 @@ fn a_bottleneck_says_how_long_its_queue_was_and_how_busy_it_was() {
         queue.maximum
     );
     let sent: u64 = record.series.iter().map(|sample| sample.wire_bytes).sum();
-    // Not what left after the last sample.
+    // Packets that left after the last sample are not counted.
     assert!(
         (record.wire_bytes - 12_500..=record.wire_bytes).contains(&sent),
         "{sent} of {}",
         record.wire_bytes
     );
-    // Grown, and without a pause: a frame counts as sent from its beginning, so up to one more or less.
+    // The counter grows without a pause; a frame counts from the start of its transmission, hence the tolerance of
+    // one.
     let busy = &record.series[20..90];
     let mean = busy.iter().map(|sample| sample.utilisation_percent).sum::<f64>() / busy.len() as f64;
     assert!((99.5..=100.5).contains(&mean), "{mean}");

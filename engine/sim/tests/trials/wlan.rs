@@ -1,10 +1,11 @@
-//! Trials over a radio channel.
+//! Tests of trials over a radio channel.
 
 use nettrial_scenario::{Record, Scenario};
 use nettrial_sim::{check, run};
 use serde_json::{Value, json};
 
-/// Two stations and a host on a cable around an access point, with these settings of the channel, and this traffic.
+/// Returns two stations and a wired host around an access point, with these settings of the channel and this
+/// traffic.
 fn scenario(wlan: Value, [from, to]: [&str; 2], transport: &str, traffic: Value) -> Scenario {
     let buffer = json!({"minimum": "4 KiB", "initial": "128 KiB", "maximum": "6 MiB"});
     let stack = json!({"name": "s", "congestion_control": "cubic", "receive_buffer": buffer,
@@ -42,14 +43,15 @@ fn goodput_mbps(record: &Record) -> f64 {
     record.flows[0].goodput_bps.unwrap() / 1e6
 }
 
-/// Datagrams as fast as they go.
+/// Returns a workload of datagrams as fast as possible.
 fn datagrams() -> Value {
     json!({"kind": "packets", "size": {"distribution": "constant", "value": "1472 B"}, "duration": "1 s"})
 }
 
 #[test]
 fn a_lone_sender_reaches_the_closed_form() {
-    // 802.11a at 54 Mbit/s: AIFS 43 us, 67.5 us of backoff, 57 symbols after 20 us, SIFS, an acknowledgment of 28 us.
+    // 802.11a at 54 Mbit/s: AIFS 43 us, 67.5 us of backoff, 57 symbols after 20 us, SIFS, an acknowledgment of 28
+    // us.
     let wlan = json!({"standard": "a", "beacon_interval": "0 ns"});
     let record = record(&scenario(wlan, ["one", "wired"], "udp", datagrams()));
     let expected = 1472.0 * 8.0 / (43.0 + 67.5 + 248.0 + 16.0 + 28.0);
@@ -70,7 +72,8 @@ fn a_few_small_packets_hardly_slow_a_sender() {
         .unwrap();
     scenario.workload.push(probe);
     let beside = goodput_mbps(&record(&scenario));
-    // Each takes about as long on air as a large one, there and back, and some meet others.
+    // Each small packet occupies the channel for about as long as a large one, in each direction, and some
+    // collide.
     assert!(beside > 0.9 * alone, "{beside} beside the probe, {alone} alone");
 }
 
@@ -169,7 +172,7 @@ fn a_distant_station_gets_less_and_rate_control_finds_what_it_can() {
     assert!(fixed < 1e5 && of_fixed.rates.is_empty() && of_fixed.lost_mpdus_pkts > 0);
 }
 
-/// The best fixed rate with two streams: MCS 6 at 18 m would lose a tenth of its MPDUs.
+/// The fixed rates are the best ones with two streams: MCS 6 at 18 m would lose a tenth of its MPDUs.
 #[test]
 fn rate_control_comes_near_the_best_fixed_rate() {
     let at = |(metres, mcs): (u32, u32)| {
@@ -187,7 +190,7 @@ fn rate_control_comes_near_the_best_fixed_rate() {
     assert!(found.iter().all(|(_, ratio)| *ratio > 0.87), "{found:?}");
 }
 
-/// A request each 10 ms beside a transfer to a station: behind it, or in a queue of its own.
+/// A request is sent every 10 ms beside a transfer to a station, behind it or in a queue of its own.
 #[test]
 fn requests_do_not_wait_behind_a_transfer_with_fq_codel() {
     let found = |discipline: &str| {
@@ -214,7 +217,7 @@ fn requests_do_not_wait_behind_a_transfer_with_fq_codel() {
     assert!(series.len() >= 20 && series.iter().all(|sample| sample.queue_delay_ns.is_some()), "{series:?}");
 }
 
-/// A connection that asked for marks is told of the queue by them: nothing of it is dropped, so nothing is retransmitted.
+/// A connection with ECN learns of the queue by marks: none of its packets is dropped, so none is retransmitted.
 #[test]
 fn fq_codel_marks_the_packets_of_connections_that_ask_for_it() {
     let found = |ecn: bool| {

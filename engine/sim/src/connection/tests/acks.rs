@@ -1,4 +1,4 @@
-//! The times at which acknowledgments leave.
+//! Tests of the times at which acknowledgments are sent.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn a_single_full_segment_waits_forty_milliseconds_once_the_start_is_over() {
     trial.write(0);
     trial.run(Time::from_ms(1200));
     let arrived = trial.world.arrived.iter().rev().find(|(_, packet)| packet.payload_bytes > 0).unwrap().0;
-    // So long after the last data the first acknowledgments are quick again.
+    // The first acknowledgments after such a pause are quick again.
     let (left, _) = trial.acks().nth(count).unwrap();
     assert_eq!(*left, arrived);
     for _ in 0..20 {

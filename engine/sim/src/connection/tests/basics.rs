@@ -1,4 +1,4 @@
-//! Handshake, options, transfer, buffers, close.
+//! Tests of the handshake, options, transfers, buffers, and the close.
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn a_transfer_arrives_whole_and_both_sides_close() {
         assert!(trial.told_at(|notice| *notice == Notice::Closed { connection: 7, side }).is_some());
     }
     let segments = 3_000_000_u64.div_ceil(1448);
-    // The buffer's room ends some writes within a segment.
+    // Some writes end within a segment, because the buffer was full.
     assert!((segments..segments + 200).contains(&(trial.data().count() as u64)));
 }
 
@@ -88,7 +88,7 @@ fn one_flow_fills_a_link_at_mtu_efficiency() {
 
 #[test]
 fn the_receive_window_grows_to_the_bandwidth_delay_product() {
-    // 1 Gbit/s and 20 ms: 2.4 MB of payload in flight, of a buffer that begins with room for 64 kB.
+    // 1 Gbit/s and 20 ms: 2.4 MB of payload are in flight, with a buffer that begins with room for 64 kB.
     let stack = stack("reno");
     let mut trial = Trial::new(&settings(&stack), both_directions(1_000_000_000, DELAY), pass());
     trial.to_write[0] = u64::MAX / 2;
@@ -98,7 +98,7 @@ fn the_receive_window_grows_to_the_bandwidth_delay_product() {
     let goodput = (trial.readable[1] - before) as f64 * 8.0 / 0.3;
     assert!(goodput > 0.99 * 1e9 * 1448.0 / 1538.0, "{goodput}");
     let largest = trial.acks().map(|(_, packet)| packet.window_bytes).max().unwrap();
-    // Of 6 MiB for 1448 bytes of payload in 2408.
+    // 1448 bytes of payload occupy 2408 of the 6 MiB.
     assert!(largest <= 3_783_200 + 128, "{largest}");
 }
 
@@ -138,7 +138,7 @@ fn a_small_receive_buffer_bounds_what_is_in_flight() {
         Trial::new(&settings(&stack), both_directions(1_000_000_000, DELAY), pass()).transfer(1_000_000);
     trial.run_to_end();
     let took = trial.world.now.0 as f64 / 20e9;
-    // 1 MB in windows of 39 kB: of 64 KiB for 1448 bytes of payload in 2408.
+    // 1 MB in windows of 39 kB: 1448 bytes of payload occupy 2408 of the 64 KiB.
     assert!((25.0..31.0).contains(&took), "{took} round trips");
 }
 
@@ -152,14 +152,14 @@ fn a_window_of_the_socket_bounds_what_is_announced_and_in_flight() {
     trial.run_to_end();
     assert!(trial.world.sent.iter().all(|(_, packet)| packet.window_bytes <= WINDOW));
     let took = trial.world.now.0 as f64 / 20e9;
-    // 1 MB in windows of 27 segments of 1448 bytes, and slow start's first rounds.
+    // 1 MB in windows of 27 segments of 1448 bytes, and the first rounds of slow start.
     assert!((25.0..31.0).contains(&took), "{took} round trips");
 }
 
 #[test]
 fn a_socket_has_little_in_its_own_interface() {
-    // A millisecond at the rate that Linux reckons with, which is up to four times that of the link: twice that of
-    // the window, which grows to twice what is out.
+    // The limit is a millisecond at the rate that Linux assumes, which is up to four times that of the link: twice
+    // the rate of the window, which grows to twice the data in flight.
     let stack = stack("reno");
     let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), pass());
     trial.to_write[0] = u64::MAX / 2;

@@ -1,4 +1,5 @@
-//! Bursts for segmentation offload: how large they are, when they leave, and when the sender waits for more.
+//! Tests of bursts for segmentation offload: their size, their departure, and when the sender waits for more
+//! segments.
 
 use super::*;
 
@@ -9,7 +10,7 @@ fn offloaded(stack: &Stack) -> ConnectionSettings<'_> {
     ConnectionSettings { offloads: [own, Offloads::default()], ..settings(stack) }
 }
 
-/// Returns how many segments left at each instant between these times, in the order of time.
+/// Returns the number of segments sent at each instant between these times, in order of time.
 fn trains(trial: &Trial, from: Time, to: Time) -> Vec<(Time, u32)> {
     let mut trains: Vec<(Time, u32)> = Vec::new();
     for (at, _) in trial.data().filter(|(at, _)| (from..to).contains(at)) {
@@ -25,7 +26,8 @@ fn mean_of(trains: &[(Time, u32)]) -> f64 {
     trains.iter().map(|&(_, count)| f64::from(count)).sum::<f64>() / trains.len() as f64
 }
 
-/// A stream over a bottleneck of 100 Mbit/s with a base round trip of 20 ms; mean train in its fourth second.
+/// Returns the mean train length in the fourth second of a stream over a bottleneck of 100 Mbit/s with a base
+/// round trip of 20 ms.
 fn mean_train(settings: &ConnectionSettings<'_>) -> f64 {
     let pipes = vec![bottleneck(100_000_000, DELAY, 250_000), pipe(1_000_000_000, DELAY)];
     let mut trial = Trial::new(settings, pipes, pass());
@@ -38,11 +40,12 @@ fn mean_train(settings: &ConnectionSettings<'_>) -> f64 {
 #[test]
 fn a_sender_waits_until_it_can_send_a_millisecond_of_its_rate_at_once() {
     let stack = stack("reno");
-    // Acknowledgments of two segments let two go.
+    // An acknowledgment of two segments allows two to be sent.
     let without = mean_train(&settings(&stack));
     assert!((1.9..2.3).contains(&without), "{without}");
-    // In congestion avoidance the rate is 1.2 times what gets through, 94 Mbit/s: 13.8 kB in 1/1024 s, 9 segments. It
-    // goes once the window has room for them, which acknowledgments of two bring about at the fifth.
+    // In congestion avoidance the rate is 1.2 times the throughput of 94 Mbit/s: 13.8 kB in 1/1024 s, which is 9
+    // segments. The burst is sent when the window has room for them, which is after the fifth acknowledgment of
+    // two.
     let with = mean_train(&offloaded(&stack));
     assert!((8.0..11.0).contains(&with), "{with}");
 }
@@ -55,7 +58,7 @@ fn a_paced_burst_is_followed_by_the_pause_of_all_its_segments() {
     trial.to_write[0] = u64::MAX / 2;
     trial.run(Time::from_ms(4000));
     let trains = trains(&trial, Time::from_ms(3000), Time::from_ms(4000));
-    // 94 Mbit/s are 11.5 kB in 1/1024 s; the gain goes from 0.75 to 1.25.
+    // 94 Mbit/s are 11.5 kB in 1/1024 s; the gain varies from 0.75 to 1.25.
     assert!((6.0..9.0).contains(&mean_of(&trains)), "{}", mean_of(&trains));
     let gap_of = |pair: &[(Time, u32)]| (pair[1].0 - pair[0].0).0 / u64::from(pair[0].1) / 1_000_000;
     let even = trains.windows(2).filter(|pair| (90..180).contains(&gap_of(pair))).count();
@@ -64,7 +67,8 @@ fn a_paced_burst_is_followed_by_the_pause_of_all_its_segments() {
     assert!(goodput > 0.9 * 1e8 * 1448.0 / 1538.0, "{goodput}");
 }
 
-/// A message of three segments, with nothing in flight and then with as much as is less than a third of the window.
+/// A message of three segments is sent with nothing in flight, and then with less than a third of the window in
+/// flight.
 #[test]
 fn what_the_application_ends_with_does_not_wait() {
     let stack = stack("reno");
@@ -82,8 +86,8 @@ fn what_the_application_ends_with_does_not_wait() {
     assert_eq!(trial.readable[1], 7100);
 }
 
-/// Small queues (tcp_small_queue_check): a sender goes on until more is in the own interface than its rate gives in a
-/// millisecond, and what comes on top is a segment, or else a burst of 64 KB, 554 us of the link.
+/// TCP small queues (tcp_small_queue_check): a sender continues until its interface has more than its rate gives
+/// in a millisecond. On top of that comes one segment, or else a burst of 64 KB, which takes 554 us on the link.
 #[test]
 fn the_own_interface_holds_a_burst_more() {
     let stack = stack("reno");

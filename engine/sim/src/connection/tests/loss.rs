@@ -1,4 +1,4 @@
-//! Losses and what repairs them.
+//! Tests of losses and their repair.
 
 use super::*;
 
@@ -49,7 +49,7 @@ fn many_losses_in_a_window_are_repaired_without_a_timeout() {
 
 #[test]
 fn the_window_is_reduced_in_proportion_to_what_arrives() {
-    // RFC 6937: about one segment leaves for each two that arrive, so the pipe never falls silent.
+    // RFC 6937: about one segment is sent for each two that arrive, so the flow never pauses.
     let stack = stack("reno");
     let mut trial =
         Trial::new(&settings(&stack), both_directions(50_000_000, Time::from_ms(20)), drops(&[400]));
@@ -76,7 +76,7 @@ fn a_lost_tail_is_repaired_by_a_probe() {
     let last = trial.data().last().unwrap().1.sequence;
     let times: Vec<Time> = trial.data().filter(|(_, packet)| packet.sequence == last).map(|x| x.0).collect();
     let after = times[1].since(times[0]);
-    // Two round trips, and the least timeout as only one segment is out.
+    // The repair takes two round trips and the smallest timeout, because only one segment is in flight.
     assert!(after > Time::from_ms(60) && after < Time::from_ms(300), "{after:?}");
 }
 
@@ -89,7 +89,8 @@ fn timeouts_double() {
     trial.run(Time::from_ms(1_500_000));
     let times: Vec<u64> = trial.data().map(|(at, _)| at.0 / 1_000_000_000).collect();
     let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    // A probe comes first; from the first timeout on (220 ms: the round trip and the least variation) they double.
+    // A probe comes first; from the first timeout on (220 ms: the round trip and the smallest variation) they
+    // double.
     assert!(gaps[2] >= 400 && gaps[2] <= 480, "{gaps:?}");
     for pair in gaps[2..].windows(2) {
         assert!(pair[1] == 120_000 || pair[1].abs_diff(2 * pair[0]) <= 2, "{gaps:?}");
@@ -127,7 +128,7 @@ fn without_sack_three_duplicates_repair_a_loss() {
 
 #[test]
 fn reordering_within_the_window_of_rack_repeats_nothing_once_it_is_known() {
-    // Every 50th packet comes 2 ms late, a tenth of the round trip: RACK allows a quarter.
+    // Every 50th packet arrives 2 ms late, a tenth of the round trip; RACK tolerates a quarter.
     let mut count = 0;
     let judge: Judge = Box::new(move |packet| {
         count += u64::from(packet.payload_bytes > 0);
@@ -144,7 +145,7 @@ fn reordering_within_the_window_of_rack_repeats_nothing_once_it_is_known() {
 
 #[test]
 fn a_spurious_recovery_is_undone() {
-    // One packet comes so late that it is retransmitted before it arrives.
+    // One packet arrives so late that it is retransmitted before it arrives.
     let mut count = 0;
     let judge: Judge = Box::new(move |packet| {
         count += u64::from(packet.payload_bytes > 0);
@@ -174,7 +175,7 @@ fn a_local_drop_is_no_loss() {
 
 #[test]
 fn reno_makes_its_sawtooth_at_a_bottleneck() {
-    // A queue of one bandwidth-delay product: the link stays full.
+    // A queue of one bandwidth-delay product keeps the link busy.
     let stack = stack("reno");
     let pipes = vec![bottleneck(50_000_000, DELAY, 125_000), pipe(50_000_000, DELAY)];
     let mut trial = Trial::new(&settings(&stack), pipes, pass());

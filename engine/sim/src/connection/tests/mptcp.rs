@@ -1,8 +1,8 @@
-//! Several paths.
+//! Tests of connections over several paths.
 
 use super::*;
 
-/// A connection over disjoint paths of those rates and delays.
+/// Returns a connection over disjoint paths with those rates and delays.
 pub(super) fn over<'a>(stack: &'a Stack, paths: &[(u64, Time)]) -> (ConnectionSettings<'a>, Vec<Pipe>) {
     let mut settings = settings(stack);
     settings.is_mptcp = true;
@@ -73,7 +73,7 @@ fn a_subflow_that_dies_costs_no_data() {
 
 #[test]
 fn the_window_is_shared_and_repeats_what_blocks_it() {
-    // A slow path next to a fast one, and a window that the slow path's delay fills.
+    // A slow path is beside a fast one, and the slow path's delay fills the window.
     let mut stack = stack("reno");
     stack.receive_buffer = Buffer { minimum: Size(4096), initial: Size(131_072), maximum: Size(131_072) };
     let (settings, pipes) = over(&stack, &[(50_000_000, Time::from_ms(5)), (2_000_000, Time::from_ms(100))]);

@@ -1,4 +1,4 @@
-//! Pacing, exact echoes of marks, timeouts that were none, and what a connection takes of memory.
+//! Tests of pacing, exact echoes of marks, spurious timeouts, and the memory of a connection.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn a_control_with_a_rate_sends_at_it() {
     trial.run(Time::from_ms(4000));
     let times: Vec<Time> = trial.data().skip(from).map(|(at, _)| *at).collect();
     let gaps: Vec<u64> = times.windows(2).map(|pair| (pair[1] - pair[0]).0 / 1_000_000).collect();
-    // 1538 bytes at 100 Mbit/s take 123 us; the gain goes from 0.75 to 1.25 of the rate.
+    // 1538 bytes at 100 Mbit/s take 123 us; the gain varies from 0.75 to 1.25 of the rate.
     let even = gaps.iter().filter(|&&gap| (90..180).contains(&gap)).count();
     assert!(even * 100 > gaps.len() * 95, "{even} of {}", gaps.len());
     let goodput = trial.readable[1] as f64 * 8.0 / 4.0;
@@ -54,7 +54,7 @@ fn dctcp_echoes_each_mark_and_reduces_by_their_share() {
 
 #[test]
 fn a_timeout_that_was_none_is_undone() {
-    // The path stops for 1.2 s and delivers all of it afterwards.
+    // The path stops for 1.2 s and then delivers everything.
     for timestamps in [true, false] {
         let stack = Stack { timestamps, ..stack("reno") };
         let mut there = bottleneck(100_000_000, DELAY, 100_000_000);

@@ -1,9 +1,9 @@
-//! Whatever the network does, all data arrives once and in order, and the connection ends.
+//! Tests that all data arrives once and in order, and that the connection ends, whatever the network does.
 
 use super::*;
 use proptest::prelude::*;
 
-/// A fate for each packet by a generator of its own (xorshift), as rare as `percent` says.
+/// Returns random fates of packets with their own generator (xorshift); the arguments are percentages.
 fn random(seed: u64, loss: u64, twice: u64, late: u64) -> Judge {
     let mut state = seed | 1;
     Box::new(move |_| {
