@@ -59,9 +59,9 @@ impl Rtt {
         }
         self.backoff = 0;
         self.timeout = (self.smoothed + self.variation).min(MAXIMUM_RTO);
-    /// Updates the smoothed round-trip time and its variation from a later sample.
     }
 
+    /// Updates the smoothed round-trip time and its variation from a later sample.
     fn smooth(&mut self, rtt: Time, una: u64, next: u64) {
         let error = rtt.0.abs_diff(self.smoothed.0);
         let is_less = rtt < self.smoothed;

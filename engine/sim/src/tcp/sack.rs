@@ -85,8 +85,8 @@ impl Tcp {
         board.remember(blocks);
     }
 
+    /// Processes a SACK block that reports a duplicate (RFC 2883).
     fn take_duplicate(&mut self, block: (u64, u64), news: &mut News) {
-        /// Processes a SACK block that reports a duplicate (RFC 2883).
         self.recovery.duplicates += 1;
         // More duplicates than retransmissions: the network itself duplicates packets.
         if self.recovery.duplicates > self.counts.resent_pkts {

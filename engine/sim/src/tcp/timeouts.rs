@@ -47,9 +47,9 @@ impl Tcp {
         false
     }
 
+    /// Handles a timeout: retransmits the oldest segment, or fails the connection. Returns whether it is the
+    /// first timeout since an acknowledgment.
     fn on_timeout(&mut self, scope: &mut Scope<'_>) -> bool {
-        /// Handles a timeout: retransmits the oldest segment, or fails the connection. Returns whether it is the
-        /// first timeout since an acknowledgment.
         if self.board.is_empty() {
             return false;
         }
