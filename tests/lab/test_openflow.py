@@ -154,6 +154,19 @@ def test_a_controller_at_an_address_speaks_openflow_1_0_and_its_loop_is_warned_o
     assert "frames go round in a loop" in loop.message
 
 
+@pytest.mark.slow
+def test_a_storm_is_named_whether_or_not_the_trial_gets_through_it(
+    tmp_path: Path, run: Callable[[Scenario], Record]
+) -> None:
+    """Learning switches without a spanning tree, in a ring."""
+    made = scenario(tmp_path, {"command": own("{port}", "1.3"), "settle": "200 ms"}, spines=2)
+    try:
+        said = " ".join(warning.message for warning in run(made).warnings)
+    except TrialFailed as failed:
+        said = str(failed)
+    assert "frames go round in a loop" in said
+
+
 def listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
