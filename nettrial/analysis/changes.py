@@ -23,6 +23,9 @@ BANERJEE_LOGS = f"{BANERJEE} of the logarithms"
 """The method of the interval of a change between two runs."""
 NO_RATIO = "a value of 0 or less has no ratio"
 """The reason for the absence of a change if a value allows no ratio."""
+UNCLEAR_PERCENT = 1e4
+"""The change in percent from which on a result is unclear: its interval is based on too few values, or on
+values near 0."""
 CORRECTION = "Bonferroni"
 """The method by which intervals are corrected for the number of comparisons; p-values are corrected by Holm's
 method."""
@@ -69,13 +72,26 @@ class Change:
     """The number of comparisons that `simultaneous` and `p_corrected` allow for; 0 before `corrected`."""
 
     @property
+    def is_unclear(self) -> bool:
+        """Returns whether the change in percent, or its individual interval, is too wide to be shown as a
+        result."""
+        if self.interval is None:
+            return self.percent is not None and self.percent >= UNCLEAR_PERCENT
+        return self.interval.high >= UNCLEAR_PERCENT
+
+    @property
+    def relative(self) -> Interval | None:
+        """Returns the simultaneous interval in percent; None without a ratio, and if the interval is so wide
+        that its middle is meaningless. Reports then state the difference."""
+        bounds = self.simultaneous
+        return None if bounds is None or bounds.high >= UNCLEAR_PERCENT else bounds
+
+    @property
     def shown(self) -> int:
-        """Returns 1 or -1 if the simultaneous interval lies above or below 0, so that a change is shown, and
-        otherwise 0. Without a ratio, the interval of the difference decides."""
-        bounds = self.simultaneous or self.simultaneous_difference
-        if bounds is None or bounds.contains(0):
-            return 0
-        return 1 if bounds.low > 0 else -1
+        """Returns 1 or -1 if the simultaneous interval that reports state lies above or below 0, so that a
+        change is shown, and otherwise 0: `relative` or, if that is None, the interval of the difference."""
+        bounds = self.relative or self.simultaneous_difference
+        return 0 if bounds is None else bounds.side
 
 
 def change(pairs: Sequence[tuple[float, float]]) -> Change:

@@ -48,10 +48,11 @@ class Difference:
         return self.change.simultaneous
 
     @property
-    def shown(self) -> bool:
-        """Returns whether the interval of the change or, without a ratio, that of the difference excludes
-        zero."""
-        return self.change.shown != 0
+    def shown(self) -> int:
+        """Returns 1 or -1 if the interval of the change or, without a ratio, that of the difference lies
+        above or below 0, and otherwise 0."""
+        bounds = self.interval or self.change.simultaneous_difference
+        return 0 if bounds is None else bounds.side
 
 
 @dataclass(frozen=True)

@@ -110,8 +110,8 @@ def _places(combinations: Sequence[Levels], found: Sequence[Change], overall: Ch
     ratios = [each.percent for each in found if each.percent is not None]
     differences = [each.difference for each in found if each.difference is not None]
     typical = None
-    if overall.simultaneous is not None and ratios:
-        typical = _around(median(ratios), overall.simultaneous)
+    if overall.relative is not None and ratios:
+        typical = _around(median(ratios), overall.relative)
     elif overall.simultaneous_difference is not None and differences:
         typical = _around(median(differences), overall.simultaneous_difference)
     return tuple(
@@ -129,7 +129,7 @@ def _around(middle: float, width: Interval) -> Interval:
 
 def _exceptional(found: Change, overall: Change, typical: Interval | None) -> Exceptional:
     """Returns the relation of a place's change to the overall change and to the typical change of places."""
-    here = found.simultaneous if overall.simultaneous else found.simultaneous_difference
+    here = found.simultaneous if overall.relative else found.simultaneous_difference
     if here is None:
         return "absent"
     if typical is None:

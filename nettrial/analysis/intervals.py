@@ -40,6 +40,11 @@ class Interval:
         return self.low <= value <= self.high
 
     @property
+    def side(self) -> int:
+        """Returns 1 or -1 if the interval lies above or below 0, and otherwise 0."""
+        return 0 if self.contains(0) else 1 if self.low > 0 else -1
+
+    @property
     def half_width(self) -> float:
         """Returns half the distance between the bounds."""
         return (self.high - self.low) / 2

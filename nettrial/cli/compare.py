@@ -157,7 +157,7 @@ def _verdict(difference: Difference) -> str:
         return difference.absent or ""
     if not difference.shown:
         return "no change shown"
-    higher = difference.change.shown > 0
+    higher = difference.shown > 0
     better = METRICS[difference.response.metric].better == ("higher" if higher else "lower")
     return f"{'higher' if higher else 'lower'} ({'better' if better else 'worse'})"
 
@@ -215,7 +215,7 @@ def _document(
 
 
 def _as_document(each: Difference) -> documents.Difference:
-    shown, verdict = documents.judged(each.change.shown, METRICS[each.response.metric].better)
+    shown, verdict = documents.judged(each.shown, METRICS[each.response.metric].better)
     return documents.Difference(
         response=each.response.name,
         unit=each.response.unit,

@@ -100,7 +100,8 @@ class Effect(Part):
     blocks: int
     """The number of blocks in which both levels gave a value."""
     shown: Shown
-    """The direction of the change, if its interval excludes zero."""
+    """The direction of the change, if its interval excludes zero: `interval` or, where that is null or
+    reaches a hundredfold, `difference_interval`."""
     verdict: Verdict
     """The same as better or worse: for some metrics, lower is better."""
     absent: str | None

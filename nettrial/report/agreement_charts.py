@@ -52,7 +52,7 @@ def _changes(report: Report, section: Section, found: list[Agreement]) -> Chart 
     rows: list[Row] = []
     for each in found:
         change = each.cell.change if each.cell else None
-        if change is None or change.percent is None or numbers.unclear_change(change):
+        if change is None or change.percent is None or change.is_unclear:
             continue
         if each.published_change is not None:
             decimals = numbers.percent_decimals([change])

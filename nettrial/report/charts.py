@@ -70,7 +70,7 @@ def changes(report: Report, section: Section) -> Chart | None:
     study = report.run.study
     base = baseline(study)
     changes = [(place, cell.change) for place, cell in _cells(report, section.response) if cell.change]
-    found = [(place, change) for place, change in changes if not numbers.unclear_change(change)]
+    found = [(place, change) for place, change in changes if not change.is_unclear]
     rows = _changes(found)
     if not rows:
         return None

@@ -89,8 +89,8 @@ def _inner(title: str) -> str:
 def _change(contrast: Contrast) -> str:
     """Returns a change in words, to follow a title: in percent or, if that is unclear, as a difference."""
     change, unit = contrast.change, "%"
-    middle, bounds = change.percent, change.simultaneous
-    if middle is None or (bounds is not None and numbers.unclear(bounds)):
+    middle, bounds = change.percent, change.relative
+    if bounds is None and (middle is None or change.simultaneous_difference):
         middle, bounds = change.difference, change.simultaneous_difference
         unit = numbers.unit_of_difference(contrast.response.unit)
     assert middle is not None

@@ -30,11 +30,7 @@ def judged(contrast: Contrast) -> str:
 def draw(report: Report) -> Chart | None:
     """Returns the chart of the headline's changes in percent; None if none has an interval."""
     contrasts = report.answers.headline
-    told = [
-        each
-        for each in contrasts
-        if each.change.simultaneous and not numbers.unclear(each.change.simultaneous)
-    ]
+    told = [each for each in contrasts if each.change.relative]
     rows = [_row(each) for each in told][:MOST_MARKS]
     if not rows:
         return None
@@ -99,7 +95,7 @@ def _along(field: str) -> Spec:
 
 
 def _row(contrast: Contrast) -> dict[str, Any]:
-    bounds, middle = contrast.change.simultaneous, contrast.change.percent
+    bounds, middle = contrast.change.relative, contrast.change.percent
     assert bounds is not None
     assert middle is not None
     digits = numbers.decimals_of(bounds)

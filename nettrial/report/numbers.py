@@ -17,11 +17,6 @@ _LARGE_PERCENT = 1e5
 better."""
 
 
-_UNCLEAR_PERCENT = 1e4
-"""The change in percent above which a result is unclear: its interval is based on too few values, or on
-values near 0."""
-
-
 def value_decimals(cells: Iterable[Cell]) -> int:
     """Returns the decimals for a response's values: those of two digits of the typical half-width, with at
     most five digits in all."""
@@ -43,18 +38,6 @@ def decimals_of(interval: Interval) -> int:
     """Returns the decimals for a single change: one, or as many as its interval justifies, at most four."""
     half = interval.half_width
     return 1 if half <= 0 or half >= 0.1 else min(4, -math.floor(math.log10(half)))
-
-
-def unclear(interval: Interval) -> bool:
-    """Returns whether the interval of a change in percent is so wide that its middle is meaningless."""
-    return interval.high >= _UNCLEAR_PERCENT
-
-
-def unclear_change(change: Change) -> bool:
-    """Returns whether a change in percent, or its interval, is too wide to be shown as a result."""
-    if change.interval is None:
-        return change.percent is not None and change.percent >= _UNCLEAR_PERCENT
-    return unclear(change.interval)
 
 
 def fixed(value: float, decimals: int) -> str:

@@ -77,8 +77,8 @@ def told(found: Finding, effect: LevelEffect) -> Told:
     change = effect.overall
     better = 1 if METRICS[found.response.metric].better == "higher" else -1
     verdict = "no change shown" if change.shown == 0 else "better" if change.shown == better else "worse"
-    bounds, middle, unit = change.simultaneous, change.percent, "%"
-    if bounds is None or numbers.unclear(bounds):
+    bounds, middle, unit = change.relative, change.percent, "%"
+    if bounds is None:
         bounds, middle = change.simultaneous_difference, change.difference
         unit = " points" if found.response.unit == "%" else f" {found.response.unit}"
     if middle is None or bounds is None:

@@ -93,8 +93,8 @@ def _effect(study: Study, found: Finding, effect: LevelEffect, name: str) -> str
 
 def _bounds(change: Change, unit: str) -> tuple[Interval, str]:
     """Returns a change's simultaneous interval, in percent if ratios exist, and its unit as it is printed."""
-    if change.simultaneous is not None and not numbers.unclear(change.simultaneous):
-        return change.simultaneous, "%"
+    if change.relative is not None:
+        return change.relative, "%"
     assert change.simultaneous_difference is not None
     return change.simultaneous_difference, numbers.unit_of_difference(unit)
 

@@ -140,7 +140,7 @@ def measured(
         change = cell.change
         if change is None:
             return shown
-        if numbers.unclear_change(change):
+        if change.is_unclear:
             return replace(shown, change=UNCLEAR, note=shown.note or UNCLEAR_NOTE)
         parts = {
             "change": "" if change.percent is None else numbers.signed(change.percent, percent),

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from nettrial.design import PlannedTrial
-from nettrial.report import screen
+from nettrial.report import conclusions, screen, sentences
 from nettrial.report.content import gather
 from nettrial.scenario import Absence, Record
 from nettrial.store import Run
@@ -42,6 +42,34 @@ def test_on_a_narrow_terminal_levels_stand_below_their_response_and_no_title_is_
     assert titles & {line.strip() for line in lines}
     assert sum(line.startswith("  MTU 9000 B ") for line in lines) == sum(
         line.strip() in titles for line in lines
+    )
+
+
+def test_the_verdict_is_that_of_the_interval_that_is_printed(tmp_path: Path) -> None:
+    """The ratio excludes no change but may be a hundredfold: the difference is printed, which includes it."""
+
+    def wild(trial: PlannedTrial) -> Record:
+        made = record(trial)
+        if trial.treatment["mtu"] == "9000 B":
+            made.flows[0].goodput_bps *= (20, 100, 300, 50)[trial.block - 1]
+        return made
+
+    run = make_run(tmp_path / "wild", 4, maker=wild)
+    report = gather(run)
+    said = {
+        found.response.name: (effect.overall, screen.told(found, effect))
+        for found, effect in screen.effects(report)
+        if (found.factor, effect.level) == ("mtu", "9000 B")
+    }
+    change, told = said["throughput"]
+    assert change.simultaneous is not None
+    assert change.simultaneous.low > 0
+    assert told.change.endswith("Mbit/s")
+    assert told.interval.startswith("[-")
+    assert (told.shown, told.verdict) == (0, "no change shown")
+    assert "throughput: no change shown (-" in conclusions.answer(report)
+    assert "MTU 9000 B against 1500 B: no difference in throughput shown (-" in sentences.finding(
+        run.study, next(each for each in report.answers.findings["throughput"] if each.factor == "mtu")
     )
 
 
