@@ -39,7 +39,7 @@ class Fault:
 
 
 class BadInput(NettrialError):
-    """The error for unusable input; nothing was written."""
+    """Bad input: an argument, option or file that can't be used. Nothing was written."""
 
     exit_code = 2
 
@@ -96,7 +96,7 @@ class Lack:
 
 
 class CannotRun(NettrialError):
-    """The error for a machine that can't run trials, with all reasons at once."""
+    """This machine can't do what was asked. All reasons are listed at once."""
 
     exit_code = 3
 
@@ -114,7 +114,7 @@ class CannotRun(NettrialError):
 
 
 class TrialsFailed(NettrialError):
-    """The error for trials that gave no record (or, with --strict, a warning), or too little data to judge a
+    """Trials failed: they gave no record or, with --strict, a warning; or there is too little data to judge a
     condition."""
 
     exit_code = 4

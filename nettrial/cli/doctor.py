@@ -24,7 +24,7 @@ def doctor(only: str | None = None, as_json: bool = False) -> int:
         print(f"{name}: {can}")
         for title, shortfalls in (("missing", preflight.missing), ("works without", preflight.limits)):
             for shortfall in shortfalls:
-                print(f"  {title}: {shortfall.what}: {shortfall.why}")
+                print(f"  {title} {shortfall.what}: {shortfall.why}")
                 print(f"    remedy: {shortfall.remedy}")
         if CAPABILITIES[name].modelled_hosts:
             print("  runs unprivileged, without any support by the kernel")

@@ -46,6 +46,32 @@ EXAMPLES = {
     "predict": ("nettrial predict runs/mine --mtu 3000,6000",),
     "calibrate": ("nettrial calibrate runs/mine",),
     "list": ("nettrial list studies", "nettrial list metrics"),
+    "machines": (
+        "nettrial machines add web --ssh web.example --interface eth1=10.0.0.2 --may-change mtu",
+        "nettrial machines install && nettrial machines check",
+        "nettrial run jumbo-path --backend hosts --machines machines.yaml",
+    ),
+    "machines check": ("nettrial machines check", "nettrial machines check --machines lab/machines.yaml"),
+    "machines list": ("nettrial machines list",),
+    "machines add": (
+        "nettrial machines add web --ssh web.example --interface eth1=10.0.0.2 --may-change mtu",
+        'nettrial machines add db --interface eth0=10.0.0.3,fd00::3 --command "docker exec -i db"',
+    ),
+    "machines install": ("nettrial machines install", "nettrial machines install web"),
+    "machines restore": ("nettrial machines restore", "nettrial machines restore web"),
+    "systems": (
+        "nettrial systems add linux --package linux-image-6.12.117+deb12-cloud-amd64",
+        "nettrial run kernel-versions --set kernel=linux-6.12",
+    ),
+    "systems add": (
+        "nettrial systems add linux --package linux-image-6.12.117+deb12-cloud-amd64",
+        "nettrial systems add linux --kernel bzImage --modules modules/lib/modules/6.12.0 --name mine",
+        "nettrial systems add debian-13 --image debian-13.qcow2",
+    ),
+    "systems list": ("nettrial systems list",),
+    "systems check": ("nettrial systems check",),
+    "systems calibrate": ("nettrial systems calibrate",),
+    "systems remove": ("nettrial systems remove linux-6.12",),
     "draw": ("nettrial draw jellyfish --set switches=25 --out jellyfish.svg",),
     "doctor": ("nettrial doctor", "nettrial doctor sim"),
     "path": ("nettrial path host.example", 'nettrial path host.example --ip 6 --rate "10 Gbit/s"'),
@@ -97,10 +123,10 @@ def _is_argument(parameter: Any) -> bool:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def command(app: Typer, name: str) -> Callable[[Function], Function]:
-    """Returns a decorator that registers a function as the command of that name, with its examples."""
-    epilog = examples(name) if name in EXAMPLES else None
-    return app.command(name, cls=Command, epilog=epilog)
+def command(app: Typer, name: str, group: str = "") -> Callable[[Function], Function]:
+    """Returns a decorator that registers a function as the command of that name, with its examples; `group`
+    is the name of the command that it belongs to, such as "machines"."""
+    return app.command(name, cls=Command, epilog=examples(f"{group} {name}".strip()))
 
 
 class Grouped(TyperGroup):

@@ -56,9 +56,9 @@ def check(file: Path) -> int:
     for machine in preflight.environment.machines or []:
         print_table([machine.name, ""], _rows(machine))
         print()
-    for title, shortfalls in (("missing", preflight.missing), ("smaller packets only", preflight.limits)):
+    for title, shortfalls in (("missing", preflight.missing), ("no", preflight.limits)):
         for shortfall in shortfalls:
-            print(f"{title}: {shortfall.what}: {shortfall.why}")
+            print(f"{title} {shortfall.what}: {shortfall.why}")
             print(f"  remedy: {shortfall.remedy}")
     if preflight.missing:
         return CannotRun.exit_code

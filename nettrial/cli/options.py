@@ -164,9 +164,7 @@ Verbose = Annotated[
 ]
 
 
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document, described in the reference of documents.")
-]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, as described in the reference.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors, no progress.")
 ]

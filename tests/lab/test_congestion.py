@@ -320,7 +320,7 @@ def test_without_rights_the_reason_is_told_and_nothing_is_written(
 
     doctor = nettrial("doctor")
     assert doctor.returncode == 0
-    assert "works without: congestion controls lia, olia, balia, wvegas: privileges" in doctor.stdout
+    assert "works without congestion controls lia, olia, balia, wvegas: privileges" in doctor.stdout
     rows = {line.split()[0]: line for line in nettrial("list", "congestion").stdout.splitlines()[1:]}
     assert all(" no " in rows[name] for name in OWN)
     assert " yes " in rows["reno"]

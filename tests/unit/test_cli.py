@@ -49,12 +49,16 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
         "monitor",
         "machines",
         "machines check",
+        "machines list",
         "machines add",
         "machines install",
         "machines restore",
         "systems",
         "systems add",
+        "systems list",
         "systems check",
+        "systems calibrate",
+        "systems remove",
     ],
 )
 def test_help(nettrial, golden, command):
@@ -110,7 +114,14 @@ def test_show_says_what_full_changes(nettrial, golden):
 def test_every_command_has_a_group_and_examples_in_its_help(nettrial, option):
     commands = typer.main.get_command(app).commands
     assert {name for names in GROUPS.values() for name in names} == set(commands)
-    assert set(EXAMPLES) == {"", *commands} - {"machines", "systems"}
+    below = {
+        f"{group} {name}": each
+        for group in ("machines", "systems")
+        for name, each in commands[group].commands.items()
+    }
+    assert set(EXAMPLES) == {"", *commands, *below}
+    room = 76 - max(map(len, commands))
+    assert not [name for name, each in (commands | below).items() if "..." in each.get_short_help_str(room)]
     shown = nettrial("report", option).stdout
     assert all(f"\n    {line}\n" in f"{shown}\n" for line in EXAMPLES["report"])
 

@@ -20,15 +20,16 @@ def pages() -> dict[str, str]:
 
 
 OUTPUTS = (
-    "Data goes to standard output, everything else to standard error. What a terminal would obey, such as an "
-    "escape sequence in a run file that someone else made, is shown as its escape: `\\u001b`. With `--json` "
-    "the data is one document, described under [JSON output](json.md); `--quiet` leaves out the progress.\n\n"
-    "`nettrial --install-completion` has the shell complete commands, options, and the names of studies, "
-    "lists and backends.\n\n"
-    "A run keeps a log, `nettrial.log` in its directory: when trials began and how long they took, and what "
-    "the engine and its programs wrote to standard error. `-v` shows it on standard error as well, `-vv` in "
-    "detail. The environment variable `NETTRIAL_LOG` (`error`, `warn`, `info`, `debug` or `trace`) does the "
-    "same and is what the engine goes by; where it is set, `-v` leaves it as it is."
+    "Data goes to standard output, everything else to standard error. Control characters, such as an escape "
+    "sequence in a run file that someone else made, are shown as escapes: `\\u001b`. With `--json` the data "
+    "is one document, described under [JSON output](json.md); `--quiet` omits the progress.\n\n"
+    "`nettrial --install-completion` installs shell completion of commands, options, and the names of "
+    "studies, lists and backends.\n\n"
+    "A run keeps a log, `nettrial.log` in its directory: the beginning and the duration of each trial, and "
+    "everything that the engine and its programs wrote to standard error. `-v` shows the log on standard "
+    "error as well, `-vv` in detail. The environment variable `NETTRIAL_LOG` (`error`, `warn`, `info`, "
+    "`debug` or `trace`) does the same, and sets the engine's level; if it is set, `-v` does not change that "
+    "level."
 )
 """The description of every command's outputs."""
 
@@ -54,10 +55,10 @@ def _names() -> list[str]:
 def _exit_status() -> str:
     meanings = {
         0: "Done.",
-        1: "`nettrial compare`: a condition of `--fail-if` holds. No other command ends with it.",
-        FAILED: "The system refused something, such as room on a disk; or nettrial itself failed, and names "
-        "the file that has the traceback.",
-        INTERRUPTED: "Stopped by Ctrl-C or SIGTERM. `nettrial resume RUN` goes on.",
+        1: "A condition of `nettrial compare --fail-if` holds. No other command ends with this status.",
+        FAILED: "The system refused an operation, for example because a disk is full; or nettrial itself "
+        "failed, in which case the message names the file with the traceback.",
+        INTERRUPTED: "Interrupted by Ctrl-C or SIGTERM. `nettrial resume RUN` continues the run.",
         **{kind.exit_code: one_line(kind.__doc__) for kind in NettrialError.__subclasses__()},
     }
     rows = [(str(status), meanings[status]) for status in sorted(meanings)]
@@ -65,7 +66,7 @@ def _exit_status() -> str:
 
 
 READERS = (
-    "A reader that leaves, such as `head`, changes nothing: the command goes on to its end, and its exit "
-    "status is what it would have been. A run keeps its trials and writes its report."
+    "A reader that closes the pipe early, such as `head`, changes nothing: the command continues to its end, "
+    "with the same exit status. A run keeps its trials and writes its report."
 )
 """The description of broken pipes."""

@@ -7,10 +7,14 @@ from typing import Annotated, Optional
 
 import typer
 
-from nettrial.cli.help import command
+from nettrial.cli.help import command, examples
 from nettrial.cli.options import Verbose
 
-commands = typer.Typer(no_args_is_help=True, help="Manage your own machines, for --backend hosts.")
+commands = typer.Typer(
+    no_args_is_help=True,
+    help="Manage your own machines, for --backend hosts.",
+    epilog=examples("machines"),
+)
 
 
 InventoryFile = Annotated[Path, typer.Option("--machines", metavar="FILE", help="The inventory.")]
@@ -21,18 +25,20 @@ MachineNames = Annotated[
 ]
 
 
-@command(commands, "check")
+@command(commands, "check", "machines")
 def _machines_check(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
-    """Reach every machine and print its properties, the packet sizes that pass, and what is missing.
+    """Print the properties of every machine, and what is missing.
 
-    For this, the MTU of interfaces that may be changed is raised, and restored afterwards. Exit status: 0
-    nothing is missing, 2 bad input, 3 something is."""
+    Every machine is contacted. Also finds the largest packets that pass between them: for this, the MTU of
+    interfaces that may be changed is raised, and restored afterwards.
+
+    Exit status: 0 nothing is missing, 2 bad input, 3 something is."""
     from nettrial.cli import machines
 
     raise typer.Exit(machines.check(file))
 
 
-@command(commands, "list")
+@command(commands, "list", "machines")
 def _machines_list(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
     """List the machines of the inventory, without contacting them."""
     from nettrial.cli import machines
@@ -40,7 +46,7 @@ def _machines_list(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) ->
     machines.show(file)
 
 
-@command(commands, "add")
+@command(commands, "add", "machines")
 def _machines_add(
     name: Annotated[str, typer.Argument(metavar="MACHINE", help="Its name in studies and reports.")],
     interface: Annotated[
@@ -75,17 +81,21 @@ def _machines_add(
     file: InventoryFile = MACHINES_FILE,
     verbose: Verbose = 0,
 ) -> None:
-    """Add a machine to the inventory, without contacting it. A missing inventory is created."""
+    """Add a machine to the inventory, without contacting it.
+
+    A missing inventory is created."""
     from nettrial.cli import machines
 
     machines.add(file, name, ssh, command, interface, may_change or (), node or ())
 
 
-@command(commands, "install")
+@command(commands, "install", "machines")
 def _machines_install(
     names: MachineNames = None, file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0
 ) -> None:
-    """Copy the engine to machines, into the user's home directory there, and verify its hash.
+    """Copy the engine to machines, and verify its hash there.
+
+    It is copied into the user's home directory.
 
     Exit status: 0 done, 2 bad input, 3 a machine did not get it."""
     from nettrial.cli import machines
@@ -93,14 +103,16 @@ def _machines_install(
     raise typer.Exit(machines.copy_engine(file, names or ()))
 
 
-@command(commands, "restore")
+@command(commands, "restore", "machines")
 def _machines_restore(
     names: MachineNames = None, file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0
 ) -> None:
-    """Restore settings that a session left changed on machines, such as after a power cut.
+    """Restore settings that a session left changed on machines.
 
-    Sessions restore what they change themselves, however they end; otherwise the next session on that machine
-    does, before it begins. Exit status: 0 done, 2 bad input, 3 something could not be restored."""
+    This is rarely needed: a session restores the settings itself, however it ends. After a power cut, the
+    next session on that machine restores them before it begins.
+
+    Exit status: 0 done, 2 bad input, 3 something could not be restored."""
     from nettrial.cli import machines
 
     raise typer.Exit(machines.undo(file, names or ()))

@@ -62,7 +62,7 @@ def _book(
     out: Annotated[Path, typer.Option(metavar="DIR", help="The book's directory, which must not exist.")],
     verbose: Verbose = 0,
 ) -> None:
-    """Compile published and measured figures of several runs into a book.
+    """Compile a book of published and measured figures from runs.
 
     Writes book.html, book.md and, if this machine has a browser (chromium, google-chrome), book.pdf."""
     from nettrial.cli import book

@@ -167,7 +167,7 @@ def _show(
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Show what a study would run, and for how long, without running it."""
+    """Show what a study would run, and how long that takes."""
     from nettrial.cli import show
     from nettrial.cli.design import DesignOptions
 

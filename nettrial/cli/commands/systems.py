@@ -7,26 +7,27 @@ from typing import Annotated, Optional
 
 import typer
 
-from nettrial.cli.help import command
+from nettrial.cli.help import command, examples
 from nettrial.cli.options import Verbose
 
 commands = typer.Typer(
     no_args_is_help=True,
-    help="Manage the operating systems that hosts of the lab can run in virtual machines.",
+    help="Manage the operating systems of guests in the lab.",
+    epilog=examples("systems"),
 )
 
 
-@command(commands, "add")
+@command(commands, "add", "systems")
 def _systems_add(
     kind: Annotated[
-        str, typer.Argument(metavar="SYSTEM", help="The kind of system: linux; any with --image.")
+        str, typer.Argument(metavar="SYSTEM", help="The kind of system: linux. With --image: any name.")
     ],
     package: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAME",
-            help="Take kernel and modules from this Debian package, a file or one that apt-get can download. "
-            "Nothing is installed.",
+            help="Take kernel and modules from this Debian package: a file, or a name that apt-get can "
+            "download. Nothing is installed.",
         ),
     ] = None,
     kernel: Annotated[
@@ -41,20 +42,23 @@ def _systems_add(
         Optional[Path],  # noqa: UP045
         typer.Option(
             metavar="FILE",
-            help="Take an installed system from this image of a disk (qcow2 or raw), which is copied and "
-            "never written to. It must start the agent as a service.",
+            help="Take an installed system from this disk image (qcow2 or raw), which is copied and never "
+            "written to. The system must start the agent as a service.",
         ),
     ] = None,
     name: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAME",
-            help="Its name in studies. [default: linux- and its version, as linux-6.12; SYSTEM with --image]",
+            help="Its name in studies. [default: linux and its version, such as linux-6.12; with --image: "
+            "SYSTEM]",
         ),
     ] = None,
     verbose: Verbose = 0,
 ) -> None:
-    """Add a system to the cache, under a name that studies use: `hosts.NAME.system`.
+    """Add a system to the cache, under a name that studies use.
+
+    A study names it in `hosts.NAME.system`.
 
     Exit status: 0 done, 2 bad input, 3 the package is not available.
     """
@@ -63,7 +67,7 @@ def _systems_add(
     guests.add(kind, package, kernel, modules, name, image)
 
 
-@command(commands, "list")
+@command(commands, "list", "systems")
 def _systems_list(verbose: Verbose = 0) -> None:
     """List the systems in the cache."""
     from nettrial.cli import guests
@@ -71,9 +75,9 @@ def _systems_list(verbose: Verbose = 0) -> None:
     guests.show()
 
 
-@command(commands, "check")
+@command(commands, "check", "systems")
 def _systems_check(verbose: Verbose = 0) -> None:
-    """Verify that the files of every system are the ones that were added.
+    """Verify that the files of every system are unchanged.
 
     Exit status: 0 they are, 2 bad input, 3 a file is missing or changed."""
     from nettrial.cli import guests
@@ -81,11 +85,12 @@ def _systems_check(verbose: Verbose = 0) -> None:
     raise typer.Exit(guests.check())
 
 
-@command(commands, "calibrate")
+@command(commands, "calibrate", "systems")
 def _systems_calibrate(verbose: Verbose = 0) -> None:
-    """Measure the rate that emulated guests carry on this machine, above which their links are refused.
+    """Measure the rate that emulated guests can carry here.
 
-    The first session that needs it measures it, too; the figure stays in the cache until the machine changes.
+    Studies with faster links between emulated guests are refused. Otherwise, the first session that needs the
+    rate measures it; it stays in the cache until the machine changes.
 
     Exit status: 0 done, 2 bad input, 3 guests can't run here.
     """
@@ -94,7 +99,7 @@ def _systems_calibrate(verbose: Verbose = 0) -> None:
     guests.calibrate()
 
 
-@command(commands, "remove")
+@command(commands, "remove", "systems")
 def _systems_remove(
     name: Annotated[str, typer.Argument(metavar="SYSTEM", help="Its name in studies.")], verbose: Verbose = 0
 ) -> None:
