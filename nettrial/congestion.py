@@ -14,8 +14,11 @@ class Control:
     """A congestion control with its source and its requirements."""
 
     title: str
+    """A description in a few words."""
     source: str
+    """The publication or the kernel's file that defines it."""
     needs: str
+    """The requirements of its use, in words."""
     own: bool = False
     """True for one of nettrial's own, which the lab loads into the kernel."""
     kernel: bool = True

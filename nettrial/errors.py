@@ -16,6 +16,7 @@ class NettrialError(Exception):
     """An error that the user can fix; its text is the whole message."""
 
     exit_code: ClassVar[int] = 1
+    """The exit status with which the command ends."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,11 @@ class Lack:
     """A reason found outside the engine, such as a missing engine."""
 
     what: str
+    """The feature that is missing."""
     why: str
+    """The reason why it is missing."""
     remedy: str
+    """The remedy."""
 
 
 class CannotRun(NettrialError):

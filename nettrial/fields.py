@@ -16,7 +16,9 @@ from nettrial.registry import Registry, UnknownName, near
 Entry = TypeVar("Entry")
 
 UNKNOWN_FIELD = "unknown field"
+"""The message about a field that does not exist."""
 LONGEST_VALUE_SHOWN = 60
+"""The largest number of characters of a bad value that a message shows."""
 
 
 def wrong(
@@ -35,8 +37,11 @@ class Wrong:
     place: tuple[str | int, ...]
     """The path to the value."""
     value: str
+    """The value, as text."""
     expected: str
+    """The expected values, in words."""
     hint: str
+    """The reason, and the remedy."""
 
     @property
     def unknown_field(self) -> bool:

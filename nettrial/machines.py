@@ -18,6 +18,7 @@ from nettrial.scenario import Scenario
 from nettrial.study import Document
 
 READING = "reading the inventory"
+"""The current action, for error messages."""
 INTERFACE = re.compile(r"[^\s/:](?:[^/:\n]{0,62}[^\s/:])?")
 """The name of an interface. Linux allows 15 characters without spaces (net/core/dev.c, dev_valid_name),
 Windows more."""

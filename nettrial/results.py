@@ -22,6 +22,7 @@ from nettrial.store import Run
 from nettrial.study import Study
 
 CHOOSING = "choosing from the results"
+"""The current action, for error messages."""
 Entry = TypeVar("Entry")
 
 

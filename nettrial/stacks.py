@@ -15,14 +15,18 @@ class Profile:
     """A stack with the source of its settings."""
 
     title: str
+    """A description in a few words."""
     source: str
+    """The source of the settings."""
     stack: Stack
+    """The settings."""
 
 
 STACKS: Registry[Profile] = Registry("stack")
 """The stack profiles by name."""
 
 SYSCTL = "Linux Documentation/networking/ip-sysctl.rst"
+"""The source of settings that are sysctls."""
 
 
 def _buffer(minimum: int, initial: int, maximum: int) -> Buffer:

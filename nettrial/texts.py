@@ -9,6 +9,7 @@ OBEYED = re.compile(
     "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # bidirectional controls (UAX 9), line separators
     "\ud800-\udfff]"  # surrogates, which can't be encoded
 )
+"""The characters that a terminal interprets instead of showing them."""
 
 
 def visible(text: str) -> str:

@@ -45,9 +45,11 @@ class Quantity:
     """A kind of quantity, in whole base units."""
 
     name: str
+    """The name in error messages."""
     units: dict[str, int]
     """The number of base units in each unit, by the unit's name, the base unit first."""
     example: str
+    """An example of a value, for error messages."""
     binary: dict[str, int]
     """The units that are powers of 1024, in which values are printed that they divide."""
     base_below: int
@@ -130,6 +132,7 @@ class QueueLimit(NamedTuple):
     unit: str
     """`packets` or `bytes`."""
     value: int
+    """The number of packets or bytes."""
 
     @classmethod
     def parse(cls, text: str) -> QueueLimit:

@@ -18,6 +18,7 @@ from nettrial.store import Run
 from nettrial.study import Response, Settings
 
 CONDITION_EXPECTED = 'RESPONSE < PERCENT or RESPONSE > PERCENT, such as "throughput < -3%" or "rtt > 10%"'
+"""The expected form of a condition, for error messages."""
 _CONDITION = re.compile(r"\s*(\S+?)\s*([<>])\s*([+-]?\d+(?:\.\d+)?)\s*%\s*")
 
 
@@ -26,7 +27,9 @@ class Difference:
     """The difference of one response between two runs under one treatment."""
 
     response: Response
+    """The response that is compared."""
     treatment: Levels
+    """The level of each factor."""
     means: tuple[float | None, float | None]
     """The means of both runs, in the response's unit; None if no trial gave a value."""
     counts: tuple[int, int]
@@ -80,8 +83,11 @@ class Condition:
     """An undesired change: RESPONSE < PERCENT, or RESPONSE > PERCENT."""
 
     response: str
+    """The response's name."""
     relation: Literal["<", ">"]
+    """The direction: "<" for a fall, ">" for a rise."""
     percent: float
+    """The limit of the change, in percent: 0 or less for a fall, 0 or more for a rise."""
 
     def __str__(self) -> str:
         return f"{self.response} {self.relation} {self.percent:+g}%"

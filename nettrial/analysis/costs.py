@@ -17,6 +17,7 @@ from nettrial.errors import BadInput
 from nettrial.store import Run, Trial
 
 DOING = "fitting the costs"
+"""The current action, for error messages."""
 DISTURBED = "other_work"
 """The code of the warning whose trials are left out, because the CPU time includes other processes' work."""
 
@@ -26,6 +27,7 @@ class Cost:
     """A fitted cost in microseconds."""
 
     value: float
+    """The cost in microseconds."""
     interval: Interval | None
     """The interval at `CONFIDENCE`, by Student's t over treatments; None if the cost was not fitted or is 0,
     or if there are too few treatments to estimate their scatter."""
@@ -36,8 +38,11 @@ class HostFit:
     """The costs of one host."""
 
     host: str
+    """The host's name."""
     per_packet: Cost
+    """The CPU time for a packet."""
     per_kilobyte: Cost
+    """The CPU time for 1000 bytes."""
     work: tuple[TreatmentWork, ...]
     """The observations to which it was fitted, one for each treatment."""
     errors: dict[tuple[str, str], float]
@@ -64,6 +69,7 @@ class Costs:
     """The costs of a run's hosts."""
 
     hosts: tuple[HostFit, ...]
+    """The costs of each host to which they could be fitted."""
     absent: dict[str, str]
     """The reasons why no costs could be fitted, by host."""
     left_out: tuple[int, ...]

@@ -22,6 +22,7 @@ from nettrial.store import Run, Trial
 from nettrial.study import Study
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+"""An array of numbers."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,11 @@ class Estimate:
     sizes: Floats
     """The sizes in bytes; for a group of sizes, their mean."""
     mean: Floats
+    """The mean at each size."""
     low: Floats
     """The lower bounds of the 95% intervals; the means themselves for a single trial."""
     high: Floats
+    """The upper bounds, in the same way."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,13 @@ class Curve:
     """The sweep of a flow under a treatment."""
 
     flow: str
+    """The flow's name."""
     treatment: Levels
+    """The level of each factor."""
     transport: str
+    """The flow's transport: tcp, udp or mptcp."""
     ip: int
+    """The IP version: 4 or 6."""
     mtu_bytes: int
     """The smallest MTU of the network's links."""
     mss_bytes: int
@@ -67,6 +74,7 @@ class Ratio:
     treatment: Levels
     """The treatment of the level that is not the baseline."""
     baseline: str
+    """The level with which it is compared."""
     pairs: int
     """The number of blocks in which both levels gave values."""
     ratio: Estimate

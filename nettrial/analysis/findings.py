@@ -28,9 +28,11 @@ class Place:
     """A change at one combination of the other factors' levels."""
 
     others: Levels
+    """The levels of the other factors."""
     change: Change
     """The change; its family consists of all places of all levels of the factor."""
     exceptional: Exceptional
+    """The relation of the change to those of the other places."""
 
     @property
     def is_exception(self) -> bool:
@@ -44,6 +46,7 @@ class LevelEffect:
     """The effect of one level against the baseline."""
 
     level: str
+    """The level that is not the baseline."""
     overall: Change
     """The change averaged over the other factors' levels within each block, over the blocks that have all of
     them. Its family consists of the factor's levels."""
@@ -62,8 +65,11 @@ class Finding:
     """The effect of a factor on a response."""
 
     response: Response
+    """The response that the factor affects."""
     factor: str
+    """The factor's name."""
     baseline: str
+    """The level from which changes are measured."""
     others: tuple[str, ...]
     """The other factors that have several levels."""
     effects: tuple[LevelEffect, ...]

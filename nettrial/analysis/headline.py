@@ -17,6 +17,7 @@ class Contrast:
     """A change in the headline."""
 
     response: Response
+    """The response that changes."""
     subject: str
     """The level with its factor's title, such as "MTU 9000 B"; if responses are compared, the response's
     title."""

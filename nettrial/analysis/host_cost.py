@@ -40,7 +40,9 @@ class HostCost:
     """The two costs in microseconds, fitted by least squares of relative errors and not below 0."""
 
     per_packet: float
+    """The CPU time for a packet, in microseconds."""
     per_kilobyte: float
+    """The CPU time for 1000 bytes, in microseconds."""
     work: tuple[Work, ...]
     """The observations to which they were fitted."""
     parts: tuple[int, ...]

@@ -21,7 +21,9 @@ class TreatmentWork(Work):
     busy_percent: float
     """The CPU time in percent of the elapsed time."""
     treatment: Levels
+    """The level of each factor."""
     trials: int
+    """The number of trials over which the means were taken."""
 
 
 def work_of(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy import special
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+"""An array of numbers."""
 
 CONFIDENCE = 0.95
 """The confidence level of every interval."""
@@ -31,7 +32,9 @@ class Interval:
     """A two-sided confidence interval, in the unit of the bounded quantity."""
 
     low: float
+    """The lower bound."""
     high: float
+    """The upper bound."""
     method: str = field(default="", compare=False)
     """The method by which the interval was computed."""
 

@@ -23,9 +23,12 @@ BUSY_PERCENT = 95.0
 """The CPU utilisation above which a CPU limits a transfer; the engine's warning `processor_saturated` uses
 the same value."""
 BITS_PER_KILOBYTE = 8000.0
+"""The number of bits in 1000 bytes."""
 DOING = "fitting the model"
+"""The current action, for error messages."""
 
 Bound = Literal["link", "host", "neither"]
+"""The limit of a transfer: the link, a host whose CPU is saturated, or neither."""
 
 
 @dataclass(frozen=True)

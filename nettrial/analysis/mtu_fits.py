@@ -36,7 +36,9 @@ class WireUse:
     """The goodput in Mbit/s of a transfer limited by the link."""
 
     rate_mbps: float
+    """The link's rate in Mbit/s."""
     header_bytes: float
+    """The bytes of headers and framing in each full packet."""
     share: float
     """The fitted share of the payload rate possible on the wire that the transfer reaches."""
     spread: float
@@ -81,7 +83,9 @@ class PayloadCost:
     """The CPU time in microseconds that a host needs for a kilobyte (1000 bytes) of payload."""
 
     header_bytes: float
+    """The bytes of headers in each full packet."""
     cost: HostCost
+    """The costs of a packet and of a kilobyte."""
     levels: tuple[float, ...]
     """The MTUs to which it was fitted, in bytes."""
     errors: dict[float, float]

@@ -24,6 +24,7 @@ class Outlier:
     trial: int
     """The trial's number in the run's order."""
     block: int
+    """The trial's block."""
     value: float
     """The value in the response's unit."""
     score: float

@@ -37,7 +37,9 @@ class Need:
     """The trials needed for the mean of a response under a treatment."""
 
     response: str
+    """The response's name."""
     treatment: Levels
+    """The level of each factor."""
     wanted: float
     """The desired half-width of the interval, in percent of the mean."""
     trials: int

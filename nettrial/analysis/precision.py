@@ -13,6 +13,7 @@ class Shortfall:
     """A treatment whose mean is less precise than desired."""
 
     treatment: Levels
+    """The level of each factor."""
     reached: float | None
     """The half-width of the interval of the mean, in percent of the mean; None without an interval, or for a
     mean of 0."""
@@ -23,6 +24,7 @@ class Precision:
     """The precision of a response compared with the declared one."""
 
     response: Response
+    """The response that declares a precision."""
     wanted: float
     """The largest desired half-width of the 95% interval of each treatment's mean, in percent of the mean."""
     shortfalls: tuple[Shortfall, ...]

@@ -19,9 +19,13 @@ class Prediction:
     others: Levels
     """The levels of the other factors."""
     mtu_bytes: int
+    """The MTU in bytes."""
     response: str
+    """The response's name."""
     unit: str
+    """The unit of the value."""
     value: float | None
+    """The predicted mean; None if there is no prediction."""
     interval: Interval | None
     """The interval of the mean of a treatment with this MTU at `CONFIDENCE`, provided that the model holds
     there."""
@@ -49,7 +53,9 @@ def predict(run: Run, model: Model, mtu_bytes: int) -> list[Prediction]:
 
 
 Predicted = tuple[float | None, Interval | None, list[str]]
+"""A predicted value with its interval and notes."""
 Limit = tuple[float, Interval | None, list[str]]
+"""A limit with its interval and notes."""
 
 
 def _of_host(cost: PayloadCost, mtu_bytes: int) -> Limit:

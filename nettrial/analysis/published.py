@@ -33,6 +33,7 @@ class Agreement:
     """A published figure and the result measured under its counterpart."""
 
     row: PublishedRow
+    """The published figure."""
     cell: Cell | None
     """The measured cell; None without a counterpart."""
     ratio: float | None

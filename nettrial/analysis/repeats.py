@@ -18,6 +18,7 @@ class Repeated:
     """A metric over the repeats that measured it."""
 
     metric: Metric
+    """The metric that was measured."""
     cell: Cell
     """The values by the number of the repeat, from 1."""
 
@@ -27,10 +28,13 @@ class Seen:
     """A warning, and the number of repeats that have it."""
 
     object: str
+    """The object of the warning, such as a flow or a host."""
     message: str
     """The observation; a number that differs between repeats is given as its range."""
     consequence: str
+    """The effect of the warning's cause on the figures."""
     repeats: int
+    """The number of repeats with the warning."""
 
 
 def repeated(records: Sequence[Record], flows: Sequence[str]) -> list[Repeated]:

@@ -21,6 +21,7 @@ from nettrial.analysis.summary import ResponseSummary, Summary
 from nettrial.study import Response
 
 Integers: TypeAlias = npt.NDArray[np.intp]
+"""An array of indexes."""
 FEWEST = 20
 """The least number of trials of a response for which the order is analysed."""
 
@@ -31,9 +32,11 @@ class Order:
     treatments, and the skewness of the values within treatments."""
 
     response: Response
+    """The response whose values were analysed."""
     trials: tuple[int, ...]
     """The numbers of the trials, in run order."""
     residuals: tuple[float, ...]
+    """The residual of each trial, in standard deviations within treatments."""
     autocorrelation: float | None = None
     """The autocorrelation of neighbours (lag 1); None for fewer than `FEWEST` trials, or if nothing
     varies."""

@@ -23,6 +23,7 @@ class SpreadComparison:
     measured: float | None
     """The measured standard deviation; absent for fewer than two trials."""
     published: float
+    """The published standard deviation."""
     ratio: float | None
     """The measured standard deviation over the published one; None if either is absent, or if the published
     one is 0."""

@@ -78,6 +78,7 @@ class Steps:
     """The steps of one curve."""
 
     curve: Curve
+    """The curve that was searched for steps."""
     expected: tuple[Step, ...]
     """The steps at all boundaries that could be fitted, significant or not."""
     skipped: int

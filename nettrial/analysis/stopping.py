@@ -19,7 +19,9 @@ class Width:
     """The width of the interval of one response's mean under one treatment."""
 
     response: str
+    """The response's name."""
     treatment: Levels
+    """The level of each factor."""
     percent: float
     """The half-width of the interval, in percent of the mean; infinite if there is none yet, or if the mean
     is 0."""
@@ -37,6 +39,7 @@ class Stopping:
     """The state of a run with respect to its stopping rule."""
 
     until: Until
+    """The stopping rule."""
     blocks: int
     """The number of blocks in the plan so far."""
     done: bool

@@ -28,10 +28,13 @@ class Cell:
     """The results of a response under a treatment, in the response's unit."""
 
     treatment: Levels
+    """The level of each factor."""
     values: dict[int, float]
     """The value of each block that has one."""
     mean: float | None
+    """The mean over trials; None if there is no value."""
     median: float | None
+    """The median over trials; None if there is no value."""
     deviation: float | None
     """The sample standard deviation; absent for fewer than two values."""
     interval: Interval | None
@@ -67,7 +70,9 @@ class ResponseSummary:
     """The results of a response under every treatment of the plan."""
 
     response: Response
+    """The response."""
     cells: tuple[Cell, ...]
+    """The results under each treatment, in the order of treatments."""
 
     def cell(self, treatment: Levels) -> Cell | None:
         """Returns the cell of a treatment, if the plan contains it."""
@@ -79,6 +84,7 @@ class Summary:
     """The results of all responses of a run under every treatment of its plan."""
 
     responses: tuple[ResponseSummary, ...]
+    """The results of each response, in the study's order."""
     comparisons: int
     """The number of changes that have an interval; if there are many, some miss the true value by chance."""
 

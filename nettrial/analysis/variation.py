@@ -19,7 +19,9 @@ from nettrial.analysis.summary import ResponseSummary
 from nettrial.study import Response, Study
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+"""An array of numbers."""
 Kind: TypeAlias = Literal["factor", "interaction", "higher", "block", "residual"]
+"""The kind of a term in the analysis of variance."""
 NORMALITY_LEVEL = 0.05
 """The p-value of Shapiro and Wilk's test below which residuals do not count as normally distributed. F tests
 still keep their significance level then, but have less power (docs/explanation/statistics.md)."""
@@ -38,6 +40,7 @@ class Term:
     freedom: int
     """The degrees of freedom."""
     sum_of_squares: float
+    """The sum of squares, in the squared unit of `Variation.scale`."""
     share: float
     """The share of the total variation, from 0 to 1 (eta squared)."""
     omega_squared: float | None = None
@@ -45,6 +48,7 @@ class Term:
     statistic: float | None = None
     """For factors and interactions, F against the residual."""
     p_value: float | None = None
+    """For factors and interactions, the p-value of the F test."""
     p_corrected: float | None = None
     """The p-value corrected for the number of tests of the response (Holm)."""
 
@@ -54,6 +58,7 @@ class Point:
     """The mean at a level of each of two factors, over the other factors and over blocks."""
 
     levels: tuple[str, str]
+    """The level of each of the two factors."""
     mean: float
     """The mean in the response's unit."""
     interval: Interval | None
@@ -65,7 +70,9 @@ class Interaction:
     """An interaction: two factors, of which the effect of each depends on the level of the other."""
 
     factors: tuple[str, str]
+    """The names of the two factors."""
     p_corrected: float
+    """The p-value, corrected for the number of tests of the response (Holm)."""
     points: tuple[Point, ...]
     """The points to draw; the levels of the second factor vary fastest."""
 
@@ -75,6 +82,7 @@ class Variation:
     """The analysis of variance of a response."""
 
     response: Response
+    """The response whose variation was analysed."""
     scale: Literal["logarithm", "value"]
     """The scale of the analysis: logarithms if all values are above 0, so that effects are ratios."""
     blocks: int

@@ -37,7 +37,9 @@ class Verdict:
     """The verdict on a conclusion."""
 
     conclusion: Conclusion
+    """The source's conclusion."""
     judged: Judged
+    """The verdict in a word."""
     compared: tuple[Compared, ...]
     """The comparisons; empty if the conclusion is not testable."""
     unit: str

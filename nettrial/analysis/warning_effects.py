@@ -11,8 +11,11 @@ class Effect(IntEnum):
     treatments, however often they are repeated."""
 
     NOTHING = 0
+    """The warning does not affect figures."""
     WIDER = 1
+    """Intervals may be wider than without the disturbance."""
     BIAS = 2
+    """Changes may be biased."""
 
 
 _WIDER = (

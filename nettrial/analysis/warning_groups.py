@@ -19,11 +19,13 @@ class WarningGroup:
     messages."""
 
     code: str
+    """The stable word for the kind of warning, such as `path_mtu`."""
     object: str
     """The objects of the warnings; if there are more than a few, their names with ranges and their number."""
     message: str
     """The observation; a number that differs between trials is given as its range."""
     consequence: str
+    """The effect of the warnings' cause on the figures."""
     trials: int
     """The number of trials with the warning."""
     treatments: tuple[Levels, ...]

@@ -37,6 +37,7 @@ CHECK_SECONDS = 300.0
 
 
 ANOTHER_VERSION = "rebuild the engine with `make build`: it must have the version of this package"
+"""The remedy for an engine of another version."""
 
 
 class TrialFailed(Exception):
@@ -142,7 +143,9 @@ class BackendKind:
     """A kind of backend, and the model of its configuration."""
 
     title: str
+    """A description in a few words, for lists."""
     start: Callable[[Configuration], Backend]
+    """A function that starts a backend with a configuration."""
     where: str
     """The place where its trials run, as used in messages: "in the lab"."""
     configuration: type[Configuration] = Configuration

@@ -38,6 +38,7 @@ LEVELS = {
     "DEBUG": logging.DEBUG,
     "TRACE": logging.DEBUG,
 }
+"""The level of Python's logging for each level of the engine's."""
 LEAVE_SECONDS = 5
 """The time in seconds that an engine may take to exit before it is killed."""
 

@@ -10,6 +10,7 @@ from nettrial.errors import CannotRun, Lack
 from nettrial.systems import executable, executables
 
 ENGINE = executable("nettrial-engine")
+"""The file name of the engine on this system."""
 VARIABLE = "NETTRIAL_ENGINE"
 """The environment variable with the path of the engine."""
 

@@ -27,7 +27,9 @@ quoted for the programs through which the words pass."""
 FOLDER = ".local/share/nettrial"
 """The directory of the engine on a machine, below the user's home directory."""
 READY = "nettrial-ready"
+"""The line that shows that a shell on the machine answered."""
 INSTALLED = "nettrial-installed"
+"""The line that shows that the copied engine runs on the machine."""
 HASHES = "sha256sum 'shasum -a 256' 'sha256 -q'"
 """The commands that print a file's SHA-256 on Linux, macOS and FreeBSD."""
 PATIENCE_SECONDS = 120.0
@@ -160,6 +162,7 @@ class Done:
     """The result of a command on a machine."""
 
     output: str
+    """The output of the command."""
     lack: Lack | None
     """The reason why it failed, if it did."""
 

@@ -20,6 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Controlled trials for network performance.",
 )
+"""The command line's parser."""
 
 for each in (study, results, around, network):
     app.add_typer(each.commands)

@@ -11,7 +11,9 @@ from nettrial.store.directory import refuse_existing
 from nettrial.systems import print_page
 
 MAKING = "making the book"
+"""The current action, for error messages."""
 ANOTHER = "a directory that does not exist"
+"""The expected value of `--out`, for error messages."""
 
 
 def show(directories: list[Path], out: Path) -> None:

@@ -18,6 +18,7 @@ from nettrial.study import Study
 Work: TypeAlias = dict[tuple[str, ...], Estimate | None]
 """The estimated work of a trial, by the levels of its treatment; None where it is not known beforehand."""
 CHECKING = "checking the trials"
+"""The current action, for error messages."""
 
 
 def check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> Work:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 LOCAL = re.compile(r"local\[(\d{1,3})\]")
 """The notation for a cluster of processes on this machine."""
 FORMS = "tcp://HOST:PORT (or another address of a Dask scheduler), a scheduler file, or local[N]"
+"""The accepted values of `--on`, for error messages."""
 CONNECT_SECONDS = 20.0
 """The time allowed for reaching a scheduler, in seconds."""
 ASIDE_SECONDS = 10.0

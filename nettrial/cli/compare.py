@@ -178,7 +178,9 @@ class Judgement:
     """A condition under one treatment."""
 
     condition: Condition
+    """The condition of `--fail-if`."""
     difference: Difference
+    """The difference that it judges."""
     holds: bool | None
     """True if the change fulfils the condition; None if it can't be judged."""
 

@@ -21,8 +21,11 @@ from nettrial.study import Study, Until, load
 from nettrial.study.document import READING as READING_STUDY
 
 PRECISION = re.compile(r"(?:(\S+?)\s*=\s*)?(\d+(?:\.\d+)?)\s*%")
+"""The form of a precision: a percentage, optionally after the name of a response."""
 DECLARED = "declared"
+"""The value of `--until` for the precisions that the study's responses declare."""
 PRECISION_EXPECTED = f'PERCENT or RESPONSE=PERCENT, such as "2%" or "rtt=5%"; or {DECLARED}'
+"""The expected form of a precision, for error messages."""
 FEWEST_BLOCKS = 5
 """The fewest blocks before a stopping rule looks at intervals, unless `--min-blocks` is given."""
 SET_UP_SECONDS = 0.3
@@ -35,13 +38,21 @@ class DesignOptions:
     """The options that determine a run's trials."""
 
     full: bool = False
+    """True with `--full`."""
     sets: tuple[str, ...] = ()
+    """The texts of `--set`: NAME=VALUE,..."""
     replicates: int | None = None
+    """The number of `--replicates`; None for the study's."""
     seed: int | None = None
+    """The number of `--seed`; None for a random one."""
     until: tuple[str, ...] = ()
+    """The texts of `--until`."""
     minimum: int | None = None
+    """The number of `--min-blocks`."""
     maximum: int | None = None
+    """The number of `--max-blocks`."""
     backend: str | None = None
+    """The name of `--backend`; None for the study's."""
 
     def given(self) -> list[str]:
         """Returns the options that were given, verbatim."""
@@ -118,6 +129,7 @@ class Design:
     """A study, ready to be planned."""
 
     study: Study
+    """The study, with the options applied."""
     replicates: int
     """The number of replicates; with a stopping rule, the fewest."""
     scenarios: list[tuple[Treatment, Scenario]]

@@ -18,8 +18,11 @@ Levels = dict[str, str]
 Bounds = Annotated[list[float], Field(min_length=2, max_length=2)]
 """The ends of an interval: the lower, then the upper."""
 Shown = Literal["higher", "lower", "none"]
+"""The direction of a change that is shown."""
 Verdict = Literal["better", "worse", "none"]
+"""The direction of a change that is shown, as better or worse."""
 BoundBy = Literal["link", "host", "none"]
+"""The limit of a transfer."""
 
 
 class Part(BaseModel):

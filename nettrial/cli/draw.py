@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # slow to load
     from nettrial.topology.facts import Bisection, Facts, Paths
 
 SUFFIXES = (".svg", ".png", ".html")
+"""The suffixes of files that can be written."""
 HOSTS_DRAWN = 4
 """The number of hosts drawn for a topology that connects any number of hosts of a study."""
 

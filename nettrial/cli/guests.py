@@ -16,6 +16,7 @@ from nettrial.scenario import Problem
 from nettrial.study import load
 
 ADDING = "adding a system"
+"""The current action, for error messages."""
 STUDY = "kernel-versions"
 """The study whose first scenario leads an engine to the measurement of what guests carry."""
 

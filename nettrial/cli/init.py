@@ -10,6 +10,7 @@ from nettrial.cli.console import say
 from nettrial.errors import BadInput
 
 TEMPLATE = Path(__file__).with_name("template.yaml")
+"""The template of a study."""
 NAME = "my-study"
 """The study's name in the template."""
 

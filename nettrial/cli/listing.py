@@ -17,6 +17,7 @@ from nettrial.stacks import STACKS
 from nettrial.topology import TOPOLOGIES
 
 Rows = list[list[str]]
+"""The rows of a table."""
 
 
 def _studies() -> tuple[list[str], Rows]:

@@ -23,9 +23,11 @@ LEVELS = {
     "debug": logging.DEBUG,
     "trace": logging.DEBUG,
 }
+"""The levels of the environment variable, by name."""
 LOG_FILE = "nettrial.log"
 """The name of the log in a run's directory."""
 FORM = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+"""The form of a line of the log."""
 
 _ROOT = logging.getLogger("nettrial")
 _SET = [""]

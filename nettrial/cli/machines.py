@@ -25,6 +25,7 @@ from nettrial.scenario import Machine, MachineInterface, Wireless
 BACKEND = next(name for name in BACKENDS if BACKENDS[name].configuration is Machines)
 """The backend that runs on these machines."""
 ADDING = "adding a machine"
+"""The current action, for error messages."""
 
 
 def configuration(inventory: Inventory) -> Machines:

@@ -16,7 +16,9 @@ from nettrial.report import pages
 from nettrial.units import RATE, SIZE, UnitError
 
 LARGEST_PORT = 65535
+"""The largest TCP port."""
 KEEPING = "keeping the report"
+"""The current action, for error messages."""
 
 
 def examine(

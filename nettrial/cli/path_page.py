@@ -23,6 +23,7 @@ JUMBO = {
     "not_clean": "not clean for jumbo frames",
     "cannot_tell": "can't tell whether it is clean for jumbo frames",
 }
+"""The verdicts on jumbo frames, in words."""
 MSS = {
     "fits": "full segments are as large as the path allows",
     "clamped": "segments are smaller than the path allows: requested by the host or by a device on the path "
@@ -31,6 +32,7 @@ MSS = {
     "probing",
     "unknown": "the path MTU is unknown",
 }
+"""The findings on the segment size, in words."""
 METRIC = {
     "rtt": "round-trip time",
     "forward": "path MTU to the host",
@@ -42,6 +44,7 @@ METRIC = {
     "hops": "hops",
     "kernel_mtu": "kernel's path MTU",
 }
+"""The absent figures of a report, in words."""
 
 
 def show(report: PathReport) -> None:

@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     )  # imported only if there is a terminal: it needs statistics
 
 TERMINAL_SECONDS = 1.0
+"""The time between two updates on a terminal."""
 LINE_SECONDS = 10.0
+"""The time between two lines of progress where there is no terminal."""
 OTHER_LINES = 7
 """The number of other lines on a terminal: headings, treatment, bar, the lines above them, and the prompt."""
 BAR_WIDTH = 16
+"""The width of the progress bar in characters."""
 
 
 def on_terminal() -> bool:

@@ -18,6 +18,7 @@ EFFECTS: dict[WarningEffect, Literal["bias", "wider", "nothing"]] = {
     WarningEffect.WIDER: "wider",
     WarningEffect.NOTHING: "nothing",
 }
+"""The word in the document for each effect of warnings."""
 
 
 def report_document(report: Report, page: Path) -> ReportDocument:

@@ -24,6 +24,7 @@ LARGEST_TITLE = 22
 GAP = 2
 """The number of spaces between columns."""
 MOST_DECIMALS = 6
+"""The largest number of decimals of a mean."""
 
 
 @dataclass
@@ -31,7 +32,9 @@ class Spread:
     """The running mean and standard deviation of values (Welford, Technometrics 4, 1962)."""
 
     count: int = 0
+    """The number of values."""
     mean: float = 0.0
+    """The mean of the values."""
     _squares: float = 0.0
     sequential: bool = False
     """True if the run ends when it is precise, so that its intervals must hold at every number of values."""

@@ -24,6 +24,7 @@ class Asked(NamedTuple):
     """A trial to run."""
 
     session: str
+    """The identifier of the runner's session."""
     build: station.Build
     """The runner's build."""
     study: bytes
@@ -31,19 +32,24 @@ class Asked(NamedTuple):
     seed: int
     """The run's seed."""
     number: int
+    """The trial's number in the run's order."""
     block: int
+    """The trial's block."""
     treatment: dict[str, str]
+    """The level of each factor."""
 
 
 class Answer(NamedTuple):
     """The outcome of a trial."""
 
     kind: Kind
+    """The kind of outcome."""
     text: str = ""
     """The reason, if there is no record."""
     worker: str = ""
     """The worker's address."""
     made: Made | None = None
+    """The scenario and the record; None without one."""
 
 
 def packed(study: Study) -> bytes:

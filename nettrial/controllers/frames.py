@@ -17,10 +17,15 @@ class FiveTuple:
     """The addresses, the protocol and the ports of a packet; ports are 0 where it has none."""
 
     source: str
+    """The IP address of the sender."""
     destination: str
+    """The IP address of the receiver."""
     protocol: int
+    """The number of the IP protocol (IANA, Protocol Numbers)."""
     source_port: int = 0
+    """The sender's port."""
     destination_port: int = 0
+    """The receiver's port."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,9 @@ class Frame:
     destination: str
     """The Ethernet address."""
     source: str
+    """The Ethernet address of the sender."""
     ethertype: int
+    """The EtherType (IEEE 802.3), such as 0x0800 for IPv4."""
     flow: FiveTuple | None
     """The flow of an IP packet that is no later fragment."""
     asked: str | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 ETHERTYPE = 0x88CC
+"""The EtherType of LLDP (IEEE 802.1AB)."""
 _MULTICAST = bytes.fromhex("0180c200000e")
 """The nearest bridge."""
 _SOURCE = bytes.fromhex("020000000001")

@@ -25,8 +25,11 @@ class Rule:
     """A rule of a switch."""
 
     switch: int
+    """The switch's datapath."""
     priority: int
+    """The priority: of several matching rules, the one with the highest applies."""
     match: Match
+    """The fields that a packet must have."""
     ports: tuple[int, ...]
     """The ports to one of which a packet goes."""
 

@@ -23,7 +23,9 @@ class Origins:
     """The map from places of one scenario, as JSON pointers (RFC 6901), to places of its study."""
 
     study: Study
+    """The study from which the scenario was made."""
     treatment: Mapping[str, str]
+    """The level of each factor."""
     settings: Settings
     """The settings of the study with the treatment applied."""
     nodes: Sequence[tuple[str, str]]

@@ -43,6 +43,7 @@ class Resolved:
     """A treatment with every setting resolved."""
 
     scenario: Scenario
+    """The scenario of the treatment's trials."""
     origins: Origins
     """The map from the scenario's values to the study's fields."""
 

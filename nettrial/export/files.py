@@ -14,6 +14,7 @@ from nettrial.store import Run
 from nettrial.store.directory import appearing
 
 EXPORTING = "exporting the run"
+"""The current action, for error messages."""
 
 
 def export(run: Run, form: str, directory: Path) -> list[tuple[str, int]]:

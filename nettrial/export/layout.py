@@ -22,6 +22,7 @@ from pydantic import BaseModel, RootModel
 from nettrial.scenario import Distribution, Record
 
 Type: TypeAlias = pl.DataType | DataTypeClass
+"""The type of a column."""
 _SCALARS: dict[Any, Type] = {int: pl.Int64, float: pl.Float64, str: pl.String, bool: pl.Boolean}
 _UNIT = re.compile(r"_(us|ns|bps|bytes|pkts)$")
 
@@ -31,9 +32,11 @@ class Column:
     """A column of a table of records."""
 
     name: str
+    """The column's name, which ends with the unit."""
     path: tuple[str, ...]
     """The path of fields from a row's entry to the value."""
     kind: Type
+    """The type of its values."""
     model: type[BaseModel]
     """The type that contains the last field or, for a figure of a distribution, the distribution."""
     figure: str = ""
@@ -45,6 +48,7 @@ class RecordTable:
     """A table with a row for each entry of one of the record's lists or, without a list, for each record."""
 
     name: str
+    """The table's name, and that of its file."""
     holds: str
     """The content of a row, in words."""
     lists: tuple[str, ...] = ()
@@ -108,7 +112,9 @@ class RecordTable:
 FIRST = ("node", "interface", "at_ns", "size_bytes", "code", "object", "metric", "local", "remote")
 """The columns that identify a row, which precede all others."""
 FLOW = {"name": "flow"}
+"""The column with the name of a flow."""
 END = {"node": "node", "interface": "interface"}
+"""The columns with an interface and its node."""
 TABLES = {
     table.name: table
     for table in (

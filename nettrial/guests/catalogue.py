@@ -25,6 +25,7 @@ _CALIBRATION = "calibration"
 _PIECE_BYTES = 1 << 20
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+"""A SHA-256 hash in hexadecimal digits."""
 
 
 class Entry(Strict):

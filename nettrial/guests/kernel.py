@@ -10,8 +10,11 @@ from pathlib import Path
 from nettrial.files import Unreadable, read_bytes, read_text
 
 MOST_KERNEL_BYTES = 128 << 20
+"""The largest accepted size of a kernel's file."""
 MOST_MODULE_BYTES = 64 << 20
+"""The largest accepted size of a module's file."""
 MOST_LIST_BYTES = 4 << 20
+"""The largest accepted size of a list of modules."""
 
 NEEDED = ("virtio_pci", "virtio_net", "virtio_console")
 """The drivers without which a guest can't be reached, built into the kernel or as modules."""

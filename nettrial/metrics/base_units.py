@@ -15,7 +15,9 @@ class BaseUnit:
     suffix: str
     """The suffix of a column's name; empty for a pure number."""
     up: int = 1
+    """The multiplier of a value."""
     down: int = 1
+    """The divisor of a value."""
 
     def value(self, shown: float) -> float:
         """Converts a value of the unit to base units."""

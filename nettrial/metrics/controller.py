@@ -10,6 +10,7 @@ def _ms(ns: int | None) -> float | None:
 
 
 SWITCH = "ONF TS-025, OpenFlow Switch Specification 1.3.5"
+"""The specification to which metrics of controllers refer."""
 
 add(
     "controller_connect",

@@ -8,6 +8,7 @@ from nettrial.metrics.metric import PERCENTILES, add, mean_of, percentile, scale
 from nettrial.scenario import Figure, FlowRecord
 
 ROUND_TRIPS = Figure("round_trip_times")
+"""The round-trip times of a record."""
 
 
 def _sweep(flow: FlowRecord) -> float | None:

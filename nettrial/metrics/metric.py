@@ -25,6 +25,7 @@ from nettrial.scenario import (
 )
 
 Better = Literal["higher", "lower"]
+"""The direction of values that is better."""
 Kind = Literal["flow", "group", "size", "host", "link", "station", "controller", "network"]
 """The kind of object of a metric; a `group` consists of flows, a `size` belongs to a sweep, as FLOW.BYTES,
 and the `network` is a trial's graph."""
@@ -38,6 +39,7 @@ NEEDED: dict[Kind, Figure] = {
 WRITTEN_ANYWAY = (Figure("retransmissions"), Figure("round_trip_times"))
 """The figures whose fields are 0 or empty, and not absent, in the records of backends without them."""
 Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
+"""The way in which figures of several flows are combined."""
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "sum": sum,
     "mean": fmean,
@@ -52,12 +54,19 @@ class Metric:
     """A figure of a flow, a group of flows, a host, an interface, a radio station or the controller."""
 
     name: str
+    """The name in study files."""
     unit: str
+    """The unit of its values."""
     title: str
+    """The name in reports."""
     definition: str
+    """The definition in a sentence."""
     source: str
+    """The RFC, standard or publication that defines it."""
     better: Better
+    """The direction of values that is better."""
     of: Kind
+    """The kind of object that it belongs to."""
     group: Combination
     """The way in which figures of several flows are combined; `none` if they can't be, such as
     percentiles."""

@@ -6,6 +6,7 @@ from nettrial.metrics.metric import add, share
 from nettrial.scenario import ChannelRecord, StationRecord
 
 STANDARD = "IEEE 802.11-2020"
+"""The standard to which metrics of radio channels refer."""
 
 
 def _used(station: StationRecord) -> int:

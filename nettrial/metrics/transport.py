@@ -9,7 +9,9 @@ from nettrial.metrics.metric import add, mean_of, scaled, share
 from nettrial.scenario import Figure, FlowRecord
 
 ROUND_TRIPS = Figure("round_trip_times")
+"""The round-trip times of a record."""
 RETRANSMISSIONS = Figure("retransmissions")
+"""The retransmissions of a record."""
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

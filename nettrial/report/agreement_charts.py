@@ -19,8 +19,10 @@ MOST_FIGURES = 40
 SOURCES = {"measured, 95% interval": COLOURS[0], "published": COLOURS[1]}
 """The two sources of a figure, and their colours."""
 SHAPES = {"measured, 95% interval": "circle", "published": "diamond"}
+"""The mark of each kind of figure."""
 
 Row = dict[str, Any]
+"""A row of a chart's data."""
 
 
 def draw(report: Report) -> list[Chart]:

@@ -26,6 +26,7 @@ PARTS = {
 """The parts of a channel's time and their colours."""
 
 Row = dict[str, Any]
+"""A row of a chart's data."""
 
 
 def draw(study: Study, trials: Sequence[Trial]) -> list[Chart]:

@@ -25,7 +25,9 @@ class Chapter:
     name: str
     """The study's name."""
     title: str
+    """The study's title."""
     question: str
+    """The study's question."""
     source: str
     """The publication that the study reproduces; empty if there is none."""
     facts: str
@@ -33,11 +35,13 @@ class Chapter:
     command: str
     """The command that repeats the run."""
     answer: str
+    """The answer to the question, in words."""
     counted: str
     """The number of published figures with a counterpart and the number of each verdict, in sentences."""
     tables: tuple[DataTable, ...]
     """The tables of published and measured figures and of conclusions, without empty ones."""
     limits: tuple[str, ...]
+    """The limits of the run's conclusions, in a few sentences each."""
 
 
 def chapter(run: Run) -> Chapter:

@@ -26,6 +26,7 @@ from nettrial.report.vega import (
 )
 
 Row = dict[str, Any]
+"""A row of a chart's data."""
 
 
 def values(report: Report, section: Section) -> Chart | None:

@@ -16,6 +16,7 @@ from nettrial.report.tables import Entry
 FORMS = {"csv": as_csv, "md": as_markdown, "tex": as_latex}
 """The functions that format tables, by file extension."""
 WRITING = "writing the tables"
+"""The current action, for error messages."""
 CHANGE_COLUMNS = (
     *("change_percent", "change_low_percent", "change_high_percent"),
     *("corrected_low_percent", "corrected_high_percent", "p_value", "p_corrected", "effect_hedges_g"),

@@ -31,6 +31,7 @@ REST = {"interactions": "#4b3fa0", "blocks": "#3d4650", "residual": "#8a949e"}
 """The parts of the variation other than factors, and their colours."""
 
 Row = dict[str, Any]
+"""A row of a chart's data."""
 
 
 def parts(report: Report) -> dict[str, dict[str, float]]:

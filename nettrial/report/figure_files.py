@@ -17,7 +17,9 @@ from nettrial.store import Run
 from nettrial.store.directory import appearing
 
 WRITING = "writing the figures"
+"""The current action, for error messages."""
 ANOTHER = "choose another directory"
+"""The hint for a directory that exists."""
 DOTS_PER_INCH = 300
 """The resolution of a PNG file."""
 FORMS: dict[str, Callable[[str], Any]] = {

@@ -25,7 +25,9 @@ class DataTable:
     name: str
     """The table's name, unique within a report and usable as a file's name."""
     caption: str
+    """The table's caption."""
     headings: tuple[str, ...]
+    """The headings of the columns."""
     lines: tuple[tuple[str, ...], ...]
     """The lines of the table as shown, with a text for each heading."""
     columns: tuple[str, ...]

@@ -57,11 +57,15 @@ class Charts:
     agreement: list[Chart]
     """The charts of published and measured figures."""
     variation: Chart | None
+    """The chart of the shares of the variation; None without an analysis of variance."""
     airtime: list[Chart]
     """The chart of each radio channel."""
     percentiles: list[Chart]
+    """The charts of percentiles of delays."""
     series: list[series.Series]
+    """The charts of single trials over time."""
     series_note: str
+    """The note on trials whose charts over time were left out; empty if there are none."""
 
     def every(self) -> Iterator[Chart]:
         """Yields all charts, in the page's order."""

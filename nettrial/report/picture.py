@@ -14,7 +14,9 @@ from nettrial.topology.layout import Layout, layout, tiers
 from nettrial.topology.topology import CHANNEL
 
 WIDTH = 720.0
+"""The width of a drawing in pixels."""
 MARGIN = 80
+"""The margin of a drawing in pixels."""
 BOX_WIDTH, BOX_HEIGHT = 120, 56
 LETTER = 7.2
 """The usual upper limit of a letter's width in pixels."""
@@ -45,12 +47,17 @@ class DrawnNode:
     """A node with its position, in pixels."""
 
     x: float
+    """The horizontal position of the centre."""
     y: float
+    """The vertical position of the centre."""
     width: float
+    """The width of its box."""
     height: float
+    """The height of its box."""
     name: str
     """The node's name; empty if it is not shown."""
     kind: str
+    """The kind of node: host, router or switch."""
     detail: str
     """A further text, such as a host's stack; empty if there is no room."""
 
@@ -60,11 +67,17 @@ class DrawnLink:
     """A link between two positions, with the labels above and below its middle."""
 
     x1: float
+    """The horizontal position of the first end."""
     y1: float
+    """The vertical position of the first end."""
     x2: float
+    """The horizontal position of the second end."""
     y2: float
+    """The vertical position of the second end."""
     above: str
+    """The label above the middle."""
     below: str
+    """The label below the middle."""
     is_radio: bool = False
     """True if it stands for a station's access to a radio channel."""
 
@@ -74,8 +87,11 @@ class DrawnRange:
     """A station's carrier sense range: a circle, which may extend beyond the picture."""
 
     x: float
+    """The horizontal position of the centre."""
     y: float
+    """The vertical position of the centre."""
     radius: float
+    """The radius of the circle."""
 
 
 @dataclass(frozen=True)
@@ -105,15 +121,21 @@ class Drawing:
     """A network with its layout, in pixels."""
 
     width: float
+    """The width of the picture."""
     height: float
+    """The height of the picture."""
     nodes: list[DrawnNode]
+    """The nodes."""
     links: list[DrawnLink]
+    """The links."""
     captions: list[str]
     """The captions, which contain what is not written on nodes and links."""
     small: bool = False
     """True if nodes are drawn as marks, with their names next to them or omitted, instead of as boxes."""
     ranges: list[DrawnRange] = field(default_factory=list)
+    """The carrier sense ranges of stations."""
     matrix: Matrix | None = None
+    """The adjacency matrix that is drawn instead of nodes and links; None for a drawing of these."""
 
     @property
     def said(self) -> str:

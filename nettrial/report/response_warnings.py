@@ -40,6 +40,7 @@ class Caution:
     number: int
     """The number of the warning in the report, from 1."""
     group: WarningGroup
+    """The warning."""
     where: str
     """The treatments that have the warning, in words."""
 

@@ -23,6 +23,7 @@ _SHORT = {Effect.BIAS: "bias", Effect.WIDER: "wider", Effect.NOTHING: "harmless"
 ARROWS = {1: "▲", -1: "▼", 0: "·"}
 """The arrow for an effect by its sign, or 0 if no effect is shown."""
 STYLES = {"better": "green", "worse": "red"}
+"""The colour of each verdict on a terminal."""
 WIDE = 1000
 """A width at which no table is folded."""
 
@@ -68,8 +69,11 @@ class Told:
     shown: int
     """1 or -1 if a rise or a fall is shown, otherwise 0."""
     change: str
+    """The change with its unit; "absent" if there is none."""
     interval: str
+    """The 95% interval of the change; empty if there is none."""
     verdict: str
+    """The verdict: better, worse or no change shown; or the reason why the change is absent."""
 
 
 def told(found: Finding, effect: LevelEffect) -> Told:

@@ -267,6 +267,7 @@ F_TEST = (
     "but it "
     "needs every value, which publications do not print."
 )
+"""The note on the test by which spreads are compared."""
 
 
 def spreads(found: Sequence[Agreement]) -> str:

@@ -18,6 +18,7 @@ from nettrial.scenario import ChannelRecord, FlowRecord, InterfaceRecord, Interv
 from nettrial.store import Trial
 
 MOST_TREATMENTS = 12
+"""The largest number of treatments whose trials are drawn over time."""
 MOST_LINES = 8
 """The largest number of lines in a chart: more could not be distinguished."""
 POINTS = 200
@@ -26,6 +27,7 @@ SPEAKING = 40
 """The number of points that show their values on demand."""
 
 Row = dict[str, Any]
+"""A row of a chart's data."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,11 @@ class Series:
     """The charts of one trial over time."""
 
     treatment: str
+    """The trial's treatment, in words."""
     trial: int
+    """The trial's number in run order."""
     charts: list[Chart]
+    """The charts, one for each kind of sample."""
 
 
 def draw(report: Report) -> tuple[list[Series], str]:

@@ -25,6 +25,7 @@ CLOSE_UP = 1.5
 """The range of the close-up, in multiples of the largest MTU."""
 
 Row = dict[str, Any]
+"""A row of a chart's data."""
 
 
 def draw(study: Study, sweeps: Sweeps) -> list[tuple[str, list[Chart]]]:

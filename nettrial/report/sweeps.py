@@ -37,7 +37,9 @@ class Sweeps:
     """The curves, ratios and steps of the sweeps of a run."""
 
     curves: list[Curve]
+    """The curve of each sweep under each treatment."""
     steps: list[Steps]
+    """The steps of each curve."""
     ratios: list[Ratio]
     """The ratios of the curves to the baseline, by size."""
     table: Table

@@ -18,6 +18,7 @@ from nettrial.study.published import PRINTED
 UNCLEAR = "unclear"
 """The text for a change in percent that is too uncertain to be a result."""
 UNCLEAR_NOTE = "the change may be a hundredfold: there are too few values, or some are near 0"
+"""The note on an unclear change."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,17 @@ class Entry:
     """A table's cell; parts that do not exist are empty."""
 
     value: str = ""
+    """The mean or the published value."""
     half_interval: str = ""
+    """The half-width of the mean's interval."""
     change: str = ""
+    """The change from the baseline in percent, with its sign."""
     change_interval: str = ""
+    """The interval of the change."""
     note: str = ""
     """The reason why something is absent."""
     n: int = 0
+    """The number of trials with a value."""
     deviation: str = ""
     """The sample standard deviation over the trials."""
     marks: tuple[int, ...] = ()
@@ -43,9 +49,13 @@ class Table:
     """A table of entries by row and column."""
 
     row_title: str
+    """The heading of the rows: the title of their factor."""
     rows: tuple[str, ...]
+    """The names of the rows."""
     columns: tuple[str, ...]
+    """The names of the columns."""
     entries: tuple[tuple[Entry, ...], ...]
+    """The cells, row by row."""
     headings: Mapping[str, str] = field(default_factory=dict)
     """The headings of rows and columns whose names are not sufficient, such as a machine with its operating
     system."""
@@ -60,10 +70,15 @@ class Comparison:
     """A measured change and its published counterpart."""
 
     row: str
+    """The level of the rows' factor."""
     measured: Entry
+    """The measured cell."""
     measured_column: str
+    """The name of the measured column."""
     published: str
+    """The published change in percent, as printed."""
     published_column: str
+    """The name of the published column."""
     inside: bool | None
     """True if the published change lies within the measured interval; None without an interval."""
 

@@ -20,6 +20,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa5f91", "#8c6d00", "#5b7fbf")
 """The colours of groups, distinguishable with any colour vision (after Okabe and Ito); shapes differ, too.
 report.css replaces these exact values by lighter ones on a dark page."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+"""The marks of groups, in order."""
 INK = "currentColor"
 """The colour of text, on a light page and a dark one."""
 SHARES: Spec = {
@@ -35,6 +36,7 @@ MOST_MARKS = 400
 WIDTH, HEIGHT = 370, 215
 """The size of a chart's plotting area in CSS pixels."""
 WIDEST = 780
+"""The largest width of a chart in pixels."""
 MARK_ROOM = 11
 """The pixels that a mark on a scale of names needs so that it does not overlap its neighbour."""
 LETTER = 6.5
@@ -50,6 +52,7 @@ class Chart:
     name: str
     """The chart's name, unique within a report and usable as a file's name."""
     title: str
+    """The chart's title."""
     said: str
     """The description of the chart in words, for readers who can't see it."""
     spec: Spec
@@ -175,7 +178,9 @@ def _config(ink: str, font: str, page: bool) -> Spec:
 
 
 PAGE = _config(INK, "system-ui, sans-serif", page=True)
+"""The configuration of charts on a page."""
 PAPER = _config("#000000", "Helvetica, Arial, 'DejaVu Sans', sans-serif", page=False)
+"""The configuration of charts in files."""
 
 
 def on_page(chart: Chart) -> str:

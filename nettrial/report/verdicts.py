@@ -14,6 +14,7 @@ CAPTION = (
     "Each conclusion of the source with the comparison that tests it. A conclusion is confirmed if the whole "
     "95% interval of every comparison agrees with it, and contradicted if that of any comparison disagrees."
 )
+"""The caption of the table of conclusions."""
 
 
 def counted(found: Sequence[Verdict]) -> str:

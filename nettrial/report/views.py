@@ -23,6 +23,7 @@ MOST_ROWS = 60
 """The largest number of treatments in a view of distributions."""
 
 Row = dict[str, Any]
+"""A row of a chart's data."""
 
 
 def distribution(report: Report, section: Section) -> Chart | None:

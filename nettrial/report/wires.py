@@ -21,8 +21,11 @@ class Sizes:
     """The packets that an interface sent in the trials of one treatment."""
 
     treatment: str
+    """The treatment, in words."""
     interface: str
+    """The interface, as NODE:INTERFACE."""
     packets: int
+    """The number of packets."""
     most: str
     """The most frequent sizes with their shares."""
 

@@ -19,11 +19,13 @@ from nettrial.errors import BadInput
 from nettrial.systems import hold
 
 TEMPORARY = ".nettrial-"
+"""The beginning of the names of unfinished directories."""
 MARKER = "nettrial-unfinished"
 """The file that distinguishes a temporary directory of nettrial from other directories."""
 MADE = "made"
 """The directory within a temporary one that is finally renamed to the requested name."""
 CREATING = "creating the run"
+"""The current action, for error messages."""
 
 
 @contextmanager

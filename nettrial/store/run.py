@@ -30,7 +30,9 @@ from nettrial.study import Study
 Document = TypeVar("Document", bound=BaseModel)
 
 RUN_FILE = "run.sqlite"
+"""The file name of a run's database."""
 OPENING = "opening the run"
+"""The current action, for error messages."""
 READER_SECONDS = 600
 """The time in seconds that a runner waits for another process that reads the run. Nothing can be added to the
 file while many trials are read, and with SQLite's default of five seconds, a report made meanwhile would
@@ -43,9 +45,11 @@ class Session:
     """A session of the runner."""
 
     started: datetime
+    """The start of the session, in UTC."""
     ended: datetime | None
     """The end of the session; None if it was killed, or is still running."""
     environment: Environment
+    """The properties of the machine."""
     note: str
     """The outcome of the session in words; empty if it has not ended."""
 
@@ -55,7 +59,9 @@ class Trial:
     """A finished trial."""
 
     planned: PlannedTrial
+    """The trial's place in the plan."""
     record: Record
+    """The trial's results."""
     read_scenario: Callable[[], Scenario] = field(repr=False, compare=False)
     """Reads the scenario given to the backend; use `scenario`."""
 
@@ -71,7 +77,9 @@ class Failure:
     """A trial whose last attempt gave no record."""
 
     planned: PlannedTrial
+    """The trial's place in the plan."""
     message: str
+    """The error message of the last attempt."""
 
 
 class Run:

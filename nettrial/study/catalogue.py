@@ -11,6 +11,7 @@ from nettrial.study.document import READING, Document
 from nettrial.study.model import Study
 
 STUDY_FILE = "study.yaml"
+"""The file name of a study in its directory."""
 FOLDER = Path(nettrial.__file__).parent / "studies"
 """The directory of the shipped studies; in a checkout, a link to the directory next to the package."""
 

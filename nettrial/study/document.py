@@ -20,7 +20,9 @@ from nettrial.fields import Wrong
 from nettrial.files import Unreadable, read_text
 
 READING = "reading the study"
+"""The current action, for error messages."""
 LARGEST_NUMBER_BITS = 64
+"""The largest size of a whole number in a study file, in bits."""
 LONGEST_REASON = 80
 """The largest number of characters quoted from another library's error about a file."""
 
@@ -49,7 +51,9 @@ class Document:
     """A study file as plain data."""
 
     path: Path
+    """The file."""
     text: str
+    """The content of the file."""
     data: Any
     """The content: dictionaries, lists and scalars."""
     options: dict[tuple[str | int, ...], str] = field(default_factory=dict)

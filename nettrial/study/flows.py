@@ -33,7 +33,9 @@ class Member:
     """The group's name, if this is the group's only flow; otherwise with suffixes that distinguish it:
     NAME-HOST, NAME-1, NAME-forward, or a combination."""
     from_: str
+    """The sending host."""
     to: str
+    """The receiving host."""
     start: str
     """The time of its start, after all hosts are ready."""
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nettrial.study.model import Study
 
 READING = "reading the options"
+"""The current action, for error messages."""
 
 
 def apply(study: Study, overrides: Mapping[str, str], doing: str, places: Mapping[str, str]) -> Document:

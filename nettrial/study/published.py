@@ -14,6 +14,7 @@ from nettrial.registry import near
 from nettrial.study.model import Study
 
 READING = "reading published figures"
+"""The current action, for error messages."""
 REQUIRED = {
     "table": "The source's number of the table, or another place in it.",
     "response": "The name of the study's response.",
@@ -56,6 +57,7 @@ class PublishedRow:
     value: str
     """The value as printed, in `unit`; empty if it is not printed."""
     unit: str
+    """The unit of the figures."""
     change_percent: str
     """The change as printed, with the sign of a change of the value; empty if none is printed."""
     counterpart: Levels | None
@@ -108,6 +110,7 @@ class Line:
     """A line of the file, whose values are checked when they are read."""
 
     number: int
+    """The number of the line in the file, from 1."""
     values: Mapping[str | Any, Any]
     """The text of each column, None if the line ends before it; the values beyond the last column are stored
     under None."""

@@ -20,6 +20,7 @@ DisciplineSettings = Annotated[
 ]
 """A discipline; a bare name stands for the discipline with its default settings."""
 DROP_TAIL = DropTail(discipline="drop_tail")
+"""The discipline of a plain queue, which drops arriving packets while it is full."""
 SHORT = (
     DROP_TAIL.model_dump(),
     CoDel(discipline="co_del").model_dump(),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
+"""A matrix of numbers."""
 
 CUTS = 10
 """The number of random halves from which Kernighan and Lin's method starts, in addition to those from the
@@ -41,6 +42,7 @@ class EqualPaths:
     equal-cost multipath routing (ECMP) chooses. Parallel links count as separate paths."""
 
     mean: float
+    """The mean number of paths of a pair."""
     several: float
     """The share of pairs with more than one path, from 0 to 1."""
     most: int
@@ -84,6 +86,7 @@ class Facts:
     switches: int
     """The number of routers and switches."""
     hosts: int
+    """The number of hosts."""
     host_links: int
     """The number of links with a host at one end."""
     fabric_links: int
@@ -93,10 +96,15 @@ class Facts:
     most_links: int
     """The largest number of links from a switch to other switches."""
     between_hosts: Paths | None
+    """The lengths of shortest paths between hosts."""
     between_switches: Paths | None
+    """The lengths of shortest paths between switches."""
     equal_paths: EqualPaths | None
+    """The numbers of shortest paths between switches."""
     bisection: Bisection | None
+    """The bounds of the bisection."""
     spectrum: Spectrum | None
+    """The eigenvalues that tell how well the graph expands."""
 
 
 def facts_of(graph: nx.MultiGraph) -> Facts:

@@ -17,8 +17,11 @@ from nettrial.fields import Strict
 from nettrial.files import Unreadable, read_bytes
 
 MOST_BYTES = 16 * 2**20
+"""The largest size of a graph's file."""
 MOST_NODES = 4000
+"""The largest number of nodes of a graph."""
 MOST_LINKS = 20_000
+"""The largest number of links of a graph."""
 MOST_DEPTH = 32
 """The largest depth of nested elements; GraphML without nested graphs has five."""
 LINK_SETTINGS = ("rate", "delay", "queue", "mtu", "impairment")

@@ -15,6 +15,7 @@ MOST_SPREAD = 60
 """The largest number of devices that are spread out; more are put on a circle, because spreading them out
 takes long and results in a tangle."""
 FEWEST_ON_CIRCLE = 12
+"""The smallest number of evenly connected devices that are placed on a circle."""
 CIRCLE, OUTER_CIRCLE = 0.38, 0.46
 """The radii of the devices' circle and of the hosts' circle around it."""
 REACH = 0.09
@@ -26,6 +27,7 @@ class Layout:
     """The positions of all nodes."""
 
     places: dict[str, Place]
+    """The position of each node by its name."""
     height: float
     """The height of the picture, for a width of 1."""
 

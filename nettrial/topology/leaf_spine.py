@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from nettrial.topology.topology import DEVICE, FABRIC, TOPOLOGIES, Topology, WithHosts
 
 MOST_PER_LAYER = 256
+"""The largest number of leaves and of spines."""
 
 
 class LeafSpine(WithHosts):

@@ -11,6 +11,7 @@ from pydantic import Field
 from nettrial.topology.topology import DEVICE, TOPOLOGIES, Parameters, Topology, WithInterfaces
 
 MOST_LINKS = 64
+"""The largest number of parallel links."""
 
 
 class Parallel(Parameters):

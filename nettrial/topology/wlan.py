@@ -14,7 +14,9 @@ from nettrial.fields import wrong
 from nettrial.topology.topology import CHANNEL, DEVICE, KINDS, TOPOLOGIES, Parameters, Topology
 
 ACCESS_POINT = "access-point"
+"""The name of the access point."""
 MOST_STATIONS = 250
+"""The largest number of stations."""
 
 
 class WlanParameters(Parameters):

@@ -11,6 +11,7 @@ from nettrial.cli.help import command
 from nettrial.cli.options import LISTS, Json, Verbose
 
 commands = typer.Typer()
+"""The parser of these commands."""
 
 
 @command(commands, "list")

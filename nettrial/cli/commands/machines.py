@@ -15,14 +15,18 @@ commands = typer.Typer(
     help="Manage your own machines, for --backend hosts.",
     epilog=examples("machines"),
 )
+"""The parser of these commands."""
 
 
 InventoryFile = Annotated[Path, typer.Option("--machines", metavar="FILE", help="The inventory.")]
+"""The option `--machines` of these commands."""
 MACHINES_FILE = Path("machines.yaml")
+"""The default file of the inventory."""
 MachineNames = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Argument(metavar="[MACHINE]...", help="Names of machines; all if none is given."),
 ]
+"""The argument with names of machines."""
 
 
 @command(commands, "check", "machines")

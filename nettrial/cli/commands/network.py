@@ -11,6 +11,7 @@ from nettrial.cli.help import command
 from nettrial.cli.options import LARGEST_SEED, Ip, Json, Quiet, Verbose, between
 
 commands = typer.Typer()
+"""The parser of these commands."""
 
 
 @command(commands, "path")
@@ -65,6 +66,7 @@ TokenFile = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(metavar="FILE", help="The file with the token.", show_default="NETTRIAL_TOKEN"),
 ]
+"""The option `--token-file`."""
 
 
 @command(commands, "serve")

@@ -11,6 +11,7 @@ from nettrial.cli.help import command
 from nettrial.cli.options import Json, RunDirectory, Verbose, between
 
 commands = typer.Typer()
+"""The parser of these commands."""
 
 
 @command(commands, "report")

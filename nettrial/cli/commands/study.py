@@ -30,6 +30,7 @@ from nettrial.cli.options import (
 )
 
 commands = typer.Typer()
+"""The parser of these commands."""
 
 
 @command(commands, "run")

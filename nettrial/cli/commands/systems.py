@@ -15,6 +15,7 @@ commands = typer.Typer(
     help="Manage the operating systems of guests in the lab.",
     epilog=examples("systems"),
 )
+"""The parser of these commands."""
 
 
 @command(commands, "add", "systems")
