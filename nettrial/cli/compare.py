@@ -24,6 +24,7 @@ from nettrial.errors import BadInput, TrialsFailed
 from nettrial.metrics import METRICS
 from nettrial.registry import near
 from nettrial.report import numbers
+from nettrial.report.tables import UNCLEAR
 from nettrial.store import Run
 
 FAILED = 1
@@ -144,12 +145,20 @@ def _rows(differences: Sequence[Difference]) -> list[list[str]]:
             f"{each.counts[0]}, {each.counts[1]}",
             *("absent" if mean is None else numbers.fixed(mean, decimals) for mean in each.means),
             each.response.unit,
-            "" if each.percent is None else numbers.signed(each.percent, percent),
+            _percent(each, percent),
             numbers.bounds(each.interval, percent) if each.interval else "",
             _verdict(each),
         ]
         for each in differences
     ]
+
+
+def _percent(difference: Difference, decimals: int) -> str:
+    """Returns the change in percent as text; `UNCLEAR` if it is too uncertain to be a result."""
+    if difference.percent is None:
+        return ""
+    is_unclear = difference.interval is not None and difference.change.relative is None
+    return UNCLEAR if is_unclear else numbers.signed(difference.percent, decimals)
 
 
 def _verdict(difference: Difference) -> str:

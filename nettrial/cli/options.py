@@ -12,6 +12,7 @@ from nettrial.cli import READING, log
 from nettrial.errors import BadInput
 
 LARGEST_SEED = 2**63 - 1
+"""The largest seed: seeds are stored as 64-bit integers with a sign."""
 
 
 def between(low: int, high: int | None = None) -> Callable[[typer.CallbackParam, int | None], int | None]:
@@ -36,6 +37,7 @@ Ip = Annotated[
     Optional[int],  # noqa: UP045 - typer reads the annotation
     typer.Option("--ip", callback=_ip, metavar="4|6", help="The IP version.", show_default="the host's"),
 ]
+"""The option `--ip`."""
 
 
 def studies() -> list[str]:
@@ -59,10 +61,12 @@ StudyName = Annotated[
     str,
     typer.Argument(metavar="STUDY", help="A shipped study's name, or a study file.", autocompletion=studies),
 ]
+"""The argument STUDY."""
 Full = Annotated[
     bool,
     typer.Option("--full", help="Use the original publication's scale."),
 ]
+"""The option `--full`."""
 Set = Annotated[
     Optional[list[str]],  # noqa: UP045 - typer reads the annotation
     typer.Option(
@@ -72,6 +76,7 @@ Set = Annotated[
         "make it a factor). May be given more than once.",
     ),
 ]
+"""The option `--set`."""
 AllowExec = Annotated[
     bool,
     typer.Option("--allow-exec", help="Start commands of the study's own without asking."),
@@ -82,6 +87,7 @@ Replicates = Annotated[
         callback=between(1), metavar="N", help="Replicates of each treatment.", show_default="the study's"
     ),
 ]
+"""The option `--replicates`."""
 Seed = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
@@ -91,6 +97,7 @@ Seed = Annotated[
         show_default="random",
     ),
 ]
+"""The option `--seed`."""
 
 Until = Annotated[
     Optional[list[str]],  # noqa: UP045
@@ -102,6 +109,7 @@ Until = Annotated[
         "of the study's responses. May be given more than once.",
     ),
 ]
+"""The option `--until`."""
 MinBlocks = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
@@ -111,10 +119,12 @@ MinBlocks = Annotated[
         show_default="the replicates, at least 5",
     ),
 ]
+"""The option `--min-blocks`."""
 MaxBlocks = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(callback=between(4), metavar="N", help="With --until: the most blocks.", show_default="50"),
 ]
+"""The option `--max-blocks`."""
 BackendName = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
@@ -125,6 +135,7 @@ BackendName = Annotated[
         show_default="the study's",
     ),
 ]
+"""The option `--backend`."""
 
 
 LISTS = ("studies", "topologies", "metrics", "stacks", "congestion", "backends")
@@ -138,6 +149,7 @@ MachinesFile = Annotated[
         help="With --backend hosts: the file with your machines (see `nettrial machines`).",
     ),
 ]
+"""The option `--machines`."""
 
 On = Annotated[
     Optional[str],  # noqa: UP045
@@ -148,6 +160,7 @@ On = Annotated[
         "file, or local[N] for N workers of this machine.",
     ),
 ]
+"""The option `--on`."""
 
 
 Verbose = Annotated[
@@ -162,10 +175,14 @@ Verbose = Annotated[
         help="Log to standard error; -vv logs in detail.",
     ),
 ]
+"""The option `--verbose`, which starts the log."""
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, as described in the reference.")]
+"""The option `--json`."""
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors, no progress.")
 ]
+"""The option `--quiet`."""
 RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")]
+"""The argument RUN."""

@@ -45,8 +45,11 @@ class Form:
     statistics that the tables show in addition."""
 
     tables: bool = False
+    """True if all tables are printed."""
     as_json: bool = False
+    """True if a JSON document is printed."""
     also: str | None = None
+    """The additional statistics: "sd" or None."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,15 @@ class Manner:
     `allows_commands`, the study's own commands are started without a question."""
 
     strict: bool = False
+    """True if a trial with a warning counts as failed."""
     machines: Path | None = None
+    """The file of the inventory; None without one."""
     form: Form = Form()
+    """The form of the report."""
     quiet: bool = False
+    """True if no progress is shown."""
     on: str | None = None
+    """The Dask cluster that runs the trials; None for this machine."""
     allows_commands: bool = False
 
 

@@ -132,7 +132,7 @@ def _change(found: Agreement) -> tuple[str, str]:
     if change is None or change.percent is None:
         return "", found.absent or (change.absent if change else None) or "no counterpart to compare it with"
     decimals = numbers.percent_decimals([change])
-    shown = f"{numbers.signed(change.percent, decimals)}%"
+    shown = tables.UNCLEAR if change.is_unclear else f"{numbers.signed(change.percent, decimals)}%"
     if change.interval is None:
         return shown, "no interval"
     direction = {"same": "same direction", "opposite": "opposite direction"}.get(

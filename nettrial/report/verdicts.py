@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from nettrial.analysis import VERDICTS, Compared, Verdict
 from nettrial.report import numbers
+from nettrial.report.tables import UNCLEAR
 from nettrial.study import Study
 
 COLUMNS = ("conclusion", "the source says", "verdict", "comparison", "expected")
@@ -84,4 +85,6 @@ def _change(compared: Compared, unit: str) -> str:
     if bounds is None:
         return f"{numbers.signed(middle, 1)}{mark}"
     decimals = numbers.decimals_of(bounds)
-    return f"{numbers.signed(middle, decimals)}{mark} {numbers.bounds(bounds, decimals)}"
+    is_unclear = mark == "%" and change.relative is None
+    shown = UNCLEAR if is_unclear else f"{numbers.signed(middle, decimals)}{mark}"
+    return f"{shown} {numbers.bounds(bounds, decimals)}"

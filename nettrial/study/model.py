@@ -207,7 +207,7 @@ class Study(Settings):
     full: dict[str, Annotated[str, BeforeValidator(as_text)]] = {}
     """The other changes of `--full`: levels or settings, in the notation of `--set`."""
     until: Until | None = None
-    """The stopping rule, which overrides `replicates`: the run goes on until intervals are narrow. `nettrial
+    """The stopping rule, which overrides `replicates`: blocks are added until intervals are narrow. `nettrial
     run --until` sets it."""
     warmup: Annotated[int, Field(ge=0)]
     """The number of warm-up trials at the start of each session, which are not counted."""

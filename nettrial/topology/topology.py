@@ -101,10 +101,12 @@ class Topology:
     own hosts."""
 
     title: str
+    """A description in a few words."""
     build: Callable[[Any, Sequence[str]], nx.MultiGraph]
     """A function that returns the graph for parameters and, if the topology connects hosts, these hosts. Each
     node has a `kind`: host, router, switch, or DEVICE."""
     parameters: type[Parameters] = Parameters
+    """The model of its parameters."""
     joins: tuple[int, int | None] | None = None
     """The smallest and the largest number of hosts that it connects (None for no limit); None if it makes its
     own hosts."""
