@@ -81,6 +81,7 @@ AllowExec = Annotated[
     bool,
     typer.Option("--allow-exec", help="Start commands of the study's own without asking."),
 ]
+"""The option `--allow-exec`."""
 Replicates = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(

@@ -69,6 +69,7 @@ class Manner:
     on: str | None = None
     """The Dask cluster that runs the trials; None for this machine."""
     allows_commands: bool = False
+    """True if the study's own commands are started without a question."""
 
 
 def configuration(study: Study, machines: Path | None, scenarios: Iterable[Scenario]) -> Configuration:
