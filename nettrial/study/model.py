@@ -197,7 +197,6 @@ class Study(Settings):
     question: str
     """The question that the study answers, in a sentence."""
     source: Source | None = None
-    """The publication that the study reproduces, if there is one."""
     backend: Annotated[str, name_in(CAPABILITIES)]
     """The backend that runs the trials: a name in `nettrial list backends`."""
     replicates: Annotated[int, Field(ge=1)]
@@ -212,16 +211,10 @@ class Study(Settings):
     warmup: Annotated[int, Field(ge=0)]
     """The number of warm-up trials at the start of each session, which are not counted."""
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
-    """The factors by name."""
     responses: Annotated[list[Response], Field(min_length=1)]
-    """The responses, in the order of the report."""
     layout: Layout
-    """The arrangement of factors in tables."""
     headline: Headline | None = None
-    """The comparison that answers the study's question; without it, the levels of the rows' factor are
-    compared."""
     published: Published | None = None
-    """The published figures and their counterparts here."""
     conclusions: list[Conclusion] = []
     """The source's conclusions, on which reports give verdicts."""
 
