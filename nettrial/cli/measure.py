@@ -26,9 +26,11 @@ from nettrial.store.directory import refuse_existing
 from nettrial.units import DURATION, RATE, SIZE, Quantity, UnitError
 
 KEEPING = "keeping the measurement"
+"""The current action, for error messages."""
 STREAM_METRICS = ("goodput", "transaction_rate", "rtt", "retransmissions", "loss", "jitter_rfc3550", "owd")
 """The metrics shown in the table of streams, if the streams have them."""
 KINDS = ("tcp", "udp", "rr")
+"""The kinds of measurement."""
 TIME = "5 s"
 """The default of `--time`."""
 SET_UP_SECONDS = 0.2
@@ -47,20 +49,35 @@ class MeasureOptions:
     """The options of the command, as they were given."""
 
     host: str
+    """The name or address of the server's machine."""
     kind: str
+    """The kind of measurement, one of `KINDS`."""
     iperf3: bool
+    """True if the server is iperf3's."""
     port: int | None
+    """The server's port; None for the default one."""
     ip: int | None
+    """The IP version; None for the host's."""
     replicates: int
+    """The number of repeats, without the warm-up."""
     parallel: int
+    """The number of streams at the same time."""
     time: str
+    """The duration of each repeat, as given."""
     reverse: bool
+    """True if the server sends."""
     rate: str | None
+    """The rate of each stream, as given; None for the default one."""
     size: str | None
+    """The size of packets, messages or writes, as given; None for the default one."""
     seed: int | None
+    """The seed of the random numbers; None for a random one."""
     token_file: Path | None
+    """The file with the token."""
     as_json: bool
+    """True if a JSON document is printed."""
     quiet: bool = False
+    """True if no progress is shown."""
     out: Path | None = None
     """The directory of the run as which the measurement is stored."""
 

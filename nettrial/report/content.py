@@ -27,16 +27,23 @@ class Section:
     """A response with its measured and published figures."""
 
     response: ResponseSummary
+    """The results of the response."""
     name: str
+    """The response's name."""
     title: str
+    """The response's title."""
     unit: str
+    """The response's unit."""
     definition: str
     """The definition of the metric, and the flow or host at which it is measured."""
     measured: tables.Table
+    """The table of measured values and changes."""
     published: tables.Table | None
+    """The table of published values and changes; None if there are none."""
     published_table: str
     """The place of the published figures in the source, such as "table 2"."""
     comparisons: list[tables.Comparison]
+    """The measured changes that have a published counterpart."""
     sentences: list[str]
     """Sentences about the effect of each factor, the variation that each explains, the precision reached,
     outliers, and the warnings that concern the response."""
@@ -47,8 +54,11 @@ class Absent:
     """A response that trials could not measure, with the reason."""
 
     title: str
+    """The response's title."""
     reason: str
+    """The reason, in words."""
     trials: int
+    """The number of trials without a value."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +66,13 @@ class Placement:
     """The CPU on which a host's work ran, and the number of trials."""
 
     host: str
+    """The host's name."""
     processor: str
+    """The number of the CPU, as text."""
     shared_with: str
+    """The nodes whose work ran on the same CPU, in words; "nothing" if there was none."""
     trials: int
+    """The number of trials."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +80,26 @@ class Report:
     """The whole content of a report."""
 
     run: Run
+    """The run."""
     trials: list[Trial]
     summary: Summary
+    """The values and changes of each response."""
     answers: Answers
     """The results of the analysis beyond the summary."""
     published: list[PublishedRow]
+    """The published figures; empty if there are none."""
     warnings: list[WarningGroup]
     """The warnings of records, and those that follow from the run's order and values, the gravest first."""
     warned_trials: int
+    """The number of finished trials with a warning."""
     sections: list[Section]
     """One for each response; none before a trial has finished."""
     absent: list[Absent]
+    """The responses that were not measured."""
     failures: list[FailureGroup]
+    """The failed trials, grouped by message."""
     placements: list[Placement]
+    """The CPUs on which hosts' work ran."""
     sweeps: sweeps.Sweeps | None
     """The findings by packet size, if the study has a sweep."""
     stopping: list[str]

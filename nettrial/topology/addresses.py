@@ -14,6 +14,7 @@ from nettrial.topology.topology import CHANNEL
 BASE = {4: int(ipaddress.ip_address("10.0.0.0")), 6: int(ipaddress.ip_address("fd00::"))}
 """The first address of the segments: private (RFC 1918 section 3) or unique local (RFC 4193 section 3)."""
 BITS = {4: 32, 6: 128}
+"""The number of bits of an address, by IP version."""
 HOST_BITS = {4: 8, 6: 64}
 """The minimum number of host bits of a segment: RFC 4291 section 2.5.1 requires 64. 10.0.0.0/8 has room for
 65,536 segments of the smallest size."""
@@ -24,6 +25,7 @@ class Interface:
     """An interface, which connects a node to a link."""
 
     node: str
+    """The node's name."""
     name: str
     """The name, unique in the node: eth0, eth1, … in the order of its links."""
     address: str | None

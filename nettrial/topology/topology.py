@@ -31,7 +31,9 @@ KEPT = "graph"
 """A parameter that users can't set, with the content read from a file."""
 
 MOST_SWITCHES = 2000
+"""The largest number of switches of a topology."""
 MOST_HOSTS = 10_000
+"""The largest number of hosts of a topology."""
 MOST_INTERFACES = 8
 """The largest number of interfaces of a host, which equals the largest number of subflows of a Linux MPTCP
 connection."""
