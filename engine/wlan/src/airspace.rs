@@ -1,22 +1,26 @@
-//! The frames in the air, and how each station finds the medium: physical carrier sense, and the NAV (clause 10.3.2.1).
+//! The frames in the air, and the medium as each station finds it: physical carrier sense, and the NAV (clause
+//! 10.3.2.1).
 //!
-//! A station that hears frames which overlap, or one that its receiver could not read, takes them for lost and defers for
-//! EIFS; one that hears a single frame which its receiver could read reads its duration, too. So the model does not ask
-//! of a bystander whether noise would have kept it from reading a frame. Carrier sense goes by the strongest of frames,
-//! not by their sum, and finds a frame at once.
+//! A station that hears overlapping frames, or a frame that its receiver could not read, considers them lost and
+//! defers for EIFS. A station that hears a single frame which its receiver could read also reads the frame's
+//! duration; the model does not check whether noise at that station would have prevented it. Carrier sense depends
+//! on the strongest frame, not on the sum of all, and detects a frame immediately.
 
 use crate::propagation::Propagation;
 
 /// A frame in the air.
 #[derive(Debug)]
 pub struct Frame {
+    /// The station that sends it.
     pub from: usize,
-    /// Its receiver; a beacon has none.
+    /// Its receiver; `None` for a beacon.
     pub to: Option<usize>,
+    /// The time at which it began, in picoseconds.
     pub began_ps: u64,
-    /// The time of its preamble.
+    /// The duration of its preamble, in picoseconds.
     preamble_ps: u64,
-    /// The interference at its receiver since each of these times, milliwatts; infinite while the receiver sends.
+    /// The interference at its receiver since each of these times, in milliwatts; infinite while the receiver
+    /// sends.
     interference: Vec<(u64, f64)>,
     /// True if its preamble could not be received.
     pub is_lost: bool,
@@ -24,7 +28,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Returns the worst interference of a part of it, milliwatts.
+    /// Returns the highest interference during a part of the frame, in milliwatts.
     pub fn worst_mw(&self, from_ps: u64, until_ps: u64) -> f64 {
         let mut worst = 0.0;
         for (place, (since_ps, power_mw)) in self.interference.iter().enumerate() {
@@ -36,44 +40,47 @@ impl Frame {
         worst
     }
 
-    /// Returns whether anything else was ever heard at its receiver.
+    /// Returns whether its receiver ever heard anything else during the frame.
     pub fn is_interfered(&self) -> bool {
         !self.interference.is_empty()
     }
 }
 
-/// The medium as a station finds it.
+/// The medium from the point of view of a station.
 #[derive(Debug, Clone, Copy, Default)]
 struct View {
-    /// Frames that it senses now, its own counted.
+    /// The number of frames that it senses now, including its own.
     heard: u32,
-    /// The time until which others have reserved the medium.
+    /// The time until which others have reserved the medium (NAV).
     nav_ps: u64,
-    /// The time since when it senses nothing.
+    /// The time since which it has sensed nothing.
     idle_ps: u64,
     /// The time by which it defers longer than AIFS.
     defers_ps: u64,
-    /// True if frames that it senses, or sensed last, overlap.
+    /// True if the frames that it senses, or sensed last, overlap.
     has_clash: bool,
 }
 
-/// All frames, and all views.
+/// All frames in the air, and the view of each station.
 #[derive(Debug)]
 pub struct Airspace {
+    /// The power with which stations hear each other.
     pub propagation: Propagation,
     views: Vec<View>,
     frames: Vec<Frame>,
-    /// EIFS without DIFS.
+    /// EIFS without DIFS, in picoseconds.
     eifs_ps: u64,
     numbers: u64,
 }
 
 impl Airspace {
+    /// Returns the empty air between that number of stations.
     pub fn new(propagation: Propagation, stations: usize, eifs_ps: u64) -> Self {
         Self { propagation, views: vec![View::default(); stations], frames: Vec::new(), eifs_ps, numbers: 0 }
     }
 
-    /// Returns whether a station may not count slots: it senses a frame, or others have reserved the medium.
+    /// Returns whether a station may not count slots, because it senses a frame or others have reserved the
+    /// medium.
     pub fn is_busy(&self, station: usize, now_ps: u64) -> bool {
         self.senses_any(station) || self.is_reserved(station, now_ps)
     }
@@ -83,24 +90,25 @@ impl Airspace {
         self.views[station].heard > 0
     }
 
-    /// Returns whether others have reserved the medium for longer than until now.
+    /// Returns whether others have reserved the medium beyond `now_ps`.
     pub fn is_reserved(&self, station: usize, now_ps: u64) -> bool {
         self.views[station].nav_ps > now_ps
     }
 
-    /// Returns whether frames overlapped that a station senses, or sensed last.
+    /// Returns whether the frames that a station senses, or sensed last, overlap.
     pub fn has_clash(&self, station: usize) -> bool {
         self.views[station].has_clash
     }
 
-    /// The time from which a station may count AIFS, which may be still to come, and by how much it defers longer; `None`
-    /// while it senses a frame.
+    /// Returns the time from which a station may count AIFS, which may be in the future, and the time by which it
+    /// defers longer; `None` while it senses a frame.
     pub fn idle(&self, station: usize) -> Option<(u64, u64)> {
         let view = &self.views[station];
         (view.heard == 0).then(|| (view.idle_ps.max(view.nav_ps), view.defers_ps))
     }
 
-    /// A frame begins; gives its number. [`Airspace::interfere`] is due after all that happens at this time.
+    /// Begins a frame and returns its number. [`Airspace::interfere`] must be called after all other changes at
+    /// this time.
     pub fn begin(&mut self, now_ps: u64, from: usize, to: Option<usize>, preamble_ps: u64) -> u64 {
         for station in 0..self.views.len() {
             if self.propagation.senses(from, station) {
@@ -123,7 +131,7 @@ impl Airspace {
         number
     }
 
-    /// A frame ends. [`Airspace::interfere`] is due after all that happens at this time.
+    /// Ends a frame and returns it. [`Airspace::interfere`] must be called after all other changes at this time.
     pub fn end(&mut self, now_ps: u64, number: u64) -> Option<Frame> {
         let place = self.frames.iter().position(|frame| frame.number == number)?;
         let frame = self.frames.swap_remove(place);
@@ -140,7 +148,7 @@ impl Airspace {
         Some(frame)
     }
 
-    /// Works out anew what each frame's receiver hears beside it.
+    /// Computes the interference at the receiver of each frame.
     pub fn interfere(&mut self, now_ps: u64) {
         if self.frames.len() < 2 && !self.frames.iter().any(Frame::is_interfered) {
             return;
@@ -168,13 +176,13 @@ impl Airspace {
         }
     }
 
-    /// Returns whether a frame's preamble could not be received.
+    /// Returns whether the preamble of a frame could not be received.
     pub fn is_lost(&self, number: u64) -> bool {
         self.frames.iter().any(|frame| frame.number == number && frame.is_lost)
     }
 
-    /// A frame of `from` that is over has reserved the medium until then for all that could read it, and for `between`,
-    /// who go on.
+    /// Reserves the medium until `until_ps`, after a frame of `from`, for all stations that could read it except
+    /// those in `between`, which continue their exchange.
     pub fn reserve(&mut self, from: usize, between: [usize; 2], until_ps: u64) {
         for station in 0..self.views.len() {
             let view = &mut self.views[station];
@@ -185,8 +193,9 @@ impl Airspace {
         }
     }
 
-    /// A frame of `from` that is over was not received: nobody who heard it keeps what it or the one before it has
-    /// reserved until then (clause 10.3.2.4), and all defer for EIFS.
+    /// Releases the medium after a frame of `from` that was not received: stations that heard it drop the
+    /// reservation until `until_ps` that this frame or the one before made (clause 10.3.2.4), and all of them
+    /// defer for EIFS.
     pub fn release(&mut self, now_ps: u64, from: usize, until_ps: u64) {
         for station in 0..self.views.len() {
             if self.propagation.senses(from, station) {

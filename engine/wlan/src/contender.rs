@@ -1,11 +1,11 @@
-//! Enhanced distributed channel access (clause 10.23.2): one contender for each category of each station.
+//! Enhanced distributed channel access (clause 10.23.2), with a contender for each category of each station.
 
 use crate::outbox::Outbox;
 use crate::phy::US;
 use crate::rates::Choice;
 use crate::timing::SLOT;
 
-/// An access category, from the least to the most urgent.
+/// An access category, in the order from the least to the most urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Category {
     /// AC_BK.
@@ -20,12 +20,12 @@ pub enum Category {
 }
 
 impl Category {
-    /// All, in their order.
+    /// All categories in their order.
     pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
 
-    /// The category of packets with that differentiated services codepoint, 0 to 63: user priorities as RFC 8325
-    /// (section 4) has them and Linux since 6.8 (`cfg80211_classify8021d`, net/wireless/util.c), then table 10-1. Of a
-    /// codepoint that neither names, the three highest bits are the user priority.
+    /// Returns the category of packets with a differentiated services codepoint, 0 to 63. User priorities follow
+    /// RFC 8325 (section 4), as implemented in Linux since 6.8 (`cfg80211_classify8021d`, net/wireless/util.c),
+    /// then table 10-1. If a codepoint is in neither, its three highest bits are the user priority.
     pub fn of_dscp(dscp: u8) -> Self {
         let priority = match dscp {
             // AF1x, and CS2, which the highest bits would make background.
@@ -48,7 +48,7 @@ impl Category {
         }
     }
 
-    /// Slots after SIFS (table 9-155; of an access point what such ship with).
+    /// Returns the number of slots after SIFS (table 9-155; for an access point the values of shipped devices).
     pub(crate) fn aifsn(self, is_access_point: bool) -> u64 {
         match self {
             Self::Background => 7,
@@ -57,7 +57,7 @@ impl Category {
         }
     }
 
-    /// The smallest and the largest contention window (the same table, aCWmin being 15).
+    /// Returns the smallest and the largest contention window (the same table with an aCWmin of 15).
     pub(crate) fn windows(self) -> (u64, u64) {
         match self {
             Self::Background | Self::BestEffort => (15, 1023),
@@ -66,7 +66,7 @@ impl Category {
         }
     }
 
-    /// The TXOP limit, picoseconds; 0 for one exchange of any length.
+    /// Returns the TXOP limit in picoseconds; 0 allows one exchange of any length.
     pub(crate) fn txop_limit_ps(self) -> u64 {
         match self {
             Self::Background | Self::BestEffort => 0,
@@ -76,35 +76,38 @@ impl Category {
     }
 }
 
-/// A contender for the medium: the packets of one category at one station.
+/// A contender for the medium, which sends the packets of one category at one station.
 #[derive(Debug)]
 pub struct Contender {
+    /// The number of its station.
     pub station: usize,
+    /// The category of its packets.
     pub category: Category,
-    /// From the last use of the medium until the first slot.
+    /// The time from the last use of the medium until the first slot, in picoseconds.
     pub aifs_ps: u64,
-    /// The packets, by receiver.
+    /// The packets, in one outbox for each receiver.
     pub outboxes: Vec<Outbox>,
-    /// The outbox whose turn it is.
+    /// The index of the outbox whose turn it is.
     turn: usize,
-    /// Packets in all outboxes.
+    /// The number of packets in all outboxes.
     pub packets: usize,
-    /// Slots that are still to be waited for.
+    /// The number of slots left to wait for.
     backoff: u64,
     window: u64,
     windows: (u64, u64),
-    /// Exchanges that failed since one succeeded or the window was reset (QSRC), and the number that may before it is.
+    /// The number of exchanges that failed since the last successful one or the last reset of the window (QSRC).
     failures: u32,
     tries: u32,
-    /// The time when it had something to send after it had nothing.
+    /// The time at which it had something to send after it had nothing.
     pub ready_ps: u64,
-    /// The time when its last exchange was over.
+    /// The time at which its last exchange ended.
     pub over_ps: u64,
-    /// The time from after AIFS to its first slot; `None` if that is as for all.
+    /// The additional time between AIFS and its first slot; `None` if it is that of its station.
     pub defers_ps: Option<u64>,
 }
 
 impl Contender {
+    /// Returns a contender without packets. Its window is reset after `tries` failures.
     pub fn new(station: usize, category: Category, aifs_ps: u64, tries: u32) -> Self {
         let windows = category.windows();
         Self {
@@ -125,13 +128,14 @@ impl Contender {
         }
     }
 
-    /// The time of its first slot where nobody has sent since `idle_ps` and all defer that long beyond AIFS.
+    /// Returns the time of its first slot if nobody has sent since `idle_ps` and all defer `defers_ps` beyond
+    /// AIFS.
     fn first_slot_ps(&self, idle_ps: u64, defers_ps: u64) -> u64 {
         idle_ps + self.aifs_ps + self.defers_ps.unwrap_or(defers_ps)
     }
 
-    /// The time when it sends if nobody does before; `u64::MAX` if it has nothing to send. A packet that finds it with
-    /// its backoff done is sent with the next slot.
+    /// Returns the time at which it sends if nobody else does before; `u64::MAX` if it has nothing to send. A
+    /// packet that arrives after the end of the backoff is sent in the next slot.
     pub fn due_ps(&self, idle_ps: u64, defers_ps: u64) -> u64 {
         if self.packets == 0 {
             return u64::MAX;
@@ -141,8 +145,8 @@ impl Contender {
         first + self.backoff.max(since) * SLOT
     }
 
-    /// Another one sends at `now_ps`: counts the slots that have begun, this one too. `draw` gives a backoff for a
-    /// packet that came to a backoff that was done and had not been sent.
+    /// Counts the slots that have begun when another contender sends at `now_ps`, including the current one.
+    /// `draw` returns the backoff for a packet that arrived after the end of the backoff and was not yet sent.
     pub fn on_busy(&mut self, now_ps: u64, idle_ps: u64, defers_ps: u64, draw: impl FnOnce(u64) -> u64) {
         let first = self.first_slot_ps(idle_ps, defers_ps);
         self.defers_ps = None;
@@ -154,7 +158,7 @@ impl Contender {
         }
     }
 
-    /// A packet has come, the first where there was none.
+    /// Notes that a packet arrived while there was none.
     pub fn on_packet(&mut self, now_ps: u64, is_busy: bool, draw: impl FnOnce(u64) -> u64) {
         self.packets += 1;
         if self.packets == 1 {
@@ -165,14 +169,14 @@ impl Contender {
         }
     }
 
-    /// Its exchange succeeded.
+    /// Notes that its exchange succeeded, and draws the next backoff.
     pub fn on_success(&mut self, draw: impl FnOnce(u64) -> u64) {
         (self.window, self.failures) = (self.windows.0, 0);
         self.backoff = draw(self.window);
     }
 
-    /// Its exchange failed, or another contender of its station was before it: the window doubles, and is the smallest again
-    /// with the failure after as many in a row as an MPDU has tries (clause 10.23.2.2).
+    /// Notes that its exchange failed, or that another contender of its station was first. The window doubles; it
+    /// is reset after as many failures in a row as an MPDU has tries (clause 10.23.2.2).
     pub fn on_failure(&mut self, draw: impl FnOnce(u64) -> u64) {
         if self.failures < self.tries {
             self.failures += 1;
@@ -183,7 +187,7 @@ impl Contender {
         self.backoff = draw(self.window);
     }
 
-    /// Changes an outbox, and counts its packets.
+    /// Changes an outbox, and updates the number of packets.
     pub fn change<R>(&mut self, place: usize, change: impl FnOnce(&mut Outbox) -> R) -> R {
         let before = self.outboxes[place].packets();
         let result = change(&mut self.outboxes[place]);
@@ -191,7 +195,8 @@ impl Contender {
         result
     }
 
-    /// The outbox for a receiver, where flows have queues of their own or not; `choice` gives the choice among rates of a new one.
+    /// Returns the outbox for a receiver. If there is none, it is created, with a queue for each flow if
+    /// `is_fair`, and with the rate control that `choice` returns.
     pub fn outbox(&mut self, receiver: usize, is_fair: bool, choice: impl FnOnce() -> Choice) -> &mut Outbox {
         let place =
             self.outboxes.iter().position(|outbox| outbox.receiver == receiver).unwrap_or_else(|| {
@@ -201,7 +206,7 @@ impl Contender {
         &mut self.outboxes[place]
     }
 
-    /// The place of the outbox that is to be sent from: each in turn, or until its share of airtime is used.
+    /// Returns the index of the next outbox to send from: each in turn, or one until its share of airtime is used.
     pub fn next_outbox(&mut self) -> Option<usize> {
         let count = self.outboxes.len();
         loop {
@@ -239,7 +244,7 @@ mod tests {
         assert_eq!(windows, [15, 15, 15, 15, 15, 15, 15, 7], "the largest until then");
     }
 
-    /// Figure 1 of RFC 8325, section 4.3.
+    /// Compares with figure 1 of RFC 8325, section 4.3.
     #[test]
     fn codepoints_have_the_categories_of_rfc_8325() {
         let of = |category: Category| -> Vec<u8> {

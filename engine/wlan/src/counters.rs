@@ -2,7 +2,7 @@
 
 use nettrial_scenario::Airtime;
 
-/// Times, by their number, sum and largest.
+/// The number, the sum and the maximum of delays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delay {
     count: u64,
@@ -17,26 +17,27 @@ impl Delay {
         self.max_ps = self.max_ps.max(delay_ps);
     }
 
-    /// The mean, nanoseconds; 0 if there was none.
+    /// Returns the mean in nanoseconds; 0 without delays.
     pub fn mean_ns(&self) -> u64 {
         (self.sum_ps / u128::from(self.count.max(1)) / 1000) as u64
     }
 
-    /// The largest, nanoseconds.
+    /// Returns the maximum in nanoseconds.
     pub fn max_ns(&self) -> u64 {
         self.max_ps / 1000
     }
 }
 
-/// The time over which rates are averaged, picoseconds.
+/// The time over which rates are averaged, in picoseconds.
 const WINDOW_PS: u64 = 100_000_000_000;
 
-/// The rates of PPDUs, where they are chosen.
+/// The rates of PPDUs, if rate control chooses them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RateCounts {
-    /// PPDUs by rate, by its place.
+    /// The number of PPDUs of each rate, by its index.
     ppdus: Vec<u64>,
-    /// In each 100 ms in which there were any: the beginning, PPDUs, and the sum of their rates, bits per second.
+    /// For each window of 100 ms with PPDUs: its beginning, the number of PPDUs, and the sum of their rates in
+    /// bits per second.
     windows: Vec<(u64, u64, u64)>,
 }
 
@@ -56,18 +57,20 @@ impl RateCounts {
         }
     }
 
-    /// PPDUs by rate, of those rates that were used, by its place.
+    /// Returns the index and the number of PPDUs of each rate that was used.
     pub fn ppdus(&self) -> impl Iterator<Item = (usize, u64)> {
         self.ppdus.iter().copied().enumerate().filter(|(_, ppdus)| *ppdus > 0)
     }
 
-    /// The mean rate of the PPDUs in each 100 ms in which there were any, bits per second, and its beginning, picoseconds.
+    /// Returns the beginning of each window of 100 ms with PPDUs, in picoseconds, and their mean rate in bits per
+    /// second.
     pub fn over_time(&self) -> impl Iterator<Item = (u64, u64)> {
         self.windows.iter().map(|(begins_ps, ppdus, sum_bps)| (*begins_ps, sum_bps / ppdus))
     }
 }
 
-/// The delays of 100 ms each, by their beginning, picoseconds: of packets in the queue, and of attempts.
+/// The delays in windows of 100 ms, with the beginning of each in picoseconds: the delays of packets in the queue,
+/// and those of attempts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DelaySeries(Vec<(u64, [Delay; 2])>);
 
@@ -82,62 +85,62 @@ impl DelaySeries {
         }
     }
 
-    /// The beginnings of all 100 ms in which there were any, and the means of both delays, nanoseconds.
+    /// Returns the beginning of each window of 100 ms with delays, and the means of both kinds in nanoseconds.
     pub fn means(&self) -> impl Iterator<Item = (u64, [Option<u64>; 2])> {
         let mean = |delay: Delay| (delay.count > 0).then(|| delay.mean_ns());
         self.0.iter().map(move |(begins_ps, delays)| (*begins_ps, delays.map(mean)))
     }
 }
 
-/// A station's counts as a sender.
+/// The counters of a station as a sender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
     /// The time for which it used the medium, by purpose.
     pub airtime: Airtime,
-    /// The time of its frames that collided, picoseconds.
+    /// The time of its frames that collided, in picoseconds.
     pub collided_ps: u64,
-    /// Exchanges that did not collide.
+    /// The number of exchanges that did not collide.
     pub exchanges: u64,
-    /// Beacons.
+    /// The number of beacons.
     pub beacons: u64,
-    /// Attempts that collided.
+    /// The number of attempts that collided.
     pub collisions: u64,
-    /// MPDUs sent.
+    /// The number of MPDUs sent.
     pub mpdus_pkts: u64,
-    /// MPDUs retransmitted.
+    /// The number of MPDUs retransmitted.
     pub retries_pkts: u64,
-    /// MPDUs lost to noise.
+    /// The number of MPDUs lost to noise.
     pub lost_mpdus_pkts: u64,
-    /// Packets that came to it to be sent.
+    /// The number of packets that it was to send.
     pub offered_pkts: u64,
-    /// Packets that their receiver of the air has.
+    /// The number of packets that reached their receiver on the channel.
     pub delivered_pkts: u64,
-    /// Packets that found a full queue.
+    /// The number of packets dropped because the queue was full.
     pub queue_drops_pkts: u64,
-    /// Packets that CoDel dropped.
+    /// The number of packets that CoDel dropped.
     pub codel_drops_pkts: u64,
-    /// Packets that CoDel marked.
+    /// The number of packets that CoDel marked.
     pub codel_marks_pkts: u64,
-    /// Packets given up.
+    /// The number of packets dropped after their last try.
     pub retry_drops_pkts: u64,
-    /// Packets there.
+    /// The number of packets in the queue.
     pub queued_pkts: u64,
-    /// Bytes of those.
+    /// The bytes of the packets in the queue.
     pub queued_bytes: u64,
-    /// PPDUs that did not collide: how many had one MPDU, how many had two, and so on.
+    /// The number of PPDUs without a collision that had one MPDU, two MPDUs, and so on.
     pub aggregates: Vec<u64>,
-    /// The rates of its PPDUs, where they are chosen.
+    /// The rates of its PPDUs, if rate control chooses them.
     pub rates: RateCounts,
-    /// From a packet's arrival until it is first sent.
+    /// The delays from a packet's arrival to its first transmission.
     pub queue_delay: Delay,
-    /// From when it may contend until it sends.
+    /// The delays from the time at which it may contend to the transmission.
     pub contention_delay: Delay,
-    /// Both over time, where they are kept.
+    /// Both delays over time, if they are kept.
     pub delays: Option<DelaySeries>,
 }
 
 impl Counters {
-    /// A packet is sent for the first time at `now_ps`, so long after it came.
+    /// Records that a packet is sent for the first time at `now_ps`, `delay_ps` after its arrival.
     pub(crate) fn waited(&mut self, now_ps: u64, delay_ps: u64) {
         self.queue_delay.add(delay_ps);
         if let Some(delays) = &mut self.delays {
@@ -145,7 +148,7 @@ impl Counters {
         }
     }
 
-    /// The station sends at `now_ps`, so long after it might contend.
+    /// Records that the station sends at `now_ps`, `delay_ps` after it was allowed to contend.
     pub(crate) fn contended(&mut self, now_ps: u64, delay_ps: u64) {
         self.contention_delay.add(delay_ps);
         if let Some(delays) = &mut self.delays {

@@ -1,22 +1,24 @@
-//! The probability that an MPDU is lost, by its modulation, its length and the ratio of signal to noise.
+//! The probability that an MPDU is lost, from its modulation, its length and the signal-to-noise ratio.
 //!
-//! The channel is one of additive white Gaussian noise. Bits before decoding err as those of Gray-coded BPSK and square
-//! QAM do (Proakis, Digital Communications, section 5.2), and after a hard-decision Viterbi decoder with at most the union
-//! of the code's error events, each bounded after Chernoff by `D^d`, `D = sqrt(4p(1-p))` (section 8.2). This is the model of
-//! Pei and Henderson, "Validation of OFDM error rate model in ns-3" (2010), which ns-3 has as `NistErrorRateModel`. The
-//! weights of the events are those of the code with the generators 133 and 171 and its punctured ones: Frenger, Orten and
-//! Ottosson, "Multi-rate convolutional codes" (Chalmers, 1998), tables 3.1.1 and 3.1.2, and Haccoun and Bégin, IEEE
-//! Transactions on Communications 37(11), 1989, for 5/6.
+//! The channel has additive white Gaussian noise. Bits before decoding have the error probability of Gray-coded
+//! BPSK and square QAM (Proakis, Digital Communications, section 5.2). The error probability after a hard-decision
+//! Viterbi decoder is the union bound over the code's error events, each with the Chernoff bound `D^d`, `D =
+//! sqrt(4p(1-p))` (section 8.2). This is the model of Pei and Henderson, "Validation of OFDM error rate model in
+//! ns-3" (2010), which ns-3 implements as `NistErrorRateModel`. The weights of the events belong to the code with
+//! the generators 133 and 171 and its punctured variants: Frenger, Orten and Ottosson, "Multi-rate convolutional
+//! codes" (Chalmers, 1998), tables 3.1.1 and 3.1.2, and Haccoun and Bégin, IEEE Transactions on Communications
+//! 37(11), 1989, for 5/6.
 //!
-//! It differs from the model in this: the signal's power is shared evenly among spatial streams, which are as many as the
-//! receiver has antennas and do not disturb each other. It stops being valid where a channel fades or has several paths, and
-//! for 802.11ax's LDPC codes, which need about 1 to 2 dB less. Near the rate's limit a bound errs by a few tenths of a dB.
+//! One difference from that model: the power of the signal is shared evenly among spatial streams, of which there
+//! are as many as the receiver has antennas, and which do not interfere with each other. The model is not valid
+//! for channels with fading or several paths, nor for 802.11ax's LDPC codes, which need about 1 to 2 dB less. Near
+//! the limit of a rate, the bound is off by a few tenths of a dB.
 
 use nettrial_scenario::Wlan;
 use statrs::function::erf::erfc;
 
-/// The first of the distances between a code's words, and the number of bit errors of all events of this distance and of
-/// those that follow.
+/// The free distance of a code, and the numbers of bit errors in all events of this distance and of those that
+/// follow.
 type Weights = (i32, &'static [f64]);
 
 const HALF: Weights = (
@@ -74,7 +76,7 @@ const FIVE_SIXTHS: Weights = (
     ],
 );
 
-/// Bits of a subcarrier, the code, and the streams among which power is shared.
+/// The bits of a subcarrier, the code, and the number of streams among which power is shared.
 #[derive(Debug, Clone, Copy)]
 pub struct Errors {
     subcarrier_bits: u32,
@@ -83,13 +85,13 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// The errors of a channel's modulation.
+    /// Returns the errors of a channel's modulation.
     pub fn new(wlan: &Wlan) -> Self {
         let (subcarrier_bits, code) = wlan.modulation();
         Self { subcarrier_bits, code, streams: f64::from(wlan.streams) }
     }
 
-    /// The errors of a control frame at a rate of 6, 12 or 24 Mbit/s.
+    /// Returns the errors of a control frame at a rate of 6, 12 or 24 Mbit/s.
     pub fn of_control(mbps: u64) -> Self {
         let subcarrier_bits = if mbps < 12 {
             1
@@ -101,8 +103,9 @@ impl Errors {
         Self { subcarrier_bits, code: (1, 2), streams: 1.0 }
     }
 
-    /// The natural logarithm of the probability that a byte is received, where the ratio of signal to noise, of all
-    /// streams together, is that: an MPDU of n bytes is received with `exp(n x)`.
+    /// Returns the natural logarithm of the probability that a byte is received, where `snr` is the
+    /// signal-to-noise ratio of all streams together. An MPDU of n bytes is received with the probability `exp(n
+    /// x)`.
     pub fn log_success(&self, snr: f64) -> f64 {
         if snr.is_infinite() {
             return 0.0;
@@ -112,7 +115,7 @@ impl Errors {
     }
 }
 
-/// The probability that a bit errs before decoding.
+/// Returns the probability of a bit error before decoding.
 fn uncoded(subcarrier_bits: u32, snr: f64) -> f64 {
     if subcarrier_bits == 1 {
         return 0.5 * erfc(snr.sqrt());
@@ -122,7 +125,7 @@ fn uncoded(subcarrier_bits: u32, snr: f64) -> f64 {
     (edge * erfc((1.5 * snr / (points - 1.0)).sqrt())).min(0.5)
 }
 
-/// The probability that a bit errs after decoding, of which so many err before.
+/// Returns the probability of a bit error after decoding, from the probability before it.
 fn coded(bits: f64, (data, of): (u32, u32)) -> f64 {
     let (first, weights) = match (data, of) {
         (1, _) => HALF,
@@ -139,7 +142,7 @@ fn coded(bits: f64, (data, of): (u32, u32)) -> f64 {
 mod tests {
     use super::*;
 
-    /// The SNR in dB at which an MPDU of 1458 B is lost with that probability.
+    /// Returns the SNR in dB at which an MPDU of 1458 B is lost with that probability.
     fn snr_db(errors: Errors, lost: f64) -> f64 {
         let (mut low, mut high) = (-10.0, 60.0);
         for _ in 0..60 {

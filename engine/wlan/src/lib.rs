@@ -1,12 +1,13 @@
-//! The 802.11 medium: an access point and its stations on one channel. It does no input or output and has no clock: who
-//! drives it says what time it is.
+//! The 802.11 medium: an access point and its stations on one channel. The crate has no input or output and no
+//! clock; its caller supplies the time.
 //!
 //! ```text
 //! offer (a packet) ──> outbox of a receiver ──> contender (EDCA) ──> medium: exchange or collision ──> outcomes
 //! ```
 //!
-//! [`Medium::next`] is the time of its next event, [`Medium::advance`] has it happen. Times are picoseconds in 64 bits,
-//! whole and exact. What is random follows from a seed. The standard is IEEE 802.11-2020; clause numbers are its own.
+//! [`Medium::next`] returns the time of the next event, and [`Medium::advance`] handles it. Times are integers of
+//! picoseconds in 64 bits. Random quantities follow from a seed. The standard is IEEE 802.11-2020; clause numbers
+//! refer to it.
 //!
 //! | module | has |
 //! | --- | --- |
@@ -19,11 +20,11 @@
 //! | `phy`, `timing` | durations and sizes |
 //! | `sniffer` | what stations send, as the frames of a capture |
 //!
-//! The model differs from the standard where docs/explanation/radio.md says so. In short: slots that follow EIFS or a missing
-//! response begin together with those of others; carrier sense takes no time and goes by the strongest frame; a bystander
-//! that hears one frame alone can read it; receivers can read at any time, whatever they received when a stronger frame began;
-//! channels do not fade. It stops being valid where these matter: below a slot, at the edge of a station's reach, in
-//! motion.
+//! docs/explanation/radio.md lists the differences between the model and the standard. In short: slots after EIFS
+//! or a missing response begin together with those of other stations; carrier sense takes no time and depends on
+//! the strongest frame; a bystander can read any frame that it hears alone; receivers can begin to read at any
+//! time, whatever they were receiving when a stronger frame began; channels do not fade. The model is not valid
+//! where these matter: below the duration of a slot, at the limit of a station's range, and for moving stations.
 
 #![forbid(unsafe_code)]
 
@@ -53,7 +54,8 @@ use nettrial_scenario::random::Random;
 /// The purpose of the channels' random numbers.
 const PURPOSE: u64 = 0x776c_616e_0000_0000;
 
-/// The random numbers of the channel that is the link with this number of a scenario with this seed.
+/// Returns the random numbers of a channel, from the scenario's seed and the number of the channel's link in the
+/// scenario.
 pub fn random(seed: u64, link: usize) -> Random {
     Random::new(seed, PURPOSE | link as u64)
 }

@@ -1,7 +1,8 @@
-//! The medium: who begins to send when, and what is asked of it from outside.
+//! The medium: which station begins to send at which time, and the interface of the crate.
 //!
-//! The stations count their slots each by what it senses itself ([`crate::airspace`]). What one begins is an
-//! [`exchange::Exchange`]: frames one after the other, until its acknowledgment or until one of them is not received.
+//! Each station counts its slots according to the frames that it senses itself ([`crate::airspace`]). A station
+//! begins an [`exchange::Exchange`]: frames one after the other, until the acknowledgment or until a frame is not
+//! received.
 
 mod exchange;
 mod sent;
@@ -19,36 +20,36 @@ use nettrial_scenario::random::Random;
 use nettrial_scenario::{Airtime, QueueLimit, Wlan, WlanDiscipline, WlanMode, WlanStation};
 pub use sent::{Sent, SentBody, SentRate};
 
-/// The station that is the access point, or of an ad hoc network the one that sends beacons.
+/// The station that is the access point; in an ad hoc network, the station that sends beacons.
 const ACCESS_POINT: usize = 0;
 
-/// A packet that comes to a station.
+/// A packet that arrives at a station to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// Its access category.
     pub category: Category,
-    /// The number of its flow: those of one number share a queue where flows have queues of their own.
+    /// The number of its flow. Packets of one flow share a queue if flows have their own queues.
     pub flow: u32,
-    /// True if its transport understands marks, so that CoDel marks it instead of dropping it (RFC 3168).
+    /// True if its transport supports ECN, so that CoDel marks it instead of dropping it (RFC 3168).
     pub can_be_marked: bool,
-    /// The number by which outcomes name it.
+    /// The number by which outcomes refer to it.
     pub tag: u32,
-    /// Bytes of the IP packet.
+    /// The bytes of the IP packet.
     pub bytes: u32,
 }
 
 /// The outcome of a packet that was offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It has arrived at the station that it is for.
+    /// The packet arrived at its destination.
     Delivered(u32),
-    /// CoDel has marked it. What becomes of it is told later.
+    /// CoDel marked the packet. Its final outcome follows later.
     Marked(u32),
-    /// It is dropped: its tries are used up, CoDel took it, or a queue is full that had taken it.
+    /// The packet was dropped: after its last try, by CoDel, or from a full queue that had accepted it.
     Dropped(u32),
 }
 
-/// An access point, the station with the number 0, and its stations; or, in ad hoc mode, stations alone.
+/// The medium of an access point, which is station 0, and its stations; in ad hoc mode, of stations alone.
 #[derive(Debug)]
 pub struct Medium {
     rates: Rates,
@@ -62,44 +63,45 @@ pub struct Medium {
     exchanges: Vec<Exchange>,
     contenders: Vec<Contender>,
     stations: Vec<Counters>,
-    /// The time until which it is known what the medium was used for.
+    /// The time until which the use of the medium is accounted for.
     accounted_ps: u64,
     idle_ps: u64,
     collisions_ps: u64,
-    /// The time of the next beacon, and what lies between two; 0 for none.
+    /// The time of the next beacon, and the interval between two beacons; 0 without beacons.
     beacon_ps: (u64, u64),
     /// The outcomes of packets between events.
     early: Vec<Outcome>,
-    /// The frames sent since they were taken, where they are kept.
+    /// The frames sent since they were last taken, if they are kept.
     sent: Option<Vec<Sent>>,
     /// The time of the next event.
     next_ps: u64,
-    /// True while an event happens.
+    /// True while an event is handled.
     is_busy: bool,
     random: Random,
     drawn: u64,
 }
 
-/// The next random number in [0, 1).
+/// Returns the next random number in [0, 1).
 fn draw(random: &Random, drawn: &mut u64) -> f64 {
     *drawn += 1;
     random.at(*drawn)
 }
 
-/// A backoff of 0 to `window` slots.
+/// Returns a backoff of 0 to `window` slots.
 fn backoff(random: &Random, drawn: &mut u64, window: u64) -> u64 {
     (draw(random, drawn) * (window + 1) as f64) as u64
 }
 
 impl Medium {
-    /// The medium of settings that have passed the check of their scenario, and of these stations, the access point first: what
-    /// `Link::stations` gives.
+    /// Returns the medium of settings that have passed their scenario's checks, and of these stations, the access
+    /// point first: the result of `Link::stations`.
     pub fn new(wlan: &Wlan, stations: &[WlanStation], random: Random) -> Self {
         let interval = wlan.beacon_interval.0 * 1000;
         let beacon_ps = (if interval > 0 { 0 } else { u64::MAX }, interval);
         Self::with_rates(Rates::new(wlan, stations), wlan, stations, beacon_ps, random)
     }
 
+    /// Returns the medium of a channel with these rates.
     fn with_rates(
         rates: Rates,
         wlan: &Wlan,
@@ -136,7 +138,8 @@ impl Medium {
         new
     }
 
-    /// A medium on which a collision makes nobody wait longer than a success does, as models of saturation have it.
+    /// Returns a medium on which a collision makes no station wait longer than a success, as models of saturation
+    /// assume.
     #[cfg(test)]
     pub(crate) fn without_penalties(wlan: &Wlan, stations: &[WlanStation], random: Random) -> Self {
         let mut rates = Rates::new(wlan, stations);
@@ -146,17 +149,17 @@ impl Medium {
         Self::with_rates(rates, wlan, stations, (u64::MAX, 0), random)
     }
 
-    /// The times and sizes of the channel's own rate.
+    /// Returns the times and sizes of the channel's own rate.
     pub fn timing(&self) -> &Timing {
         self.rates.usual()
     }
 
-    /// Keeps the delays of all stations over time from now on.
+    /// Begins to keep the delays of all stations over time.
     pub fn keep_delays(&mut self) {
         self.stations.iter_mut().for_each(|counters| counters.delays = Some(DelaySeries::default()));
     }
 
-    /// A packet comes to station `from` for station `to`; gives whether the queue takes it.
+    /// Offers a packet at station `from` for station `to`. Returns whether the queue accepts it.
     pub fn offer(&mut self, now_ps: u64, [from, to]: [usize; 2], packet: Packet) -> bool {
         let Packet { category, flow, can_be_marked, tag, bytes } = packet;
         let counters = &mut self.stations[from];
@@ -171,7 +174,7 @@ impl Medium {
         }
         counters.queued_pkts += 1;
         counters.queued_bytes += u64::from(bytes);
-        // A station sends to the access point alone.
+        // A station sends only to the access point.
         let receiver = if from == ACCESS_POINT || self.is_ad_hoc { to } else { ACCESS_POINT };
         let number = self.contender(from, category);
         let is_busy = self.is_busy || self.airspace.is_busy(from, now_ps);
@@ -191,7 +194,7 @@ impl Medium {
         true
     }
 
-    /// Drops the first packet of the flow of a station that has most bytes.
+    /// Drops the first packet of the flow of a station that has the most bytes.
     fn drop_fattest(&mut self, station: usize) {
         let of_station =
             (0..self.contenders.len()).filter(|number| self.contenders[*number].station == station);
@@ -206,7 +209,7 @@ impl Medium {
         }
     }
 
-    /// A station has dropped a packet.
+    /// Updates the counters after a station dropped a packet.
     fn forget(&mut self, station: usize, packet: Msdu) {
         let counters = &mut self.stations[station];
         counters.queued_pkts -= 1;
@@ -214,17 +217,18 @@ impl Medium {
         self.early.push(Outcome::Dropped(packet.tag));
     }
 
-    /// Returns what station `number` has done.
+    /// Returns the counters of station `number`.
     pub fn counters(&self, number: usize) -> &Counters {
         &self.stations[number]
     }
 
-    /// Streams and MCS of a rate by its place, as [`crate::RateCounts`] has it.
+    /// Returns the streams and the MCS of a rate by its index, as in [`crate::RateCounts`].
     pub fn rate(&self, place: usize) -> (u32, u32) {
         self.rates.name(place)
     }
 
-    /// The time until `now_ps` in which nobody had the medium, and that in which several had it, picoseconds.
+    /// Returns the time until `now_ps` in which no station used the medium, and the time in which several did, in
+    /// picoseconds.
     pub fn unused_ps(&self, now_ps: u64) -> (u64, u64) {
         let since_ps = now_ps - self.accounted_ps;
         match self.user() {
@@ -234,7 +238,7 @@ impl Medium {
         }
     }
 
-    /// Returns what station `number` used the medium for until `now_ps`. An exchange that goes on is overhead.
+    /// Returns the airtime of station `number` until `now_ps`. An exchange in progress counts as overhead.
     pub fn airtime(&self, now_ps: u64, number: usize) -> Airtime {
         let mut airtime = self.stations[number].airtime;
         let going_on = self.exchanges.iter().filter(|exchange| exchange.station == number);
@@ -247,12 +251,12 @@ impl Medium {
         airtime
     }
 
-    /// The time of the next event; `u64::MAX` if there is none until a packet is offered.
+    /// Returns the time of the next event; `u64::MAX` if there is none until a packet is offered.
     pub fn next(&self) -> u64 {
         self.next_ps
     }
 
-    /// The event of that time happens, which [`Medium::next`] has given. What becomes of packets is added to
+    /// Handles the event at the time that [`Medium::next`] returned. The outcomes of packets are added to
     /// `outcomes`.
     pub fn advance(&mut self, now_ps: u64, outcomes: &mut Vec<Outcome>) {
         self.account(now_ps);
@@ -264,7 +268,7 @@ impl Medium {
         self.next_ps = self.next_event_ps();
     }
 
-    /// Returns who has the medium.
+    /// Returns the current user of the medium.
     fn user(&self) -> User {
         match self.exchanges.as_slice() {
             [] => User::Nobody,
@@ -275,7 +279,7 @@ impl Medium {
         }
     }
 
-    /// Accounts for the time until now.
+    /// Accounts for the use of the medium until now.
     fn account(&mut self, now_ps: u64) {
         let since_ps = now_ps - self.accounted_ps;
         match self.user() {
@@ -286,7 +290,7 @@ impl Medium {
         self.accounted_ps = now_ps;
     }
 
-    /// The number of a station's contender of a category, which is made where there is none.
+    /// Returns the number of a station's contender of a category, which is created if there is none.
     fn contender(&mut self, station: usize, category: Category) -> usize {
         let is_it = |contender: &Contender| contender.station == station && contender.category == category;
         self.contenders.iter().position(is_it).unwrap_or_else(|| {
@@ -297,19 +301,20 @@ impl Medium {
         })
     }
 
+    /// Returns the time of the next event.
     fn next_event_ps(&self) -> u64 {
         let of_exchanges = self.exchanges.iter().map(|exchange| exchange.next_ps);
         let of_contenders = self.contenders.iter().map(|contender| self.due_ps(contender));
         of_exchanges.chain(of_contenders).min().unwrap_or(u64::MAX).min(self.next_beacon_ps())
     }
 
-    /// The time when a contender sends if nobody does before whom it hears.
+    /// Returns the time at which a contender sends if nobody whom it hears does before.
     fn due_ps(&self, contender: &Contender) -> u64 {
         let idle = self.airspace.idle(contender.station);
         idle.map_or(u64::MAX, |(since_ps, defers_ps)| contender.due_ps(since_ps, defers_ps))
     }
 
-    /// A beacon is sent one slot after SIFS, before all others (PIFS).
+    /// Returns the time of the next beacon, which is sent one slot after SIFS, before all other frames (PIFS).
     fn next_beacon_ps(&self) -> u64 {
         let Some((since_ps, _)) = self.airspace.idle(ACCESS_POINT) else { return u64::MAX };
         if self.beacon_ps.1 == 0 {
@@ -319,7 +324,8 @@ impl Medium {
         first + self.beacon_ps.0.saturating_sub(first).div_ceil(SLOT) * SLOT
     }
 
-    /// Has all frames begin whose time it is: of those contenders that have waited, and of exchanges that go on.
+    /// Begins all frames whose time it is: those of contenders that have waited, and those of exchanges in
+    /// progress.
     fn begin_frames(&mut self, now_ps: u64) {
         let is_beacon = self.next_beacon_ps() == now_ps;
         let is_due = |number: &usize| self.due_ps(&self.contenders[*number]) == now_ps;
@@ -335,7 +341,7 @@ impl Medium {
         let senders: Vec<usize> =
             of_due.chain(of_exchanges).chain(is_beacon.then_some(ACCESS_POINT)).collect();
         self.interrupt(now_ps, &due, &senders);
-        // Of one station the most urgent sends; a beacon is before all others of its access point.
+        // The most urgent contender of a station sends; a beacon comes before all others of its access point.
         let is_first = |number: &usize| {
             let Contender { station, category, .. } = self.contenders[*number];
             let is_of_beacon = is_beacon && station == ACCESS_POINT;
@@ -366,8 +372,8 @@ impl Medium {
         self.airspace.interfere(now_ps);
     }
 
-    /// These stations begin to send: the contenders that are not due count the slots that have begun where they hear
-    /// one of them.
+    /// Makes the contenders that are not due count the slots that have begun, where they hear one of the stations
+    /// that begin to send.
     fn interrupt(&mut self, now_ps: u64, due: &[usize], senders: &[usize]) {
         for number in 0..self.contenders.len() {
             let (random, drawn) = (&self.random, &mut self.drawn);
@@ -386,7 +392,7 @@ impl Medium {
     }
 }
 
-/// The holder of the medium: one exchange, by its place.
+/// The user of the medium: the exchange with this index.
 enum User {
     Nobody,
     One(usize),

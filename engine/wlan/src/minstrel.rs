@@ -1,48 +1,50 @@
-//! Rate control after Minstrel-HT of Linux (net/mac80211/rc80211_minstrel_ht.c, as of 5.13 and later).
+//! Rate control according to Linux's Minstrel-HT (net/mac80211/rc80211_minstrel_ht.c, as of 5.13 and later).
 //!
-//! The share of MPDUs that arrive by each rate is followed by a low-pass filter of second order, each 50 ms. A rate that was
-//! never used is given the highest share of the faster ones with as many streams. What a rate would
-//! carry is its share, at most 0.9, over the time of a packet of 1200 B with its part of the PPDU's overhead; a share
-//! below 0.1 counts as none. The best rate is used, after two PPDUs in a row of which nothing arrived the second best, and
-//! after two more the surest: of those with fewer streams than the best, or of all where there are none, the one that
-//! carries most among those whose share is above 0.75, or else the one with the highest share. Each 20 ms a PPDU is sent by another rate, to learn of it, in turn:
-//! the slowest with so many streams that is faster than the best rate, each number of streams in turn; any that is faster
-//! than all of those three; and, each sixth time, one between the fastest and the slowest of these. Such a PPDU has one MPDU:
-//! Linux asks for it by IEEE80211_TX_CTL_RATE_CTRL_PROBE, and drivers (ath9k's xmit.c, mt76) do not aggregate what has
-//! this flag.
+//! A second-order low-pass filter follows the share of MPDUs that arrive at each rate, with an update every 50 ms.
+//! A rate that was never used gets the highest share of the faster rates with the same number of streams. The
+//! throughput of a rate is its share, at most 0.9, over the time of a packet of 1200 B with its part of the PPDU's
+//! overhead; a share below 0.1 counts as zero. The best rate is used first; after two PPDUs in a row of which
+//! nothing arrived, the second best; and after two more, the surest. The surest rate is chosen among the rates
+//! with fewer streams than the best one, or among all if there are none: the one with the highest throughput whose
+//! share is above 0.75, otherwise the one with the highest share. Every 20 ms a PPDU samples another rate. The
+//! kinds of samples take turns: the slowest rate with some number of streams that is faster than the best one, for
+//! each number of streams in turn; any rate that is faster than all three; and, every sixth time, a rate between
+//! the fastest and the slowest of these. A sampling PPDU has a single MPDU: Linux sets
+//! IEEE80211_TX_CTL_RATE_CTRL_PROBE, and drivers (ath9k's xmit.c, mt76) do not aggregate packets with this flag.
 //!
-//! Left out: choosing the guard interval and the width, which stay those of the channel; legacy rates beside those of
-//! 802.11n and later; spatial multiplexing power save; the fall to fewer streams between two updates when three MPDUs of four
-//! are lost; the limits of retries by time (6 ms) of each stage, which are two here.
-//! Linux draws the rates that it samples from shuffled tables; here they take turns. A PPDU that met others counts as
-//! lost, as there.
+//! Not modelled: choosing the guard interval and the channel width, which are those of the channel; legacy rates
+//! beside those of 802.11n and later; spatial multiplexing power save; switching to fewer streams between two
+//! updates when three of four MPDUs are lost; the limit of the retries of each stage by time (6 ms), of which
+//! there are always two here. Linux draws the rates to sample from shuffled tables; here they take turns. A PPDU
+//! that collided counts as lost, as in Linux.
 
 use crate::rates::Rates;
 use crate::timing::{SLOT, Timing};
 
-/// From one update of what is known to the next.
+/// The time between two updates of the statistics, in picoseconds.
 const UPDATE_PS: u64 = 50_000_000_000;
-/// From one sample to the next.
+/// The time between two samples, in picoseconds.
 const SAMPLE_PS: u64 = 20_000_000_000;
-/// The part of the mean number of MPDUs that is kept in its update (EWMA_LEVEL of EWMA_DIV).
+/// The weight of the previous mean number of MPDUs in its update (EWMA_LEVEL of EWMA_DIV).
 const KEPT: f64 = 96.0 / 128.0;
-/// The parts of the last share and of the one before it in a new share; the share just found has the rest
+/// The weights of the last share and of the one before it in a new share; the measured share has the rest
 /// (MINSTREL_AVG_COEFF2 and 3).
 const FILTER: [f64; 2] = [5273.0 / 4096.0, -2350.0 / 4096.0];
-/// The least share that the filter gives: 0 means that nothing is known.
+/// The smallest share that the filter returns; 0 means that nothing is known.
 const LEAST_SHARE: f64 = 1.0 / 4096.0;
-/// Bytes of the packet by which rates are compared (AVG_PKT_SIZE).
+/// The bytes of the packet by which rates are compared (AVG_PKT_SIZE).
 const PACKET_BYTES: u64 = 1200;
-/// The least share of MPDUs that counts, and the most.
+/// The smallest share of MPDUs that does not count as zero, and the largest that counts.
 const SHARES: (f64, f64) = (0.1, 0.9);
-/// A rate with a greater share is sure enough to be chosen for what it carries.
+/// The share above which a rate is sure enough to be chosen for its throughput.
 const SURE: f64 = 0.75;
-/// PPDUs of which nothing arrives before the next stage.
+/// The number of PPDUs of which nothing arrives before the next stage.
 const TRIES: u32 = 2;
-/// The kinds of samples, in their order (minstrel_sample_seq).
+/// The kinds of samples in their order (minstrel_sample_seq).
 const SAMPLES: [Sample; 6] =
     [Sample::Next, Sample::Jump, Sample::Next, Sample::Jump, Sample::Next, Sample::Slower];
 
+/// A kind of sample.
 #[derive(Debug, Clone, Copy)]
 enum Sample {
     Next,
@@ -50,26 +52,30 @@ enum Sample {
     Slower,
 }
 
-/// A rate, and what is known of it.
+/// A rate and its statistics.
 #[derive(Debug)]
 struct Known {
-    /// Its place among the channel's rates.
+    /// Its index among the channel's rates.
     rate: usize,
+    /// Its number of streams.
     streams: u32,
-    /// The time of a packet by it, and of the rest of an exchange, picoseconds.
+    /// The time of a packet at this rate, in picoseconds.
     packet_ps: f64,
+    /// The time of the rest of an exchange, in picoseconds.
     overhead_ps: f64,
+    /// The number of MPDUs sent since the last update.
     sent: usize,
+    /// The number of those that arrived.
     arrived: usize,
     /// True if it was used before the last update.
     is_tried: bool,
-    /// The share of MPDUs that arrive, and the one before it; 0 before the first.
+    /// The share of MPDUs that arrive, and the one before it; 0 before the first update.
     share: f64,
     share_before: f64,
 }
 
 impl Known {
-    /// Takes the share of an update into the filter (minstrel_filter_avg_add).
+    /// Applies the filter to the measured share of an update (minstrel_filter_avg_add).
     fn found(&mut self, found: f64) {
         let [of_last, of_before] = FILTER;
         let found = found.max(LEAST_SHARE);
@@ -82,37 +88,37 @@ impl Known {
         (self.share_before, self.share) = (last, new.clamp(LEAST_SHARE, 1.0));
     }
 
-    /// Packets a picosecond that it would carry in PPDUs of so many, relative to other rates.
+    /// Returns the throughput in packets per picosecond, with PPDUs of `mpdus` MPDUs, relative to other rates.
     fn throughput(&self, mpdus: f64) -> f64 {
         let used = if self.share < SHARES.0 { 0.0 } else { self.share.min(SHARES.1) };
         used / (self.packet_ps + self.overhead_ps / mpdus)
     }
 }
 
-/// The rates between two stations.
+/// The rate control between two stations.
 #[derive(Debug)]
 pub struct Minstrel {
-    /// From the slowest to the fastest.
+    /// The rates from the slowest to the fastest.
     known: Vec<Known>,
-    /// The best, the second best, and the surest, by place in `known`.
+    /// The indices in `known` of the best, the second best and the surest rate.
     stages: [usize; 3],
     /// The mean number of MPDUs in a PPDU.
     mpdus: f64,
-    /// PPDUs sent since the last update, and their MPDUs.
+    /// The numbers of PPDUs sent since the last update, and of their MPDUs.
     sent: (usize, usize),
-    /// PPDUs of which nothing arrived, in a row.
+    /// The number of PPDUs in a row of which nothing arrived.
     failures: u32,
     updates_ps: u64,
     samples_ps: u64,
     samples: usize,
-    /// The streams of the last sample that was the next rate up, and of the last one that was any faster one.
+    /// The streams of the last sample that was the next faster rate, and of the last one that was any faster rate.
     next_streams: u32,
     jump_streams: u32,
     jumps: usize,
 }
 
 impl Minstrel {
-    /// Knows nothing: begins with the slowest of these rates.
+    /// Returns a rate control without statistics, which begins with the slowest of these rates.
     pub fn new(rates: &Rates, places: std::ops::Range<usize>) -> Self {
         let known = |rate: usize| {
             let timing: &Timing = rates.get(rate);
@@ -150,7 +156,7 @@ impl Minstrel {
         }
     }
 
-    /// The rate of the next PPDU, and whether it is sent to learn of that rate.
+    /// Returns the rate of the next PPDU, and whether the PPDU is a sample.
     pub fn pick(&mut self, now_ps: u64) -> (usize, bool) {
         if now_ps >= self.updates_ps {
             self.update();
@@ -165,7 +171,7 @@ impl Minstrel {
         (self.known[sample.unwrap_or(self.stages[stage])].rate, sample.is_some())
     }
 
-    /// Learns how many MPDUs of a PPDU arrived.
+    /// Records the number of MPDUs of a PPDU that arrived.
     pub fn learn(&mut self, rate: usize, sent: usize, arrived: usize) {
         self.sent = (self.sent.0 + 1, self.sent.1 + sent);
         self.failures = if arrived == 0 { self.failures + 1 } else { 0 };
@@ -175,6 +181,7 @@ impl Minstrel {
         }
     }
 
+    /// Updates the shares and the three stages.
     fn update(&mut self) {
         let (ppdus, mpdus) = std::mem::take(&mut self.sent);
         if ppdus > 0 {
@@ -205,15 +212,18 @@ impl Minstrel {
         self.stages = [best, second, self.surest(best)];
     }
 
+    /// Returns the largest number of streams of any rate.
     fn most_streams(&self) -> u32 {
         self.known.iter().map(|known| known.streams).max().unwrap_or(1)
     }
 
+    /// Returns the throughput of a rate by its index in `known`.
     fn throughput(&self, place: usize) -> f64 {
         self.known[place].throughput(self.mpdus)
     }
 
-    /// The surest rate beside the best one (minstrel_ht_set_best_prob_rate, minstrel_ht_prob_rate_reduce_streams).
+    /// Returns the surest rate beside the best one (minstrel_ht_set_best_prob_rate,
+    /// minstrel_ht_prob_rate_reduce_streams).
     fn surest(&self, best: usize) -> usize {
         let surest_of = |streams: std::ops::RangeInclusive<u32>| {
             let slowest = self.known.iter().position(|known| streams.contains(&known.streams)).unwrap_or(0);
@@ -239,7 +249,7 @@ impl Minstrel {
             .unwrap_or_else(|| surest_of(1..=self.most_streams()))
     }
 
-    /// The rate to learn of next, by its place in `known`; `None` if there is none of that kind.
+    /// Returns the next rate to sample, by its index in `known`; `None` if there is none of that kind.
     fn sample(&mut self) -> Option<usize> {
         let kind = SAMPLES[self.samples % SAMPLES.len()];
         let round = self.samples / SAMPLES.len();
@@ -289,8 +299,8 @@ mod tests {
     use crate::rates::Choice;
     use nettrial_scenario::WlanStation;
 
-    /// The rates used in two seconds, a PPDU each millisecond, where MPDUs arrive by the first `good` rates only, by
-    /// their places.
+    /// Returns the indices of the rates used in two seconds, with a PPDU every millisecond, if only MPDUs at the
+    /// first `good` rates arrive.
     fn used(good: usize) -> Vec<usize> {
         let wlan = serde_json::from_str(r#"{"rate_control": "minstrel_ht"}"#).unwrap();
         let rates = Rates::new(&wlan, &[WlanStation::default(); 2]);
@@ -327,7 +337,8 @@ mod tests {
         *minstrel
     }
 
-    /// Worked out by hand from the kernel's arithmetic: (1173 found + 5273 last - 2350 before) / 4096.
+    /// The values were calculated by hand from the kernel's arithmetic: (1173 found + 5273 last - 2350 before) /
+    /// 4096.
     #[test]
     fn a_share_goes_through_the_filter_of_second_order() {
         let mut known = minstrel(r#"{"rate_control": "minstrel_ht"}"#).known.swap_remove(0);

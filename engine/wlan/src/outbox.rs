@@ -1,9 +1,9 @@
-//! The packets from one station to another, and the BlockAck agreement by which they are sent.
+//! The packets from one station to another, and the BlockAck agreement for their transmission.
 //!
-//! The sender's window and the receiver's reorder buffer are one here: an MPDU that has arrived stays until all before it
-//! have arrived or are given up, and then what is in it is delivered. So the receiver learns at once, without a
-//! BlockAckReq, that the sender has given an MPDU up. An MPDU whose acknowledgment is lost is retransmitted, and its packets are not
-//! delivered twice.
+//! The sender's window and the receiver's reorder buffer are one object here. An MPDU that arrived stays until all
+//! MPDUs before it have arrived or are dropped; then its packets are delivered. The receiver therefore learns
+//! immediately, without a BlockAckReq, that the sender dropped an MPDU. An MPDU whose acknowledgment is lost is
+//! retransmitted, but its packets are delivered only once.
 
 use crate::Category;
 use crate::counters::Counters;
@@ -12,139 +12,157 @@ use crate::timing::Timing;
 use nettrial_queueing::{CoDelSettings, FqCoDel};
 use std::collections::VecDeque;
 
-/// CoDel as mac80211 sets it for all stations since Linux 6.16 (ieee80211_txq_setup_flows, net/mac80211/tx.c), and the bytes
-/// that a flow may send in its turn (include/net/fq_impl.h).
+/// CoDel with mac80211's settings for all stations since Linux 6.16 (ieee80211_txq_setup_flows,
+/// net/mac80211/tx.c), and the bytes that a flow may send in its turn (include/net/fq_impl.h).
 const CODEL: CoDelSettings =
     CoDelSettings { target_ps: 20_000_000_000, interval_ps: 100_000_000_000, frame_bytes: 0 };
 const QUANTUM_BYTES: u32 = 300;
-/// The airtime that a receiver may have in its turn (IEEE80211_DEFAULT_AIRTIME_WEIGHT), picoseconds.
+/// The airtime of a receiver's turn (IEEE80211_DEFAULT_AIRTIME_WEIGHT), in picoseconds.
 const AIRTIME_PS: i64 = 256_000_000;
 
-/// Sequence numbers are smaller (clause 9.2.4.4.2).
+/// The number of sequence numbers (clause 9.2.4.4.2).
 const SEQUENCE_NUMBERS: u16 = 4096;
 
-/// A packet.
+/// A packet that waits to be sent on the channel.
 #[derive(Debug, Clone, Copy)]
 pub struct Msdu {
-    /// The number by which the caller knows it.
+    /// The number by which the caller refers to it.
     pub tag: u32,
     /// The number of its flow.
     pub flow: u32,
     /// True if it can be marked instead of dropped (ECN).
     pub can_be_marked: bool,
-    /// Bytes of the IP packet.
+    /// The bytes of the IP packet.
     pub bytes: u32,
-    /// The station that it is for.
+    /// The station that is its destination on the channel.
     pub to: usize,
-    /// The time when it came.
+    /// The time at which it arrived.
     pub came_ps: u64,
 }
 
-/// The state of an MPDU for its sender.
+/// The state of an MPDU at its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Waits,
     InAir,
-    /// Acknowledged, or given up.
+    /// It was acknowledged or dropped.
     Done,
 }
 
+/// An MPDU of the window.
 #[derive(Debug)]
 struct Mpdu {
+    /// The first packet.
     first: Msdu,
     /// The further packets of an A-MSDU.
     further: Vec<Msdu>,
-    /// Bytes of the MPDU, or of each of its fragments but the last.
+    /// The bytes of the MPDU, or of each of its fragments but the last.
     bytes: u64,
-    /// Bytes of the last fragment, and the fragments that are still to be sent; 0 of an MPDU that is whole.
+    /// The bytes of the last fragment.
     last_bytes: u64,
+    /// The fragments that are still to be sent; 0 if the MPDU is not fragmented.
     fragments: u32,
+    /// The number of times that it was sent.
     tries: u32,
+    /// Its state at the sender.
     state: State,
+    /// True if it arrived.
     has_arrived: bool,
-    /// Delivered, or dropped.
+    /// True if its packets were delivered or dropped.
     is_settled: bool,
-    /// The sequence number, the fragments that were acknowledged, and whether it was in the air before: for captures.
+    /// The sequence number, for captures.
     sequence: u16,
+    /// The number of fragments that were acknowledged, for captures.
     fragment: u8,
+    /// True if the MPDU was in the air before, for captures.
     has_flown: bool,
 }
 
-/// An MPDU that is sent, as a capture has it.
+/// An MPDU that is sent, for captures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentMpdu {
-    /// Bytes with header and FCS.
+    /// The bytes with header and FCS.
     pub bytes: u64,
-    /// Bytes of each fragment but the last, and the fragment's number, if it is one.
+    /// The bytes of each fragment but the last and the fragment's number, if it is a fragment.
     pub fragment: Option<(u64, u8)>,
+    /// True if further fragments follow.
     pub has_more_fragments: bool,
+    /// The sequence number.
     pub sequence: u16,
+    /// True if the MPDU was in the air before.
     pub is_retry: bool,
-    /// The tag, the bytes and the station of each packet in it.
+    /// The tag, the bytes and the destination of each of its packets.
     pub packets: Vec<(u32, u32, usize)>,
-    /// False if the packets were delivered before, so that nobody has them any more.
+    /// False if the packets were delivered before, so that they do not exist any more.
     pub has_packets: bool,
 }
 
 impl Mpdu {
+    /// Returns all packets of the MPDU.
     fn packets(&self) -> impl Iterator<Item = &Msdu> {
         std::iter::once(&self.first).chain(&self.further)
     }
 
-    /// Bytes of what is sent next of it.
+    /// Returns the bytes of its next transmission.
     fn next_bytes(&self) -> u64 {
         if self.fragments == 1 { self.last_bytes } else { self.bytes }
     }
 
-    /// Packets of it that its sender still has to do something for.
+    /// Returns the number of its packets that still occupy the sender.
     fn pending(&self) -> usize {
         if self.is_settled && self.state != State::Waits { 0 } else { 1 + self.further.len() }
     }
 }
 
-/// The frames that are sent at once.
+/// The frames that are sent together.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Aggregate {
+    /// The number of MPDUs.
     pub mpdus: usize,
+    /// The bytes of the PSDU.
     pub psdu_bytes: u64,
-    /// Bytes of the largest MPDU.
+    /// The bytes of the largest MPDU.
     pub largest_bytes: u64,
 }
 
-/// The outcome of what was sent.
+/// The outcome of a transmission.
 #[derive(Debug, Default)]
 pub struct Reception {
-    /// Bytes of the MPDUs that arrived.
+    /// The bytes of the MPDUs that arrived.
     pub arrived_bytes: u64,
-    /// Bytes of those that were lost.
+    /// The bytes of the MPDUs that were lost.
     pub lost_bytes: u64,
-    /// MPDUs that arrived.
+    /// The number of MPDUs that arrived.
     pub arrived: usize,
-    /// Packets that are now delivered, in their order, and with false those that are given up.
+    /// The packets that are now delivered, in order, and, with `false`, those that are dropped.
     pub packets: Vec<(Msdu, bool)>,
 }
 
 /// The packets to one receiver.
 #[derive(Debug)]
 pub struct Outbox {
+    /// The receiving station.
     pub receiver: usize,
+    /// The rate control to this receiver.
     pub choice: Choice,
-    /// Packets next in line: all, or those that were taken from the queues of flows.
+    /// The next packets: all of them, or those that were taken from the queues of flows.
     queue: VecDeque<Msdu>,
-    /// The queues of flows and the airtime that it may still use, where each flow has its own.
+    /// The queues of flows and the unused airtime, if each flow has its own queue.
     fair: Option<(FqCoDel<Msdu>, i64)>,
-    /// Packets that CoDel has dropped, and the tags of those that it has marked, which are not yet accounted for.
+    /// The packets that CoDel dropped and that are not yet accounted for.
     dropped: Vec<Msdu>,
+    /// The tags of the packets that CoDel marked and that are not yet accounted for.
     marked: Vec<u32>,
+    /// The MPDUs that were taken and are not finished, in order of their sequence numbers.
     window: VecDeque<Mpdu>,
-    /// Packets that the sender still has to do something for.
+    /// The number of packets that still occupy the sender.
     packets: usize,
     /// The sequence number of the next new MPDU, modulo 4096.
     sequence: u16,
 }
 
 impl Outbox {
-    /// An empty one, in which flows have queues of their own or not.
+    /// Returns an empty outbox, in which flows have their own queues if `is_fair`.
     pub fn new(receiver: usize, choice: Choice, is_fair: bool) -> Self {
         Self {
             receiver,
@@ -159,11 +177,13 @@ impl Outbox {
         }
     }
 
-    /// Packets that are neither delivered nor given up, and those to be retransmitted for lack of an acknowledgment.
+    /// Returns the number of packets that are neither delivered nor dropped, including those that are
+    /// retransmitted for lack of an acknowledgment.
     pub fn packets(&self) -> usize {
         self.packets
     }
 
+    /// Adds a packet.
     pub fn push(&mut self, packet: Msdu) {
         match &mut self.fair {
             Some((flows, _)) => flows.push(packet.came_ps, packet.flow, packet, packet.bytes),
@@ -172,24 +192,24 @@ impl Outbox {
         self.packets += 1;
     }
 
-    /// Bytes of the longest queue of a flow.
+    /// Returns the bytes of the longest queue of a flow.
     pub fn fattest_bytes(&self) -> u64 {
         self.fair.as_ref().map_or(0, |(flows, _)| flows.fattest_bytes())
     }
 
-    /// Drops the first packet of the flow with most bytes.
+    /// Drops the first packet of the flow with the most bytes.
     pub fn drop_fattest(&mut self) -> Option<Msdu> {
         let dropped = self.fair.as_mut()?.0.drop_fattest()?;
         self.packets -= 1;
         Some(dropped)
     }
 
-    /// Takes the packets that CoDel has dropped, and the tags of those that it has marked.
+    /// Takes the packets that CoDel dropped, and the tags of those that it marked.
     pub fn take_dropped_and_marked(&mut self) -> (Vec<Msdu>, Vec<u32>) {
         (std::mem::take(&mut self.dropped), std::mem::take(&mut self.marked))
     }
 
-    /// Takes from the queues of flows what the next MPDU may have.
+    /// Takes the packets of the next MPDU from the queues of flows.
     pub fn stage(&mut self, now_ps: u64, timing: &Timing) {
         let Some((flows, _)) = &mut self.fair else { return };
         let before = self.dropped.len();
@@ -205,15 +225,15 @@ impl Outbox {
         self.packets -= self.dropped.len() - before;
     }
 
-    /// Uses airtime of its receiver.
+    /// Subtracts airtime from the receiver's share.
     pub fn use_airtime(&mut self, used_ps: u64) {
         if let Some((_, left_ps)) = &mut self.fair {
             *left_ps -= used_ps as i64;
         }
     }
 
-    /// Returns whether it may send in its turn, which is always so without shares of airtime. One that has used more than its
-    /// share gets another one and waits (ieee80211_next_txq, net/mac80211/tx.c).
+    /// Returns whether the outbox may send in its turn, which is always the case without shares of airtime. An
+    /// outbox that used more than its share gets another share and waits (ieee80211_next_txq, net/mac80211/tx.c).
     pub fn is_its_turn(&mut self) -> bool {
         match &mut self.fair {
             Some((_, left_ps)) if *left_ps < 0 => {
@@ -224,12 +244,13 @@ impl Outbox {
         }
     }
 
-    /// Returns whether it keeps its turn until its share of airtime is used.
+    /// Returns whether the outbox keeps its turn until its share of airtime is used.
     pub fn is_fair(&self) -> bool {
         self.fair.is_some()
     }
 
-    /// Bytes of the first MPDU that is sent next, without further packets of an A-MSDU; `None` if there is none.
+    /// Returns the bytes of the first MPDU that is sent next, without further packets of an A-MSDU; `None` if
+    /// there is none.
     pub fn next_bytes(&self, timing: &Timing) -> Option<u64> {
         let waiting = self.window.iter().find(|mpdu| mpdu.state == State::Waits).map(Mpdu::next_bytes);
         waiting.or_else(|| {
@@ -238,14 +259,15 @@ impl Outbox {
         })
     }
 
-    /// Returns whether an MPDU has fragments that are still to be sent after one that has arrived.
+    /// Returns whether an MPDU has fragments left to be sent after one that arrived.
     pub fn has_further_fragments(&self) -> bool {
         self.window
             .front()
             .is_some_and(|mpdu| mpdu.state == State::Waits && mpdu.fragments > 0 && mpdu.tries == 0)
     }
 
-    /// Takes what is sent at `now_ps`: what was lost before, then new MPDUs as far as window, size and time let.
+    /// Takes the MPDUs to be sent at `now_ps`: those that were lost before, then new ones as far as the window,
+    /// the size and the time allow.
     pub fn take(
         &mut self,
         now_ps: u64,
@@ -310,7 +332,7 @@ impl Outbox {
         taken
     }
 
-    /// Returns the number of waiting packets that make up the next MPDU.
+    /// Returns the number of waiting packets that form the next MPDU.
     fn packets_of_next(&self, timing: &Timing, category: Category) -> usize {
         let sizes = |count: usize| self.queue.iter().take(count).map(|packet| u64::from(packet.bytes));
         let is_more =
@@ -318,8 +340,9 @@ impl Outbox {
         (2..).take_while(is_more).last().unwrap_or(1)
     }
 
-    /// Notes that what was taken has been sent: `is_lost` says of each MPDU, of so many bytes, whether it was lost, and
-    /// `tries` the largest number of times that one is sent. What arrived is in the air until [`Outbox::acknowledge`].
+    /// Records the transmission of the MPDUs that were taken. `is_lost` returns for each MPDU, of that many bytes,
+    /// whether it was lost; `tries` is the largest number of transmissions of an MPDU. MPDUs that arrived stay in
+    /// the air until [`Outbox::acknowledge`].
     pub fn sent(&mut self, tries: u32, mut is_lost: impl FnMut(u64) -> bool) -> Reception {
         let mut reception = Reception::default();
         for mpdu in self.window.iter_mut().filter(|mpdu| mpdu.state == State::InAir) {
@@ -331,7 +354,7 @@ impl Outbox {
             } else {
                 reception.arrived_bytes += bytes;
                 reception.arrived += 1;
-                // Of a fragment the next one is needed as well.
+                // An MPDU has arrived only when its last fragment has.
                 mpdu.has_arrived |= mpdu.fragments <= 1;
             }
         }
@@ -339,7 +362,8 @@ impl Outbox {
         reception
     }
 
-    /// Notes that the sender has the acknowledgment of what arrived, or not; gives packets as [`Reception::packets`] has them.
+    /// Records whether the sender received the acknowledgment of the MPDUs that arrived. Returns packets as in
+    /// [`Reception::packets`].
     pub fn acknowledge(&mut self, tries: u32, is_acknowledged: bool) -> Vec<(Msdu, bool)> {
         let mut packets = Vec::new();
         for mpdu in self.window.iter_mut().filter(|mpdu| mpdu.state == State::InAir) {
@@ -358,7 +382,7 @@ impl Outbox {
         packets
     }
 
-    /// The MPDUs in the air, for a capture.
+    /// Returns the MPDUs in the air, for a capture.
     pub fn in_air(&mut self) -> Vec<SentMpdu> {
         let in_air = self.window.iter_mut().filter(|mpdu| mpdu.state == State::InAir);
         in_air
@@ -374,14 +398,15 @@ impl Outbox {
             .collect()
     }
 
-    /// The window as its receiver knows it: the sequence number at which it begins, and those of the MPDUs that have arrived.
+    /// Returns the window at its receiver: the sequence number at which it begins, and those of the MPDUs that
+    /// arrived.
     pub fn scoreboard(&self) -> (u16, Vec<u16>) {
         let starts = self.window.front().map_or(self.sequence, |first| first.sequence);
         (starts, self.window.iter().filter(|mpdu| mpdu.has_arrived).map(|mpdu| mpdu.sequence).collect())
     }
 
-    /// Adds the packets of which it is now known what becomes of them, forgets what is done at the window's beginning,
-    /// and counts the rest.
+    /// Appends the packets whose outcome is now known, removes finished MPDUs at the beginning of the window, and
+    /// counts the remaining packets.
     fn settle(&mut self, packets: &mut Vec<(Msdu, bool)>) {
         for mpdu in &mut self.window {
             if !mpdu.is_settled {

@@ -4,50 +4,52 @@ use nettrial_scenario::{Band, Wlan, WlanStandard};
 
 /// A microsecond in picoseconds.
 pub(crate) const US: u64 = 1_000_000;
-/// Bits before the PSDU (SERVICE) and after it, for each encoder (tail).
+/// The bits before the PSDU (SERVICE).
 const SERVICE_BITS: u64 = 16;
+/// The bits after the PSDU for each encoder (tail).
 const TAIL_BITS: u64 = 6;
-/// A symbol of OFDM with the long guard interval, to which PPDUs with the short one are filled up (equations 19-90 and
-/// 21-107).
+/// An OFDM symbol with the long guard interval; PPDUs with the short one are padded to multiples of it (equations
+/// 19-90 and 21-107).
 const LONG_SYMBOL: u64 = 4 * US;
-/// L-STF, L-LTF and L-SIG.
+/// The duration of L-STF, L-LTF and L-SIG.
 pub(crate) const LEGACY_PREAMBLE: u64 = 20 * US;
-/// After OFDM frames in the 2.4 GHz band (aSignalExtension).
+/// The time after OFDM frames in the 2.4 GHz band (aSignalExtension).
 const SIGNAL_EXTENSION: u64 = 6 * US;
 
-/// The modulation by which the stations of a channel send data.
+/// The modulation with which the stations of a channel send data.
 #[derive(Debug, Clone, Copy)]
 pub struct Phy {
     preamble_ps: u64,
     symbol_ps: u64,
-    /// Data bits of a symbol.
+    /// The data bits of a symbol.
     bits: u64,
     tail_bits: u64,
-    /// True if symbols have the short guard interval of n and ac.
+    /// True if symbols have the short guard interval of 802.11n and 802.11ac.
     is_short: bool,
-    /// True of 802.11a and g.
+    /// True for rates of 802.11a and 802.11g.
     is_legacy: bool,
     extension_ps: u64,
 }
 
 impl Phy {
-    /// Makes the PHY of settings that have passed the check of their scenario.
+    /// Returns the PHY of settings that have passed their scenario's checks.
     pub fn new(wlan: &Wlan) -> Self {
         let interval = wlan.guard_interval.0 * 1000;
         let training = [1, 2, 4, 4][(wlan.streams as usize).clamp(1, 4) - 1];
         let (preamble_ps, symbol_ps) = match wlan.standard {
             WlanStandard::A | WlanStandard::G => (LEGACY_PREAMBLE, LONG_SYMBOL),
-            // HT-SIG 8 us, HT-STF 4 us, HT-LTF 4 us each.
+            // HT-SIG takes 8 us, HT-STF 4 us, and each HT-LTF 4 us.
             WlanStandard::N => (LEGACY_PREAMBLE + (12 + 4 * training) * US, 3_200_000 + interval),
-            // VHT-SIG-A 8 us, VHT-STF 4 us, VHT-LTF 4 us each, VHT-SIG-B 4 us.
+            // VHT-SIG-A takes 8 us, VHT-STF 4 us, each VHT-LTF 4 us, and VHT-SIG-B 4 us.
             WlanStandard::Ac => (LEGACY_PREAMBLE + (16 + 4 * training) * US, 3_200_000 + interval),
-            // RL-SIG 4 us, HE-SIG-A 8 us, HE-STF 4 us, and HE-LTFs of 6.4 us, or of 12.8 us with the longest interval.
+            // RL-SIG takes 4 us, HE-SIG-A 8 us, HE-STF 4 us, and each HE-LTF 6.4 us, or 12.8 us with the longest
+            // guard interval.
             WlanStandard::Ax => {
                 let field = if interval > 1_600_000 { 12_800_000 } else { 6_400_000 };
                 (LEGACY_PREAMBLE + 16 * US + training * (field + interval), 12_800_000 + interval)
             }
         };
-        // 802.11ax is taken to have LDPC, which needs no tail.
+        // 802.11ax is assumed to use LDPC, which needs no tail.
         let tail_bits = if wlan.standard == WlanStandard::Ax { 0 } else { TAIL_BITS };
         Self {
             preamble_ps,
@@ -60,7 +62,7 @@ impl Phy {
         }
     }
 
-    /// Returns how long a PPDU with a PSDU of so many bytes takes.
+    /// Returns the duration of a PPDU with a PSDU of that many bytes, in picoseconds.
     pub fn ppdu_ps(&self, psdu_bytes: u64) -> u64 {
         let symbols = (SERVICE_BITS + 8 * psdu_bytes + self.tail_bits).div_ceil(self.bits);
         let mut of_symbols = symbols * self.symbol_ps;
@@ -70,27 +72,27 @@ impl Phy {
         self.preamble_ps + of_symbols + self.extension_ps
     }
 
-    /// The rate of data, bits per second.
+    /// Returns the rate of data in bits per second.
     pub fn rate_bps(&self) -> u64 {
         self.bits * 1_000_000_000_000 / self.symbol_ps
     }
 
-    /// Returns whether the rate is one of 802.11a and g.
+    /// Returns whether the rate is one of 802.11a and 802.11g.
     pub(crate) fn is_legacy(&self) -> bool {
         self.is_legacy
     }
 
-    /// Returns how long the preamble takes, headers of the PHY counted.
+    /// Returns the duration of the preamble in picoseconds, including the headers of the PHY.
     pub fn preamble_ps(&self) -> u64 {
         self.preamble_ps
     }
 
-    /// Returns how long so many bytes take, without anything around them, rounded down.
+    /// Returns the duration of that many bytes alone in picoseconds, rounded down.
     pub fn payload_ps(&self, bytes: u64) -> u64 {
         8 * bytes * self.symbol_ps / self.bits
     }
 
-    /// The largest PSDU, bytes, whose PPDU takes no longer than this; 0 if there is none.
+    /// Returns the bytes of the largest PSDU whose PPDU takes at most `within_ps`; 0 if there is none.
     pub fn most_bytes(&self, within_ps: u64) -> u64 {
         let (mut fits, mut exceeds) = (0_u64, 8_u64 << 20);
         while exceeds - fits > 1 {
@@ -101,12 +103,13 @@ impl Phy {
     }
 }
 
-/// Returns how long a control frame of so many bytes takes at a rate of 802.11a, in Mbit/s.
+/// Returns the duration in picoseconds of a control frame of that many bytes at a rate of 802.11a in Mbit/s.
 pub(crate) fn control_ps(bytes: u64, mbps: u64, band: Band) -> u64 {
     let symbols = (SERVICE_BITS + 8 * bytes + TAIL_BITS).div_ceil(4 * mbps);
     LEGACY_PREAMBLE + symbols * LONG_SYMBOL + extension_ps(band)
 }
 
+/// Returns the signal extension of a band in picoseconds.
 fn extension_ps(band: Band) -> u64 {
     if band == Band::Ghz2 { SIGNAL_EXTENSION } else { 0 }
 }
@@ -131,7 +134,8 @@ mod tests {
     fn ppdus_take_what_the_standard_says() {
         // 1534 B at 54 Mbit/s: 16 + 12272 + 6 bits in symbols of 216.
         assert_eq!(phy(r#""standard": "a""#).ppdu_ps(1534), (20 + 57 * 4) * US);
-        // At 65 Mbit/s 48 symbols of 260 bits, after 36 us; with the short guard interval 172.8 us become 176.
+        // 65 Mbit/s: 48 symbols of 260 bits after 36 us; with the short guard interval, 172.8 us are padded to
+        // 176.
         assert_eq!(phy(r#""standard": "n""#).ppdu_ps(1534), (36 + 48 * 4) * US);
         assert_eq!(phy(r#""standard": "n", "guard_interval": "400 ns""#).ppdu_ps(1534), (36 + 176) * US);
         let two = r#""standard": "n", "streams": 2, "band": "2.4 GHz""#;

@@ -1,37 +1,38 @@
 //! The power at which stations hear each other.
 //!
-//! Three things may be known of a channel. Of one without positions or SNR all stations hear each other alike and there is
-//! no noise. With an SNR of stations the same holds, but for noise between each station and the access point. With
-//! positions the power received is the transmit power less a log-distance path loss, and the noise is that of the
-//! channel's width. There is no fading, no shadowing, and no antenna has a gain: what a station receives of another is
-//! the same at all times and, with equal transmit powers, in both directions.
+//! There are three kinds of channels. Without positions or SNR, all stations hear each other equally and there is
+//! no noise. With an SNR of stations, the same holds, but there is noise between each station and the access
+//! point. With positions, the received power is the transmit power minus a log-distance path loss, and the noise
+//! is that of the channel's width. There is no fading and no shadowing, and antennas have no gain. A station's
+//! reception of another one is therefore constant and, with equal transmit powers, the same in both directions.
 
 use nettrial_scenario::{Wlan, WlanStation};
 
-/// Thermal noise, dBm in a hertz.
+/// The power density of thermal noise in dBm per hertz.
 const THERMAL_DBM: f64 = -174.0;
 
 /// The power of each station at each other one, and the noise there.
 #[derive(Debug)]
 pub struct Propagation {
     stations: usize,
-    /// The power at a station of what another sends, milliwatts, by sender and then by receiver.
+    /// The received power in milliwatts, by sender and then by receiver.
     powers_mw: Vec<f64>,
-    /// The noise beside it, milliwatts, in the same order.
+    /// The noise at the receiver in milliwatts, in the same order.
     noises_mw: Vec<f64>,
-    /// True where a station senses that another sends, in the same order. Each senses itself.
+    /// True if the receiver senses the sender, in the same order. Each station senses itself.
     senses: Vec<bool>,
-    /// The ratio to all else at which a frame is received beside others.
+    /// The ratio to all other power at which a frame is received despite others.
     capture: f64,
 }
 
-/// A ratio of so many decibels.
+/// Returns the ratio of that many decibels.
 fn ratio(db: f64) -> f64 {
     10_f64.powf(db / 10.0)
 }
 
 impl Propagation {
-    /// The powers among these stations, the access point first, of settings that have passed the check of their scenario.
+    /// Returns the powers among these stations, the access point first, for settings that have passed their
+    /// scenario's checks.
     pub fn new(wlan: &Wlan, stations: &[WlanStation]) -> Self {
         let pairs = || stations.iter().flat_map(|from| stations.iter().map(move |to| (from, to)));
         let count = stations.len();
@@ -59,40 +60,42 @@ impl Propagation {
         new
     }
 
+    /// Returns the index of a pair of stations.
     fn place(&self, from: usize, to: usize) -> usize {
         from * self.stations + to
     }
 
-    /// Returns whether a station senses that another sends. Each senses itself.
+    /// Returns whether a station senses the transmissions of another one. Each station senses itself.
     pub fn senses(&self, from: usize, station: usize) -> bool {
         self.senses[self.place(from, station)]
     }
 
-    /// The power at a station of what another sends, milliwatts.
+    /// Returns the power in milliwatts at which `to` receives `from`.
     pub fn power_mw(&self, from: usize, to: usize) -> f64 {
         self.powers_mw[self.place(from, to)]
     }
 
-    /// The ratio of what `from` sends to noise and interference at `to`; infinite where there is neither.
+    /// Returns the ratio of the power of `from` to noise and interference at `to`; infinite if there is neither.
     pub fn sinr(&self, from: usize, to: usize, interference_mw: f64) -> f64 {
         let place = self.place(from, to);
         self.powers_mw[place] / (self.noises_mw[place] + interference_mw)
     }
 
-    /// Returns whether `to` can receive the beginning of a frame of `from` beside such interference: there is none, or
-    /// the frame captures the receiver.
+    /// Returns whether `to` can receive the beginning of a frame of `from` despite this interference: there is
+    /// none, or the frame captures the receiver.
     pub fn captures(&self, from: usize, to: usize, interference_mw: f64) -> bool {
         interference_mw == 0.0 || self.sinr(from, to, interference_mw) >= self.capture
     }
 }
 
-/// The noise beside a power of one milliwatt between two stations whose SNR is given: of two, the lower.
+/// Returns the noise for a received power of one milliwatt between two stations with a given SNR. If both have
+/// one, the lower one counts.
 fn noise_of_snr(from: &WlanStation, to: &WlanStation) -> f64 {
     let noise = |station: &WlanStation| station.snr_db.map_or(0.0, |snr_db| ratio(-snr_db));
     noise(from).max(noise(to))
 }
 
-/// The distance between two stations, metres, if both have positions.
+/// Returns the distance between two stations in metres, if both have positions.
 fn distance_m(from: &WlanStation, to: &WlanStation) -> Option<f64> {
     Some((from.x_m? - to.x_m?).hypot(from.y_m? - to.y_m?))
 }
@@ -107,8 +110,8 @@ mod tests {
         Propagation::new(&wlan, &nodes.iter().map(own).collect::<Vec<_>>())
     }
 
-    /// 46.7 dB at 1 m, 30 dB more for each tenfold distance: -60.7 dBm at 10 m of 16 dBm, beside -94 dBm of noise in
-    /// 20 MHz with a noise figure of 7 dB.
+    /// The path loss is 46.7 dB at 1 m and 30 dB more for each tenfold distance. A power of 16 dBm is received at
+    /// 10 m with -60.7 dBm, with a noise of -94 dBm in 20 MHz at a noise figure of 7 dB.
     #[test]
     fn power_falls_with_the_logarithm_of_distance() {
         let found = propagation(
@@ -119,7 +122,7 @@ mod tests {
         assert!((snr_db(0, 1) - (16.0 - 76.7 + 94.0)).abs() < 0.02, "{}", snr_db(0, 1));
         assert!((snr_db(1, 0) - snr_db(0, 1)).abs() < 1e-9);
         assert!((snr_db(0, 2) - (snr_db(0, 1) - 30.0)).abs() < 1e-9);
-        // -90.7 dBm at 100 m are below -82 dBm.
+        // The power of -90.7 dBm at 100 m is below -82 dBm.
         assert!(found.senses(0, 1) && !found.senses(0, 2) && found.senses(2, 2));
         assert!(found.captures(1, 0, found.power_mw(2, 0)) && !found.captures(2, 0, found.power_mw(1, 0)));
     }

@@ -1,24 +1,24 @@
-//! The rates by which the stations of a channel send.
+//! The rates at which the stations of a channel send.
 
 use crate::minstrel::Minstrel;
 use crate::timing::Timing;
 use nettrial_scenario::{RateControl, Wlan, WlanMode, WlanStation};
 
-/// The rates of a channel, each with its times and sizes: the channel's own, and those of stations that have others, or all
-/// that rate control chooses among.
+/// The rates of a channel, each with its times and sizes: the channel's own rate, and those of stations with other
+/// rates, or all among which rate control chooses.
 #[derive(Debug)]
 pub struct Rates {
     timings: Vec<Timing>,
-    /// Streams and MCS of each.
+    /// The streams and the MCS of each rate.
     names: Vec<(u32, u32)>,
-    /// The rate of each station, by its place.
+    /// The index of each station's rate.
     of_station: Vec<usize>,
     has_control: bool,
     is_ad_hoc: bool,
 }
 
 impl Rates {
-    /// The rates of settings that have passed the check of their scenario, of these stations.
+    /// Returns the rates of these stations, for settings that have passed their scenario's checks.
     pub fn new(wlan: &Wlan, stations: &[WlanStation]) -> Self {
         let mut new = Self {
             timings: vec![Timing::new(wlan)],
@@ -41,45 +41,47 @@ impl Rates {
         new
     }
 
-    /// The place of a rate, which is added where it is new.
+    /// Returns the index of a rate, which is added if it is new.
     fn place(&mut self, wlan: &Wlan) -> usize {
         let rate = (wlan.streams, wlan.mcs);
         self.names.iter().position(|other| *other == rate).unwrap_or_else(|| self.add(wlan))
     }
 
+    /// Adds a rate and returns its index.
     fn add(&mut self, wlan: &Wlan) -> usize {
         self.timings.push(Timing::new(wlan));
         self.names.push((wlan.streams, wlan.mcs));
         self.names.len() - 1
     }
 
-    /// The channel's own rate.
+    /// Returns the channel's own rate.
     pub fn usual(&self) -> &Timing {
         &self.timings[0]
     }
 
+    /// Returns all rates to be changed.
     #[cfg(test)]
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Timing> {
         self.timings.iter_mut()
     }
 
-    /// The rate at that place.
+    /// Returns the rate of an index.
     pub fn get(&self, place: usize) -> &Timing {
         &self.timings[place]
     }
 
-    /// Streams and MCS of the rate at that place.
+    /// Returns the streams and the MCS of the rate of an index.
     pub fn name(&self, place: usize) -> (u32, u32) {
         self.names[place]
     }
 
-    /// Returns whether rates are chosen as the channel goes.
+    /// Returns whether rate control chooses rates.
     pub fn has_control(&self) -> bool {
         self.has_control
     }
 
-    /// The choice among rates of what goes from one station to another: on the way to and from the access point the
-    /// station's own, in ad hoc mode the sender's.
+    /// Returns the choice among rates from one station to another: with an access point, the rates of the other
+    /// station; in ad hoc mode, those of the sender.
     pub fn choice(&self, from: usize, to: usize) -> Choice {
         if self.has_control {
             return Choice::Minstrel(Box::new(Minstrel::new(self, 1..self.timings.len())));
@@ -92,14 +94,14 @@ impl Rates {
 /// The way in which a rate is chosen.
 #[derive(Debug)]
 pub enum Choice {
-    /// One rate, by its place.
+    /// One rate, by its index.
     Fixed(usize),
-    /// Minstrel-HT's.
+    /// Minstrel-HT chooses.
     Minstrel(Box<Minstrel>),
 }
 
 impl Choice {
-    /// The rate of the next PPDU, by its place, and whether that is sent to learn of the rate, with a single MPDU.
+    /// Returns the index of the rate of the next PPDU, and whether the PPDU is a sample, which has a single MPDU.
     pub fn pick(&mut self, now_ps: u64) -> (usize, bool) {
         match self {
             Self::Fixed(rate) => (*rate, false),
@@ -107,7 +109,7 @@ impl Choice {
         }
     }
 
-    /// Learns how many MPDUs of a PPDU arrived.
+    /// Records the number of MPDUs of a PPDU that arrived.
     pub fn learn(&mut self, rate: usize, sent: usize, arrived: usize) {
         if let Self::Minstrel(minstrel) = self {
             minstrel.learn(rate, sent, arrived);

@@ -1,12 +1,12 @@
-//! The record of a channel, the same whoever drives its medium.
+//! The record of a channel, for every backend that uses the medium.
 
 use crate::Medium;
 use crate::counters::DelaySeries;
 use nettrial_scenario::{ChannelRecord, DelaySample, Interface, RateSample, RateUse, StationRecord};
 
 impl Medium {
-    /// Returns the record of what happened until `now_ps` between the stations at these interfaces, the access point's
-    /// first.
+    /// Returns the record of the events until `now_ps` between the stations at these interfaces, the access
+    /// point's first.
     pub fn record(&self, interfaces: &[&Interface], now_ps: u64) -> ChannelRecord {
         let (idle_ps, collisions_ps) = self.unused_ps(now_ps);
         let station = |(number, interface): (usize, &&Interface)| {

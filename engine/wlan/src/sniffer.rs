@@ -1,10 +1,11 @@
-//! A sniffer beside all stations, which captures each frame that is sent, with radiotap and 802.11 headers.
+//! A sniffer beside all stations, which captures each frame with radiotap and 802.11 headers.
 //!
-//! Headers are made for the capture of what the medium knows; packets are those of who drives the medium. It differs from a
-//! real capture in this: every frame is there, also one that its receiver did not get, and without its FCS; all MPDUs of an
-//! A-MPDU have the time at which the PPDU began; stations were always associated; the sequence numbers of beacons alone go on
-//! from frame to frame, those of data are each receiver's and category's; an MPDU whose packets were delivered before, because
-//! only its acknowledgment was lost, ends after its headers.
+//! The sniffer creates the headers from the state of the medium; the packets come from the medium's caller. Its
+//! captures differ from real ones: every frame is there, including those that their receivers did not get, and
+//! without its FCS; all MPDUs of an A-MPDU have the time at which the PPDU began; stations were always associated;
+//! only the sequence numbers of beacons increase from frame to frame, whereas data has sequence numbers for each
+//! receiver and category; an MPDU whose packets were delivered before, because only its acknowledgment was lost,
+//! ends after its headers.
 
 mod radiotap;
 #[cfg(test)]
@@ -21,19 +22,19 @@ use radiotap::PlaceInAmpdu;
 type Address = [u8; 6];
 
 const TO_ALL: Address = [0xff; 6];
-/// Bytes of an Ethernet header's addresses.
+/// The bytes of the addresses in an Ethernet header.
 const ADDRESSES_BYTES: usize = 12;
 const FCS_BYTES: usize = 4;
-/// The station that is the access point, or of an ad hoc network the one that begins.
+/// The station that is the access point; in an ad hoc network, the station that started it.
 const FIRST: usize = 0;
-/// Frame control: beacon, BlockAck, RTS, CTS, ACK, QoS data.
+/// The frame control of a beacon.
 const BEACON: u8 = 0x80;
 const BLOCK_ACK: u8 = 0x94;
 const RTS: u8 = 0xb4;
 const CTS: u8 = 0xc4;
 const ACK: u8 = 0xd4;
 const QOS_DATA: u8 = 0x88;
-/// Its flags.
+/// The flags of the frame control.
 const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
 const MORE_FRAGMENTS: u8 = 0x04;
@@ -41,7 +42,7 @@ const RETRY: u8 = 0x08;
 
 /// The network's name in beacons.
 const SSID: &[u8] = b"nettrial";
-/// 6 to 54 Mbit/s in units of 500 kbit/s; 6, 12 and 24 are basic.
+/// The rates of 6 to 54 Mbit/s in units of 500 kbit/s; 6, 12 and 24 are basic rates.
 const RATES: [u8; 8] = [0x8c, 18, 0x98, 36, 0xb0, 72, 96, 108];
 
 /// A sniffer of a channel.
@@ -49,7 +50,7 @@ const RATES: [u8; 8] = [0x8c, 18, 0x98, 36, 0xb0, 72, 96, 108];
 pub struct Sniffer {
     wlan: Wlan,
     addresses: Vec<Address>,
-    /// Bytes of the Ethernet frame that are kept of each packet, its header counted.
+    /// The bytes of each packet's Ethernet frame that are kept, including the Ethernet header.
     snap_bytes: usize,
     beacons: u16,
     ampdus: u32,
@@ -58,11 +59,12 @@ pub struct Sniffer {
 }
 
 impl Sniffer {
-    /// The largest number of bytes that a frame has beside those kept of its packet.
+    /// The largest number of bytes of a frame in addition to those kept of its packet.
     pub const HEADER_BYTES: usize = 320;
 
-    /// The sniffer of a channel between stations with these Ethernet addresses, the access point's first. It keeps of each
-    /// packet as many bytes as an interface's capture of `snap_bytes` has of its Ethernet frame.
+    /// Returns the sniffer of a channel between stations with these Ethernet addresses, the access point's first.
+    /// The sniffer keeps as many bytes of each packet as an interface's capture with `snap_bytes` keeps of its
+    /// Ethernet frame.
     pub fn new(wlan: &Wlan, addresses: Vec<Address>, snap_bytes: usize) -> Self {
         Self {
             wlan: wlan.clone(),
@@ -75,8 +77,8 @@ impl Sniffer {
         }
     }
 
-    /// Makes the frames of what was sent. `packet` appends the Ethernet frame of the packet with a tag, whole or the first bytes
-    /// of it; `frame` is given the bytes of each frame and its length if it were whole.
+    /// Creates the frames of a transmission. `packet` appends the Ethernet frame of the packet with a tag,
+    /// completely or its first bytes; `frame` receives the bytes of each frame and its complete length.
     pub fn write(
         &mut self,
         sent: &Sent,
@@ -97,27 +99,30 @@ impl Sniffer {
         }
     }
 
+    /// Begins a frame with its radiotap header.
     fn begin(&mut self, sent: &Sent, place: Option<PlaceInAmpdu>) {
         self.bytes.clear();
         radiotap::write(&mut self.bytes, &self.wlan, sent.at_ps, sent.rate, place);
     }
 
+    /// Returns the Ethernet address of a station.
     fn address(&self, station: usize) -> Address {
         self.addresses.get(station).copied().unwrap_or(TO_ALL)
     }
 
+    /// Returns whether the network is an ad hoc network.
     fn is_ad_hoc(&self) -> bool {
         self.wlan.mode == WlanMode::AdHoc
     }
 
-    /// Appends frame control, duration, and addresses.
+    /// Appends the frame control, the duration, and addresses.
     fn header(&mut self, kind: u8, flags: u8, reserves_us: u16, addresses: &[Address]) {
         self.bytes.extend([kind, flags]);
         self.bytes.extend(reserves_us.to_le_bytes());
         self.bytes.extend(addresses.as_flattened());
     }
 
-    /// Appends a frame that has no packet.
+    /// Appends a frame without a packet.
     fn control(&mut self, sent: &Sent) {
         let (from, to) = (self.address(sent.from), self.address(sent.to));
         match &sent.body {
@@ -130,7 +135,8 @@ impl Sniffer {
             SentBody::Ack => self.header(ACK, 0, sent.reserves_us, &[to]),
             SentBody::BlockAck { category, bitmap_bytes, starts, arrived } => {
                 self.header(BLOCK_ACK, 0, sent.reserves_us, &[to, from]);
-                // Compressed, and the bitmap's size where it is not 8 bytes (clause 9.3.1.8.2).
+                // The BlockAck is compressed; the size of its bitmap is given if it is not 8 bytes (clause
+                // 9.3.1.8.2).
                 let size = if *bitmap_bytes > 8 { 4 } else { 0 };
                 self.bytes.extend((0x0004 | u16::from(tid(*category)) << 12).to_le_bytes());
                 self.bytes.extend((starts << 4 | size).to_le_bytes());
@@ -147,7 +153,7 @@ impl Sniffer {
         }
     }
 
-    /// Appends a beacon, filled up to the bytes that its duration is of.
+    /// Appends a beacon, padded to the bytes for which its duration was computed.
     fn beacon(&mut self, sent: &Sent) {
         let (from, network) = (self.address(sent.from), self.address(FIRST));
         let begin = self.bytes.len();
@@ -156,19 +162,20 @@ impl Sniffer {
         self.beacons = (self.beacons + 1) & 0x0fff;
         self.bytes.extend((sent.at_ps / 1_000_000).to_le_bytes());
         self.bytes.extend(((self.wlan.beacon_interval.0 / 1_024_000) as u16).to_le_bytes());
-        // ESS, or IBSS.
+        // ESS or IBSS.
         self.bytes.extend([if self.is_ad_hoc() { 2 } else { 1 }, 0]);
         for (element, value) in [(0, SSID), (1, &RATES)] {
             self.bytes.extend([element, value.len() as u8]);
             self.bytes.extend(value);
         }
         let left = BEACON_BYTES as usize - FCS_BYTES - (self.bytes.len() - begin);
-        // A vendor's element, of a locally administered identifier.
+        // A vendor-specific element with a locally administered identifier.
         self.bytes.extend([221, (left - 2) as u8, 2, 0, 0]);
         self.bytes.resize(self.bytes.len() + left - 5, 0);
     }
 
-    /// Makes an MPDU, at its place if it is in an A-MPDU; gives its length, of which not all may be kept.
+    /// Creates an MPDU, with its place if it is in an A-MPDU. Returns its length, of which not all bytes may be
+    /// kept.
     fn data(
         &mut self,
         sent: &Sent,
@@ -202,7 +209,7 @@ impl Sniffer {
         header + (mpdu.bytes - MAC_BYTES) as usize
     }
 
-    /// The body of an MPDU, as much as is kept of it, and destination and source of its first packet.
+    /// Returns the kept bytes of an MPDU's body, and the destination and the source of its first packet.
     fn body(
         &mut self,
         sent: &Sent,
@@ -248,7 +255,7 @@ impl Sniffer {
     }
 }
 
-/// The traffic identifier of a category: the user priority that Linux gives its packets.
+/// Returns the traffic identifier of a category: the user priority that Linux gives its packets.
 fn tid(category: Category) -> u8 {
     match category {
         Category::Background => 1,

@@ -1,4 +1,4 @@
-//! An exchange, frame by frame: what a contender sends, and what answers it.
+//! An exchange, frame by frame: the frames of a contender, and the responses to them.
 
 use super::{Medium, Outcome, draw};
 use crate::airspace::Frame;
@@ -14,43 +14,49 @@ pub enum Step {
     Data,
     /// An acknowledgment.
     Response,
-    /// Nothing comes: a frame was not received, and its sender waits until it hears nothing.
+    /// No frame: one was not received, and its sender waits until it hears nothing.
     Failed,
-    /// It is over.
+    /// No frame: the exchange is over.
     Done,
 }
 
-/// The frames that a contender sends at once, and those that answer them.
+/// The frames that a contender sends together, and the responses to them.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange {
-    /// Its contender; a beacon has none.
+    /// Its contender; `None` for a beacon.
     pub contender: Option<usize>,
+    /// The station of the contender.
     pub station: usize,
+    /// The station to which it sends.
     pub receiver: usize,
+    /// The index of the contender's outbox.
     pub outbox: usize,
+    /// The index of the rate.
     pub rate: usize,
+    /// The MPDUs that are sent.
     pub aggregate: Aggregate,
+    /// The frame in the air or the next one.
     pub step: Step,
-    /// The frame in the air, between two there is none.
+    /// The number of the frame in the air; `None` between two frames.
     pub frame: Option<u64>,
-    /// The time when that ends, or when the next begins.
+    /// The time at which that frame ends, or at which the next one begins.
     pub next_ps: u64,
-    /// The time when its acknowledgment is over, or would be.
+    /// The time at which its acknowledgment ends, or would end.
     pub planned_ps: u64,
-    /// The time when the TXOP ends that it is in.
+    /// The end of the TXOP to which it belongs.
     pub txop_ps: u64,
-    /// The time of the frames that its station sent.
+    /// The airtime of the frames that its station sent.
     pub sent_ps: u64,
-    /// The time for which it alone had the medium and that is not yet accounted for.
+    /// The time for which it alone used the medium and which is not yet accounted for.
     pub used_ps: u64,
-    /// Bytes of MPDUs that arrived, and that did not.
+    /// The bytes of MPDUs that arrived, and of those that did not.
     pub bytes: (u64, u64),
-    /// True if a frame met others.
+    /// True if a frame collided.
     pub has_collided: bool,
 }
 
 impl Exchange {
-    /// A beacon.
+    /// Returns the exchange of a beacon.
     pub fn of_beacon(station: usize) -> Self {
         Self {
             contender: None,
@@ -71,19 +77,19 @@ impl Exchange {
         }
     }
 
-    /// The station that sends the frame in the air, or the next.
+    /// Returns the station that sends the frame in the air, or the next one.
     pub fn sender(&self) -> usize {
         if matches!(self.step, Step::Cts | Step::Response) { self.receiver } else { self.station }
     }
 
-    /// Plans its next frame.
+    /// Plans the next frame.
     fn plan(&mut self, step: Step, next_ps: u64) {
         (self.step, self.next_ps) = (step, next_ps);
     }
 }
 
 impl Medium {
-    /// The exchange that a contender begins, which has waited.
+    /// Returns the exchange that a contender begins after it has waited; `None` if it has nothing to send.
     pub(super) fn attempt(&mut self, now_ps: u64, number: usize) -> Option<Exchange> {
         let contender = &mut self.contenders[number];
         let (station, category) = (contender.station, contender.category);
@@ -111,8 +117,9 @@ impl Medium {
         Some(exchange)
     }
 
-    /// An exchange with the MPDUs that are to be sent next, and their rate. Where its data begin within a TXOP, at the given
-    /// time, there is none if the first MPDU and its acknowledgment would exceed the TXOP.
+    /// Returns the exchange with the MPDUs to be sent next, and their rate. If `begins_ps` is given, the data
+    /// begins then within a TXOP, and there is no exchange if the first MPDU and its acknowledgment would exceed
+    /// the TXOP.
     fn load(&mut self, now_ps: u64, exchange: Exchange, begins_ps: Option<u64>) -> Option<Exchange> {
         let Exchange { contender, outbox: place, station, txop_ps, .. } = exchange;
         let contender = &mut self.contenders[contender?];
@@ -144,8 +151,9 @@ impl Medium {
         Some(Exchange { receiver, rate, aggregate, bytes: (0, 0), sent_ps: 0, ..exchange })
     }
 
-    /// Has the exchange at that place, which has succeeded, go on after SIFS with the next fragment, or with further MPDUs
-    /// if its category has a TXOP that is long enough (clause 10.23.2.8); gives whether it does.
+    /// Continues the exchange with that index after it succeeded: after SIFS with the next fragment, or with
+    /// further MPDUs if the TXOP of its category has room for them (clause 10.23.2.8). Returns whether it
+    /// continues.
     pub(super) fn go_further(&mut self, now_ps: u64, place: usize) -> bool {
         let exchange = self.exchanges[place];
         let Some(number) = exchange.contender else { return false };
@@ -167,18 +175,18 @@ impl Medium {
         true
     }
 
-    /// Returns how long the data of an exchange takes.
+    /// Returns the duration of an exchange's data in picoseconds.
     fn data_ps(&self, exchange: &Exchange) -> u64 {
         self.rates.get(exchange.rate).phy.ppdu_ps(exchange.aggregate.psdu_bytes)
     }
 
-    /// Returns how long it is from the end of an exchange's data to that of its acknowledgment.
+    /// Returns the time from the end of an exchange's data to the end of its acknowledgment, in picoseconds.
     pub(super) fn answer_ps(&self, exchange: &Exchange) -> u64 {
         let timing = self.rates.get(exchange.rate);
         timing.sifs_ps + timing.response_ps(exchange.aggregate.mpdus)
     }
 
-    /// The next frame of the exchange at that place begins.
+    /// Begins the next frame of the exchange with that index.
     pub(super) fn send(&mut self, now_ps: u64, place: usize) {
         let exchange = &self.exchanges[place];
         let timing = self.rates.get(exchange.rate);
@@ -210,7 +218,7 @@ impl Medium {
         }
     }
 
-    /// Has all frames end whose time it is, and exchanges go on or fail.
+    /// Ends all frames whose time it is, and lets their exchanges continue or fail.
     pub(super) fn end_frames(&mut self, now_ps: u64, outcomes: &mut Vec<Outcome>) {
         let mut ended = Vec::new();
         for place in 0..self.exchanges.len() {
@@ -239,7 +247,7 @@ impl Medium {
         self.exchanges.retain(|exchange| exchange.step != Step::Done);
     }
 
-    /// The frame of an exchange is over.
+    /// Continues an exchange after the end of a frame.
     fn go_on(&mut self, now_ps: u64, place: usize, frame: &Frame, outcomes: &mut Vec<Outcome>) {
         let Exchange { step, station, receiver, rate, planned_ps, .. } = self.exchanges[place];
         let timing = self.rates.get(rate);
@@ -282,7 +290,7 @@ impl Medium {
         }
     }
 
-    /// A beacon is over: it counts if nothing met it.
+    /// Ends a beacon, which counts if nothing collided with it.
     fn end_beacon(&mut self, place: usize) {
         let Exchange { station, used_ps, .. } = self.exchanges[place];
         self.stations[station].beacons += u64::from(!self.airspace.has_clash(station));
@@ -303,7 +311,7 @@ impl Medium {
         lost <= 0.0 || draw(&self.random, &mut self.drawn) >= lost
     }
 
-    /// A frame of an exchange was not received: its sender waits until it hears nothing.
+    /// Notes that a frame of an exchange was not received; its sender waits until it hears nothing.
     fn fail(&mut self, now_ps: u64, place: usize, frame: &Frame) {
         let Exchange { contender, outbox, rate, aggregate, step, planned_ps, .. } = self.exchanges[place];
         if step == Step::Data

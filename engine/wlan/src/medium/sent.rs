@@ -1,4 +1,4 @@
-//! The frames that stations send, for who captures them.
+//! The frames that stations send, for captures.
 
 use super::Medium;
 use super::exchange::Step;
@@ -9,22 +9,22 @@ use crate::phy::US;
 /// The rate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentRate {
-    /// One of 802.11a, bits per second.
+    /// A rate of 802.11a in bits per second.
     Legacy(u64),
-    /// Streams and MCS of the channel's standard.
+    /// The streams and the MCS of the channel's standard.
     Mcs(u32, u32),
 }
 
-/// The kind of a frame, and what it has beside its addresses.
+/// The kind of a frame, and its content apart from addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SentBody {
     Beacon,
     Rts,
-    /// A CTS, to whom its reservation is for.
+    /// A CTS, and the station for which it reserves the medium.
     Cts(usize),
     Ack,
-    /// A compressed BlockAck: bytes of its bitmap, the sequence number at which that begins, and those of the MPDUs that
-    /// have arrived.
+    /// A compressed BlockAck: the bytes of its bitmap, the sequence number at which the bitmap begins, and the
+    /// sequence numbers of the MPDUs that arrived.
     BlockAck {
         category: Category,
         bitmap_bytes: usize,
@@ -38,33 +38,36 @@ pub enum SentBody {
     },
 }
 
-/// A frame, or a PPDU of several, that a station has begun to send.
+/// A frame, or a PPDU of several frames, that a station has begun to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
-    /// The time when it began, picoseconds.
+    /// The time at which it began, in picoseconds.
     pub at_ps: u64,
+    /// The station that sends it.
     pub(crate) from: usize,
-    /// Its receiver; the sender itself where it is for all.
+    /// Its receiver; the sender itself if it is for all stations.
     pub(crate) to: usize,
-    /// The time for which it reserves the medium after its end, microseconds.
+    /// The time for which it reserves the medium after its end, in microseconds.
     pub(crate) reserves_us: u16,
+    /// Its rate.
     pub(crate) rate: SentRate,
+    /// Its content.
     pub(crate) body: SentBody,
 }
 
 impl Medium {
-    /// Keeps what stations send from now on, for [`Medium::take_sent`]. Nothing else changes.
+    /// Keeps the frames that stations send from now on, for [`Medium::take_sent`]. The simulation is not affected.
     pub fn keep_sent(&mut self) {
         self.sent.get_or_insert_default();
     }
 
-    /// Takes what stations have begun to send since the last call, in its order. The packets in it are still there as long
-    /// as what [`Medium::advance`] gave was not looked at.
+    /// Takes the frames that stations began to send since the last call, in order. Their packets still exist until
+    /// the outcomes of [`Medium::advance`] are processed.
     pub fn take_sent(&mut self) -> Vec<Sent> {
         self.sent.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Notes the frame of the exchange at that place, which has begun and takes that long.
+    /// Keeps the frame of the exchange with that index, which has begun and takes `takes_ps`.
     pub(super) fn note_sent(&mut self, now_ps: u64, place: usize, takes_ps: u64) {
         let exchange = self.exchanges[place];
         let Some(sent) = &mut self.sent else { return };

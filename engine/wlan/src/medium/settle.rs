@@ -1,4 +1,4 @@
-//! The outcome of exchanges: what arrives, is acknowledged, is sent once more or dropped, and the airtime used.
+//! The outcome of exchanges: MPDUs that arrive, are acknowledged, retransmitted or dropped, and the airtime used.
 
 use super::exchange::{Exchange, Step};
 use super::{ACCESS_POINT, Medium, Outcome, Packet, backoff, draw};
@@ -10,8 +10,8 @@ use crate::propagation::Propagation;
 use crate::timing::{SLOT, Timing};
 
 impl Medium {
-    /// The data of an exchange are over, and their preamble was received: each MPDU has arrived or is lost, and the
-    /// acknowledgment comes if there is one.
+    /// Handles the end of an exchange's data whose preamble was received: each MPDU has arrived or is lost, and if
+    /// any arrived, the acknowledgment follows.
     pub(super) fn arrive(&mut self, now_ps: u64, place: usize, frame: &Frame, outcomes: &mut Vec<Outcome>) {
         let Exchange { contender, station, receiver, outbox, rate, aggregate, .. } = self.exchanges[place];
         let Some(number) = contender else { return };
@@ -59,7 +59,7 @@ impl Medium {
         self.airspace.release(now_ps, station, planned_ps);
     }
 
-    /// The acknowledgment of an exchange is over, and was received or not.
+    /// Handles the end of an exchange's acknowledgment, which was received or not.
     pub(super) fn conclude(
         &mut self,
         now_ps: u64,
@@ -84,7 +84,7 @@ impl Medium {
         }
     }
 
-    /// The sender of an exchange that failed hears nothing any more.
+    /// Handles the end of a failed exchange, whose sender hears nothing any more.
     pub(super) fn give_up(&mut self, now_ps: u64, place: usize, outcomes: &mut Vec<Outcome>) {
         let Exchange { contender, station, outbox, has_collided, sent_ps, planned_ps, .. } =
             self.exchanges[place];
@@ -104,19 +104,20 @@ impl Medium {
         self.contend_again(now_ps, planned_ps, number);
     }
 
-    /// A contender whose frames ended then, and had no response, contends again.
+    /// Makes a contender contend again whose frames ended at `ended_ps` without a response.
     fn contend_again(&mut self, now_ps: u64, ended_ps: u64, number: usize) {
         let ack_timeout_ps = self.timing().ack_timeout_ps;
         let contender = &mut self.contenders[number];
         contender.over_ps = now_ps;
         contender.on_failure(|window| backoff(&self.random, &mut self.drawn, window));
         let later_ps = (ended_ps + ack_timeout_ps).saturating_sub(now_ps + contender.aifs_ps);
-        // Where it hears others it defers to these.
+        // If it hears other stations, it defers to them.
         let hears = self.airspace.senses_any(contender.station);
         contender.defers_ps = (!hears).then(|| later_ps.next_multiple_of(SLOT));
     }
 
-    /// Packets of an outbox are delivered, and with false dropped: those for another station are passed on.
+    /// Reports packets of an outbox as delivered, or as dropped if their flag is false; packets for other stations
+    /// are passed on.
     fn hand_over(
         &mut self,
         now_ps: u64,
@@ -145,13 +146,13 @@ impl Medium {
         }
     }
 
-    /// The access point sends a packet on to another station; gives whether its queue takes it.
+    /// Passes a packet on from the access point to another station. Returns whether its queue accepts it.
     fn pass_on(&mut self, now_ps: u64, packet: Msdu, category: Category) -> bool {
         let Msdu { tag, flow, can_be_marked, bytes, to, .. } = packet;
         self.offer(now_ps, [ACCESS_POINT, to], Packet { category, flow, can_be_marked, tag, bytes })
     }
 
-    /// Accounts for the time that an exchange alone had the medium.
+    /// Accounts for the time in which an exchange alone used the medium.
     fn add_airtime(&mut self, place: usize) {
         self.use_airtime(place);
         let Exchange { station, rate, bytes, used_ps, .. } = self.exchanges[place];
@@ -167,8 +168,8 @@ impl Medium {
 }
 
 impl Medium {
-    /// Takes what an exchange's sender sent from its receiver's share of airtime, and where something arrived from its own share
-    /// at that receiver, too (AIRTIME_USE_TX and AIRTIME_USE_RX of mac80211).
+    /// Subtracts the transmissions of an exchange's sender from its receiver's share of airtime, and, if anything
+    /// arrived, also from the sender's share at that receiver (AIRTIME_USE_TX and AIRTIME_USE_RX of mac80211).
     fn use_airtime(&mut self, place: usize) {
         let Exchange { contender, station, receiver, outbox, sent_ps, bytes, .. } = self.exchanges[place];
         let Some(number) = contender.filter(|_| self.is_fair) else { return };
@@ -182,23 +183,27 @@ impl Medium {
     }
 }
 
-/// The chances of the MPDUs of a PPDU, one after the other.
+/// The loss probabilities of the MPDUs of a PPDU, one after the other.
 struct Chances<'a> {
     propagation: &'a Propagation,
     frame: &'a Frame,
     to: usize,
     errors: Option<Errors>,
     loss: f64,
-    /// The time when the PSDU begins and how long it takes, its bytes, and those of the MPDUs before.
+    /// The time at which the PSDU begins, in picoseconds.
     begins_ps: u64,
+    /// The duration of the PSDU in picoseconds.
     takes_ps: u64,
+    /// The bytes of the PSDU.
     psdu_bytes: u64,
+    /// The bytes of the MPDUs before the next one.
     before_bytes: u64,
-    /// The logarithm of a byte's chance beside noise alone.
+    /// The logarithm of the probability that a byte is received with noise alone.
     clean: f64,
 }
 
 impl<'a> Chances<'a> {
+    /// Returns the loss probabilities of the MPDUs of a PPDU.
     fn new(
         propagation: &'a Propagation,
         frame: &'a Frame,
@@ -224,8 +229,8 @@ impl<'a> Chances<'a> {
         }
     }
 
-    /// The probability that the next MPDU, of so many bytes, is lost, and whether anything else was heard while it was in
-    /// the air. The delimiters and what MPDUs are filled up with are shared out among MPDUs.
+    /// Returns the probability that the next MPDU, of that many bytes, is lost, and whether there was interference
+    /// during it. Delimiters and padding are distributed over the MPDUs.
     fn of_next(&mut self, bytes: u64) -> (f64, bool) {
         let mut log_success = self.clean;
         let mut worst_mw = 0.0;

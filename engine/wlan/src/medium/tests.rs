@@ -1,4 +1,4 @@
-//! The medium beside what can be computed: a lone sender, saturation, and what is conserved.
+//! Tests of the medium against closed forms: a lone sender, saturation, and conservation.
 
 mod fair;
 mod reach;
@@ -17,19 +17,19 @@ fn wlan(settings: &str) -> Wlan {
     wlan
 }
 
-/// An access point and stations, so many together, whose settings go by these names.
+/// Returns `count` stations, an access point and others, whose names the settings use.
 fn stations(wlan: &Wlan, count: usize) -> Vec<WlanStation> {
     const NAMES: [&str; 6] = ["ap", "a", "b", "c", "d", "e"];
     let name = |number: usize| NAMES.get(number).copied().unwrap_or("further");
     (0..count).map(|number| wlan.stations.get(name(number)).copied().unwrap_or_default()).collect()
 }
 
-/// A medium of so many stations, the access point counted.
+/// Returns a medium of `count` stations, including the access point.
 fn medium(wlan: &Wlan, count: usize) -> Medium {
     Medium::new(wlan, &stations(wlan, count), random())
 }
 
-/// A packet of the flow 0.
+/// Returns a packet of flow 0.
 fn packet(category: Category, tag: u32, bytes: u32) -> Packet {
     Packet { category, flow: 0, can_be_marked: false, tag, bytes }
 }
@@ -38,7 +38,7 @@ fn random() -> Random {
     Random::new(7, 11)
 }
 
-/// Runs a medium until then; `offer` is called after each event.
+/// Runs a medium until `until_ps`, and calls `on_event` after each event.
 fn run(medium: &mut Medium, until_ps: u64, mut on_event: impl FnMut(&mut Medium, u64, &[Outcome])) {
     let mut outcomes = Vec::new();
     loop {
@@ -52,8 +52,8 @@ fn run(medium: &mut Medium, until_ps: u64, mut on_event: impl FnMut(&mut Medium,
     }
 }
 
-/// Keeps at least so many packets of that size at each of these stations, for the access point; gives bits delivered a
-/// second.
+/// Keeps at least so many packets of that size at each of these stations for the access point. Returns the bits
+/// delivered per second.
 fn saturate(
     medium: &mut Medium,
     stations: std::ops::Range<usize>,
@@ -77,7 +77,8 @@ fn saturate(
     (delivered * u64::from(bytes) * 8) as f64 / (until_ps as f64 / SECOND as f64)
 }
 
-/// Returns what a lone sender reaches with full aggregates, bits per second, computed anew from the standard's formulas.
+/// Returns the throughput of a lone sender with full aggregates in bits per second, computed independently from
+/// the formulas of the standard.
 fn closed_form(wlan: &Wlan, ip_bytes: u64) -> f64 {
     let phy = Phy::new(wlan);
     let mpdu = 26 + 8 + ip_bytes + 4;
@@ -114,15 +115,15 @@ fn closed_form(wlan: &Wlan, ip_bytes: u64) -> f64 {
     (8 * ip_bytes * count) as f64 / (cycle as f64 / SECOND as f64)
 }
 
-/// The bits a second of 8 exchanges of a lone sender that always has so many packets of 1500 B, if each waited for the
-/// mean backoff.
+/// Returns the bits per second of 8 exchanges of a lone sender that always has so many packets of 1500 B, if each
+/// waited for the mean backoff.
 fn without_chance(medium: &mut Medium, packets: u64) -> f64 {
     let (mut outcomes, mut now_ps) = (Vec::new(), 0);
     for _ in 0..8 {
         while medium.counters(1).queued_pkts < packets {
             assert!(medium.offer(now_ps, [1, 0], packet(Category::BestEffort, 0, 1500)));
         }
-        // Its data begin and end, and its acknowledgment.
+        // The events are the beginning and the end of the data and of the acknowledgment.
         for _ in 0..4 {
             now_ps = medium.next();
             medium.advance(now_ps, &mut outcomes);
@@ -181,8 +182,8 @@ fn a_lone_sender_reaches_the_closed_form() {
     assert!(cases > 900, "{cases}");
 }
 
-/// Bianchi's model (IEEE JSAC 18(3), 2000, equations 7, 9 and 13): the probability of a collision, and the payload bits a
-/// second, of `count` stations whose success and collision take so long.
+/// Bianchi's model (IEEE JSAC 18(3), 2000, equations 7, 9 and 13): returns the probability of a collision, and the
+/// payload bits per second, of `count` stations whose successes and collisions take these times.
 fn bianchi(count: i32, payload_bits: f64, success_ps: f64, collision_ps: f64) -> (f64, f64) {
     let (window, stages) = (16.0, 6);
     let attempt = |p: f64| {
@@ -219,8 +220,8 @@ fn saturated_stations_reach_bianchis_model() {
             |of: fn(&Counters) -> u64| (1..=count).map(|station| of(medium.counters(station))).sum::<u64>();
         let (collisions, exchanges) = (all(|all| all.collisions), all(|all| all.exchanges));
         let share = collisions as f64 / (collisions + exchanges) as f64;
-        // The model takes the stations for independent, which two are not: 0.1118 is what its very process gives, drawn
-        // out slot by slot.
+        // The model assumes independent stations, which two stations are not: the exact process, followed slot by
+        // slot, gives 0.1118.
         println!(
             "{count} stations: goodput {ratio:.4} of the model's, collisions {share:.4} where it has {p:.4}"
         );
@@ -306,7 +307,8 @@ fn beacons_come_in_their_time() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Every packet is delivered, dropped with a reason, or there; and the time is all accounted for, at any time.
+    /// Every packet is delivered, dropped for a reason, or still queued, and all time is accounted for, at any
+    /// time.
     #[test]
     fn nothing_is_lost_unseen(
         seed in any::<u64>(),

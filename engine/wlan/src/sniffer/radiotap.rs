@@ -1,9 +1,9 @@
-//! Radiotap headers (<https://www.radiotap.org>): what a receiver knows of a frame beside its bytes.
+//! Radiotap headers (<https://www.radiotap.org>): a receiver's information on a frame in addition to its bytes.
 
 use crate::medium::SentRate;
 use nettrial_scenario::{Band, Wlan, WlanStandard};
 
-/// Fields by their bits: TSFT, flags, rate, channel, MCS, A-MPDU status, VHT, HE.
+/// The bits of fields: TSFT, flags, rate, channel, MCS, A-MPDU status, VHT, HE.
 const TSFT: u32 = 1 << 0;
 const FLAGS: u32 = 1 << 1;
 const RATE: u32 = 1 << 2;
@@ -13,10 +13,10 @@ const AMPDU: u32 = 1 << 20;
 const VHT: u32 = 1 << 21;
 const HE: u32 = 1 << 23;
 
-/// The frequencies that captures name, MHz: a scenario says the band alone. Those of the channels 1 and 36.
+/// The frequencies in captures, in MHz: those of the channels 1 and 36, because a scenario gives only the band.
 const MHZ_OF_2_4_GHZ: u16 = 2412;
 const MHZ_OF_5_GHZ: u16 = 5180;
-/// Channel flags: OFDM, and the band.
+/// Channel flags: OFDM and the band.
 const OFDM: u16 = 0x0040;
 const IS_2_4_GHZ: u16 = 0x0080;
 const IS_5_GHZ: u16 = 0x0100;
@@ -24,7 +24,7 @@ const IS_5_GHZ: u16 = 0x0100;
 const LAST_KNOWN: u16 = 0x0004;
 const IS_LAST: u16 = 0x0008;
 
-/// The place of an MPDU in its A-MPDU: the A-MPDU's number, and whether it is the last one.
+/// The place of an MPDU in its A-MPDU: the A-MPDU's number, and whether the MPDU is the last one.
 pub type PlaceInAmpdu = (u32, bool);
 
 /// Appends the header of a frame that began at `at_ps`.
@@ -70,17 +70,19 @@ pub fn write(out: &mut Vec<u8>, wlan: &Wlan, at_ps: u64, rate: SentRate, ampdu: 
     out[begin + 2..begin + 4].copy_from_slice(&length.to_le_bytes());
 }
 
+/// Pads a header that begins at `begin` to a multiple of `to` bytes.
 fn align(out: &mut Vec<u8>, begin: usize, to: usize) {
     out.resize(begin + (out.len() - begin).next_multiple_of(to), 0);
 }
 
-/// Width, MCS index, guard interval, format and coding are known: 20 or 40 MHz, mixed, convolutional.
+/// Appends the MCS field. Width, MCS index, guard interval, format and coding are known: 20 or 40 MHz, mixed,
+/// convolutional.
 fn high_throughput(out: &mut Vec<u8>, wlan: &Wlan, streams: u32, mcs: u32) {
     let flags = u8::from(wlan.width_mhz == 40) | if wlan.guard_interval.0 == 400 { 0x04 } else { 0 };
     out.extend([0x1f, flags, (mcs + 8 * (streams - 1)) as u8]);
 }
 
-/// Guard interval and width are known; one user, convolutional coding.
+/// Appends the VHT field. Guard interval and width are known; one user, convolutional coding.
 fn very_high_throughput(out: &mut Vec<u8>, wlan: &Wlan, streams: u32, mcs: u32) {
     out.extend(0x0044_u16.to_le_bytes());
     out.push(if wlan.guard_interval.0 == 400 { 0x04 } else { 0 });
@@ -91,18 +93,18 @@ fn very_high_throughput(out: &mut Vec<u8>, wlan: &Wlan, streams: u32, mcs: u32) 
         _ => 0,
     });
     out.extend([(mcs << 4 | streams) as u8, 0, 0, 0]);
-    // Coding, group ID, partial AID.
+    // The coding, the group ID and the partial AID are zero.
     out.extend([0; 4]);
 }
 
-/// MCS, coding, width and guard interval are known; a PPDU of one user, with LDPC.
+/// Appends the HE field. MCS, coding, width and guard interval are known; a PPDU of one user, with LDPC.
 fn high_efficiency(out: &mut Vec<u8>, wlan: &Wlan, streams: u32, mcs: u32) {
     let interval: u16 = match wlan.guard_interval.0 {
         3200 => 2,
         1600 => 1,
         _ => 0,
     };
-    // The longest interval comes with the longest training field, 4x; the others with 2x.
+    // The longest guard interval goes with the longest training field, 4x; the others go with 2x.
     let training: u16 = if interval == 2 { 3 } else { 2 };
     let width: u16 = match wlan.width_mhz {
         160 => 3,

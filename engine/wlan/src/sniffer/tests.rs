@@ -1,18 +1,18 @@
-//! A capture beside what the medium counts. Tests of the whole have tshark read it.
+//! Tests of captures against the counters of the medium. Other tests read whole captures with tshark.
 
 use super::*;
 use crate::{Medium, Packet, random};
 use nettrial_scenario::WlanStation;
 
-/// A frame without its radiotap header, and its length if it were whole.
+/// A frame without its radiotap header, and its complete length.
 struct Seen {
     at_ps: u64,
     bytes: Vec<u8>,
     length: usize,
 }
 
-/// Runs a medium with such settings for 50 ms, in which two stations send 20 packets of 1000 B each; gives the medium and,
-/// if it is sniffed, the frames, of which 96 B are kept.
+/// Runs a medium for 50 ms, in which two stations send 20 packets of 1000 B each. Returns the medium and, if it is
+/// sniffed, the frames, of which 96 B are kept.
 fn run(settings: &str, is_sniffed: bool) -> (Medium, Vec<Seen>) {
     let wlan: Wlan = serde_json::from_str(settings).unwrap();
     let mut medium = Medium::new(&wlan, &[WlanStation::default(); 3], random(3, 0));
@@ -63,7 +63,8 @@ fn each_mpdu_is_captured_as_often_as_it_is_sent() {
     assert_eq!(count(&seen, BEACON), medium.counters(0).beacons);
     assert!(count(&seen, BLOCK_ACK) > 0);
     assert!(seen.is_sorted_by_key(|frame| frame.at_ps));
-    // 26 bytes of header, LLC and SNAP, the packet; kept are 96 B of its Ethernet frame, two of which are the type.
+    // The length is 26 bytes of header, LLC and SNAP, and the packet; 96 B of its Ethernet frame are kept,
+    // including the type.
     assert!(data.iter().all(|frame| frame.length == 26 + 8 + 1000 && frame.bytes.len() <= 26 + 6 + 84));
     let of_first = |frame: &&&Seen| frame.bytes[1] & TO_DS != 0 && frame.bytes[15] == 1;
     let numbers =
@@ -88,11 +89,11 @@ fn protection_and_fragments_are_captured() {
     let (_, seen) =
         run(r#"{"standard": "a", "rts_threshold": "500 B", "fragmentation_threshold": "600 B"}"#, true);
     let (rts, cts) = (count(&seen, RTS), count(&seen, CTS));
-    // Each begins a TXOP that holds several packets.
+    // Each RTS begins a TXOP that contains several packets.
     assert!(rts >= cts && cts >= 2, "{rts} RTS, {cts} CTS");
     let data: Vec<&Seen> = seen.iter().filter(|frame| frame.bytes[0] == QOS_DATA).collect();
     assert_eq!((data.len(), count(&seen, ACK)), (80, 80));
-    // The first of both fragments says that more come, and the second is what is left of 1008 bytes.
+    // The first of two fragments has the flag for more fragments, and the second contains the rest of 1008 bytes.
     let fragment =
         |frame: &&Seen| (frame.bytes[22] & 0xf, frame.bytes[1] & MORE_FRAGMENTS != 0, frame.length);
     let kinds: std::collections::BTreeSet<_> = data.iter().map(fragment).collect();
@@ -104,7 +105,7 @@ fn an_amsdu_has_its_packets_one_after_the_other() {
     let (_, seen) = run(r#"{"ampdu": 1, "amsdu": "3839 B"}"#, true);
     let first = seen.iter().find(|frame| frame.bytes[0] == QOS_DATA).unwrap();
     assert_eq!(first.bytes[24] & 0x80, 0x80);
-    // Three subframes, the first two filled up to 4 bytes.
+    // There are three subframes, of which the first two are padded to multiples of 4 bytes.
     assert_eq!(first.length, 26 + 2 * 1024 + 1022);
     assert_eq!(first.bytes[26..40], [[9; 12].as_slice(), &[3, 0xf0]].concat());
 }

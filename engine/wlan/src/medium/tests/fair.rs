@@ -1,12 +1,12 @@
-//! Queues of flows, and shares of airtime.
+//! Tests of the queues of flows, and of shares of airtime.
 
 use super::*;
 
 const MS: u64 = 1_000_000_000;
 
-/// An access point with these settings that always has 300 packets of flow 1 for station 1 and of flow 2 for station 2, of which
-/// the second sends by MCS 0: the medium after a second, and how long each packet of flow 3 took, of which one comes each
-/// 10 ms for station 1.
+/// Runs an access point that always has 300 packets of flow 1 for station 1 and of flow 2 for station 2, which
+/// uses MCS 0. Returns the medium after a second, and the delay of each packet of flow 3, one of which arrives
+/// every 10 ms for station 1.
 fn crowded(settings: &str) -> (Medium, Vec<u64>) {
     let slow = r#""stations": {"b": {"mcs": 0}}"#;
     let mut medium = medium(&wlan(&format!("{settings}, {slow}")), 3);
@@ -46,8 +46,8 @@ fn a_slow_receiver_has_its_share_of_airtime_and_no_more() {
         crowded(&settings).0.counters(0).delivered_pkts
     };
     let (even, fair) = (delivered("drop_tail"), delivered("fq_codel"));
-    // A packet takes 1930 us at 6.5 Mbit/s and 228 us at 65 Mbit/s, and 154 us are around each: in pairs there are 405 of
-    // each in a second, with equal airtime 188 and 1592, and those of flow 3.
+    // A packet takes 1930 us at 6.5 Mbit/s and 228 us at 65 Mbit/s, plus an overhead of 154 us. In pairs, 405 of
+    // each are sent in a second; with equal airtime 188 and 1592, in addition to those of flow 3.
     assert!((780..830).contains(&even) && (1780..1880).contains(&fair), "{even} {fair}");
 }
 
@@ -64,7 +64,7 @@ fn a_sparse_flow_does_not_wait_for_others() {
     assert!(none == 0 && dropped > 10, "{none} {dropped}");
 }
 
-/// CoDel marks, once each, the packets that it would drop if they could not be marked, and drops none.
+/// CoDel marks each packet once that it would drop if it could not be marked, and drops none.
 #[test]
 fn packets_that_can_be_marked_are_marked_instead_of_dropped() {
     let seen = |can_be_marked: bool| {

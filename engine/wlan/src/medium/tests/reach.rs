@@ -1,10 +1,10 @@
-//! Distance, noise, and rates of single stations.
+//! Tests of distance, noise, and rates of single stations.
 
 use super::*;
 use crate::errors::Errors;
 
-/// Two stations at both sides of an access point, or beside each other, with these further settings: shares of attempts
-/// that collide, and bits delivered a second.
+/// Runs two stations on opposite sides of an access point, or beside each other, with these additional settings.
+/// Returns the share of attempts that collide, and the bits delivered per second.
 fn two_stations(is_hidden: bool, settings: &str) -> (f64, f64) {
     let x_m = if is_hidden { 40 } else { -40 };
     let text = format!(
@@ -25,7 +25,7 @@ fn hidden_stations_lose_more_than_those_that_hear_each_other_and_rts_cures_it() 
     assert!(hidden.1 < 0.8 * heard.1, "{heard:?} {hidden:?}");
     let protected = two_stations(true, r#", "rts_threshold": "0 B""#);
     assert!(protected.1 > 1.2 * hidden.1, "{hidden:?} {protected:?}");
-    // Its collisions take RTS alone, and a CTS silences whoever hears the access point.
+    // Only RTS frames collide, and a CTS silences every station that hears the access point.
     assert!(protected.1 > 0.8 * two_stations(false, r#", "rts_threshold": "0 B""#).1);
 }
 
@@ -48,7 +48,7 @@ fn the_nearer_of_two_stations_captures_the_access_point() {
     saturate(&mut medium, 1..3, 4, 1500, 2 * SECOND);
     let [near, far] = [1, 2].map(|station| medium.counters(station).clone());
     assert!(near.collisions == 0 && far.collisions > 50, "{near:?} {far:?}");
-    // 18 dB stronger, and the threshold is 10 dB: a higher one leaves neither.
+    // The frame is 18 dB stronger and the threshold is 10 dB; with a higher threshold, both frames are lost.
     let mut without = super::medium(&wlan(&format!(r#"{text}, "capture_db": 20"#)), 3);
     saturate(&mut without, 1..3, 4, 1500, 2 * SECOND);
     assert!(without.counters(1).collisions > 50);
@@ -69,7 +69,8 @@ fn noise_takes_the_mpdus_that_the_curve_says() {
     }
 }
 
-/// The rate anomaly (Heusse et al., INFOCOM 2003): stations have as many turns each, so that a slow one slows all.
+/// The rate anomaly (Heusse et al., INFOCOM 2003): all stations have the same number of turns, so a slow one slows
+/// all.
 #[test]
 fn one_slow_station_slows_all() {
     let delivered = |stations: &str| {
@@ -94,7 +95,7 @@ fn a_txop_holds_as_many_exchanges_as_fit() {
     run(&mut medium, SECOND / 20, |_, now_ps, outcomes| seen.extend(outcomes.iter().map(|_| now_ps)));
     let timing = medium.timing();
     let each_ps = timing.phy.ppdu_ps(1538) + 2 * timing.sifs_ps + timing.ack_ps;
-    // The last one needs no SIFS before the next.
+    // The last exchange needs no SIFS before a next one.
     let fits = (limit_ps + timing.sifs_ps) / each_ps;
     let turns: Vec<u64> =
         seen.chunk_by(|one, next| next - one == each_ps).map(|turn| turn.len() as u64).collect();
@@ -102,7 +103,7 @@ fn a_txop_holds_as_many_exchanges_as_fit() {
         turns.len() > 5 && turns[..turns.len() - 1].iter().all(|turn| *turn == fits),
         "{turns:?} for {fits}"
     );
-    // Best effort has no TXOP limit: each exchange contends.
+    // Best effort has no TXOP limit, so each exchange contends.
     assert_eq!(Category::BestEffort.txop_limit_ps(), 0);
 }
 
@@ -113,7 +114,7 @@ fn fragments_follow_each_other_after_sifs() {
     assert!(medium.offer(0, [1, 0], packet(Category::BestEffort, 5, 1492)));
     let mut seen = Vec::new();
     run(&mut medium, SECOND / 20, |_, now_ps, outcomes| seen.extend(outcomes.iter().map(|_| now_ps)));
-    // 1500 B with LLC and SNAP in three of 500 B.
+    // The fragments are 1500 B with LLC and SNAP, in three parts of 500 B.
     let timing = medium.timing();
     let each_ps = timing.phy.ppdu_ps(530) + timing.sifs_ps + timing.ack_ps;
     assert_eq!((medium.counters(1).mpdus_pkts, medium.counters(1).retries_pkts), (3, 0));
