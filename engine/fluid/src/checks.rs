@@ -1,4 +1,4 @@
-//! The problems that keep a scenario's rates from being computed.
+//! The checks of scenarios for which rates can't be computed.
 
 use crate::coupled::Coupling;
 use crate::routes::{NoWay, Ways};
@@ -6,7 +6,7 @@ use crate::supported;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Directory, Place, Problem, Scenario};
 
-/// Returns everything that is wrong with the nodes, links and flows of `scenario`, each by itself.
+/// Returns all problems of the nodes, links and flows of `scenario`, each considered separately.
 pub fn check_parts(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = nettrial_scenario::check(scenario);
     for (number, node) in scenario.nodes.iter().enumerate() {
@@ -24,7 +24,7 @@ pub fn check_parts(scenario: &Scenario) -> Vec<Problem> {
     problems
 }
 
-/// Returns everything that is wrong with the paths of the flows of `scenario`, which has passed [`check_parts`].
+/// Returns all problems of the paths of the flows of `scenario`, which has passed [`check_parts`].
 pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let directory = Directory::new(scenario);

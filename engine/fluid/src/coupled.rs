@@ -1,29 +1,30 @@
-//! Rates of connections with several paths: the fixed points of coupled congestion controls.
+//! The rates of connections with several paths: the fixed points of coupled congestion controls.
 //!
-//! A path's *level* is the rate at which a flow of TCP would go over it: of its links the lowest level. A link's level is
-//! such that the link is just full; one that does not become full limits nobody. With single paths alone that is max-min
-//! fairness. The papers say of each algorithm what its subflows carry where losses on path `r` have the probability `p_r`,
-//! at which TCP has the rate √(2/p_r) / rtt_r: that is the level τ_r. Round-trip times count as equal. With X = max_r τ_r:
+//! The *level* of a path is the rate that a TCP flow would have on it: the lowest level of its links. The level of
+//! a link is such that the link is just full; a link that does not become full limits nobody. With single paths
+//! only, this is max-min fairness. The papers give the rates of an algorithm's subflows if the losses on path `r`
+//! have the probability `p_r`, at which TCP has the rate √(2/p_r) / rtt_r: this rate is the level τ_r. Round-trip
+//! times count as equal. With X = max_r τ_r:
 //!
 //! - LIA: x_r = X · τ_r² / Σ τ_k² (Khalili, Gast, Popovic and Le Boudec, "MPTCP is not Pareto-optimal", IEEE/ACM
-//!   Transactions on Networking 21, 2013, equation (2); RFC 6356 has Σ x_r = X as its goal);
-//! - OLIA: x_r is above 0 where τ_r = X alone, and Σ x_r = X (the same, theorem 1);
+//!   Transactions on Networking 21, 2013, equation (2); RFC 6356 has the goal Σ x_r = X);
+//! - OLIA: x_r is above 0 only where τ_r = X, and Σ x_r = X (the same paper, theorem 1);
 //! - BALIA: X² / τ_r² = (4 + α_r) / 5 with α_r = max_k x_k / x_r, and so x_r ∝ 1 / (5 X² / τ_r² − 4) (Peng, Walid, Hwang and
 //!   Low, "Multipath TCP: Analysis, Design, and Implementation", IEEE/ACM Transactions on Networking 24, 2016: φ_r(x) with
 //!   β = 1/5).
 //!
-//! wVegas has none of these: its paths are full where queues have a length, and how long that is depends on the round-trip
-//! time without queues.
+//! wVegas has no such fixed point: its paths are full when queues have a certain length, which depends on the
+//! round-trip time without queues.
 //!
-//! The papers add the losses of several full links on a path; here the link with the lowest level counts alone, as in
-//! max-min fairness.
+//! The papers add the losses of several full links on a path; here only the link with the lowest level counts, as
+//! in max-min fairness.
 
 use crate::maxmin::max_min;
 
-/// The dependence of a connection's subflows on each other.
+/// The coupling of a connection's subflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coupling {
-    /// Each subflow is as a flow of TCP.
+    /// Each subflow behaves like a TCP flow.
     Uncoupled,
     /// LIA (RFC 6356).
     Lia,
@@ -34,7 +35,7 @@ pub enum Coupling {
 }
 
 impl Coupling {
-    /// The congestion controls whose rates can be computed, by name, and what each is with several subflows.
+    /// The congestion controls whose rates can be computed, by name, and the coupling of several subflows of each.
     pub const CONTROLS: [(&str, Self); 5] = [
         ("balia", Self::Balia),
         ("cubic", Self::Uncoupled),
@@ -43,12 +44,12 @@ impl Coupling {
         ("reno", Self::Uncoupled),
     ];
 
-    /// Returns that of the congestion control of that name; `None` if its rates can't be computed.
+    /// Returns the coupling of the congestion control of that name; `None` if its rates can't be computed.
     pub fn of(control: &str) -> Option<Self> {
         Self::CONTROLS.iter().find(|(name, _)| *name == control).map(|(_, coupling)| *coupling)
     }
 
-    /// Sets the rates of a connection's subflows, given the levels of their paths and, for OLIA, their shares.
+    /// Sets the rates of a connection's subflows, from the levels of their paths and, for OLIA, their shares.
     fn split(self, levels: &[f64], shares: &[f64], rates: &mut [f64]) {
         let best = levels.iter().copied().fold(0.0, f64::max);
         let weight = |level: f64, share: f64| match self {
@@ -67,10 +68,10 @@ impl Coupling {
     }
 }
 
-/// A connection: the links of each of its subflows' paths.
+/// A connection: the links on the path of each of its subflows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group<'a> {
-    /// The dependence of its subflows on each other.
+    /// The coupling of its subflows.
     pub coupling: Coupling,
     /// The links of each path.
     pub paths: Vec<&'a [u32]>,
@@ -79,29 +80,30 @@ pub struct Group<'a> {
 /// The rates of an equilibrium.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Equilibrium {
-    /// The rate of each path, those of the first connection first, bits a second.
+    /// The rate of each path in bits per second, those of the first connection first.
     pub rates: Vec<f64>,
-    /// The distance of the last iteration from it: the largest part of a link's rate by which the link is too full, or not
-    /// full though it limits a path.
+    /// The distance of the last iteration from the equilibrium: the largest share of a link's rate by which the
+    /// link is too full, or not full although it limits a path.
     pub error: f64,
 }
 
-/// Iterations at most.
+/// The largest number of iterations.
 const MOST_ITERATIONS: usize = 4000;
 /// The error at which iterations end.
 const TOLERANCE: f64 = 5e-3;
-/// The first step of a link's level: the part of its error by which it changes.
+/// The first step of a link's level: the share of its error by which the level changes.
 const FIRST_STEP: f64 = 0.2;
-/// The largest and the smallest step. A step grows while the error keeps its sign, and is halved where that changes.
+/// The largest and the smallest step. A step grows while the error keeps its sign, and is halved when the sign
+/// changes.
 const STEPS: [f64; 2] = [0.5, 0.01];
-/// The highest level of a link, as a multiple of its rate: it limits nobody.
+/// The highest level of a link, as a multiple of its rate; such a link limits nobody.
 const MOST_LEVEL: f64 = 1e3;
-/// The part of what a path of OLIA lacks that its share loses in an iteration.
+/// The share of a path of OLIA that moves in an iteration, relative to the amount by which its level is too low.
 const MOVES: f64 = 0.3;
-/// A path of OLIA keeps so much of a connection's rate: it goes on with a segment or two a round trip.
+/// The smallest share of a connection's rate on a path of OLIA, on which a segment or two are sent per round trip.
 const LEAST_SHARE: f64 = 1e-4;
 
-/// Returns the rates at which connections come to rest, given the rates of all links.
+/// Returns the rates of connections in equilibrium, from the rates of all links.
 pub fn equilibrium(capacities: &[f64], groups: &[Group<'_>]) -> Equilibrium {
     let paths: Vec<&[u32]> = groups.iter().flat_map(|group| &group.paths).copied().collect();
     let is_coupled = |group: &Group<'_>| group.coupling != Coupling::Uncoupled && group.paths.len() > 1;
@@ -136,8 +138,8 @@ pub fn equilibrium(capacities: &[f64], groups: &[Group<'_>]) -> Equilibrium {
     Equilibrium { rates, error }
 }
 
-/// Moves the shares of a connection's paths towards those with the highest level, and returns how much of its rate is
-/// still on others, each weighed by what it lacks.
+/// Moves the shares of a connection's paths towards those with the highest level. Returns the share of its rate
+/// that is still on others, each weighted by the amount by which its level is too low.
 fn move_shares(levels: &[f64], shares: &mut [f64]) -> f64 {
     let best = levels.iter().copied().fold(0.0, f64::max);
     let mut unsettled = 0.0;
@@ -151,16 +153,17 @@ fn move_shares(levels: &[f64], shares: &mut [f64]) -> f64 {
     unsettled
 }
 
-/// The links that paths go over, with their levels.
+/// The links on paths, with their levels.
 struct Levels {
-    /// The links, numbered as paths come to them.
+    /// The links, numbered in the order in which paths use them.
     links: Vec<Link>,
-    /// The links of one path after those of another.
+    /// The links of all paths, one path after the other.
     over: Vec<u32>,
-    /// The first of each path, and after the last path the number of all.
+    /// The index of the first link of each path, and after the last path the number of all.
     first: Vec<u32>,
 }
 
+/// A link with its level.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     capacity: f64,
@@ -173,6 +176,7 @@ struct Link {
 }
 
 impl Levels {
+    /// Returns the links on these paths, with their first levels.
     fn new(capacities: &[f64], paths: &[&[u32]]) -> Self {
         let mut number = vec![u32::MAX; capacities.len()];
         let mut new = Self { links: Vec::new(), over: Vec::new(), first: vec![0] };
@@ -198,11 +202,12 @@ impl Levels {
         new
     }
 
+    /// Returns the links of a path.
     fn path(&self, path: usize) -> &[u32] {
         &self.over[self.first[path] as usize..self.first[path + 1] as usize]
     }
 
-    /// Sets the level of each path, and the link that it is of.
+    /// Sets the level of each path, and the link that determines it.
     fn of_paths(&self, levels: &mut [f64], binding: &mut [u32]) {
         for (path, (level, link)) in levels.iter_mut().zip(binding).enumerate() {
             *level = f64::INFINITY;
@@ -214,6 +219,7 @@ impl Levels {
         }
     }
 
+    /// Computes the load of each link from the rates of paths.
     fn load(&mut self, rates: &[f64]) {
         self.links.iter_mut().for_each(|link| link.load = 0.0);
         for (path, rate) in rates.iter().enumerate() {
@@ -223,7 +229,7 @@ impl Levels {
         }
     }
 
-    /// Raises the levels of links that have room and lowers those of others; returns the largest error.
+    /// Raises the levels of links with free capacity and lowers those of the others. Returns the largest error.
     fn adjust(&mut self, rates: &[f64], binding: &[u32]) -> f64 {
         self.load(rates);
         self.links.iter_mut().for_each(|link| link.is_binding = false);
@@ -242,7 +248,7 @@ impl Levels {
         worst
     }
 
-    /// Lowers the rates of paths over links that are too full, so that none is.
+    /// Lowers the rates of paths over links that are too full, until none is.
     fn keep_within(&mut self, rates: &mut [f64]) {
         self.load(rates);
         for (path, rate) in rates.iter_mut().enumerate() {

@@ -1,16 +1,16 @@
-//! Computes the rates of a trial's flows from the network alone: no packets, no queues, no windows.
+//! Computes the rates of a trial's flows from the network alone, without packets, queues and windows.
 //!
-//! Between two events, a flow that starts and one that ends, every flow has a constant rate: that of an equilibrium in
-//! which every connection has as much as its congestion control would take. Flows of TCP share the links on their paths
-//! max-min fair; how much a connection of coupled MPTCP takes of each of its paths follows from its algorithm's fixed
-//! point (`coupled`).
+//! Between two events (a flow starts or ends), every flow has a constant rate: the one in an equilibrium in which
+//! every connection has the rate that its congestion control would reach. TCP flows share the links on their paths
+//! max-min fairly. The rates of a coupled MPTCP connection on its paths follow from the fixed point of its
+//! algorithm (`coupled`).
 //!
 //! ```text
 //! run ─> routes (the paths of all connections, as in the simulator) ─> trial: start or end ─> rates ─> ... ─> record
 //! ```
 //!
-//! The model is wrong where what it leaves out matters: slow start and all that takes time to converge, round-trip
-//! times (all connections' count as equal), losses, the acknowledgments' part of links, hosts.
+//! The model ignores slow start and all other convergence, round-trip times (those of all connections count as
+//! equal), losses, the acknowledgments' share of links, and hosts. It is wrong where these matter.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ pub use supported::capabilities;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Problem, Record, Scenario};
 
-/// Returns everything that keeps the rates of `scenario` from being computed.
+/// Returns all problems because of which the rates of `scenario` can't be computed.
 pub fn check(scenario: &Scenario) -> Vec<Problem> {
     let of_parts = checks::check_parts(scenario);
     if !of_parts.is_empty() {
@@ -38,7 +38,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
     checks::check_paths(scenario, &Paths::new(scenario))
 }
 
-/// Computes one trial. The same scenario gives the same record, to the byte, on any machine.
+/// Computes a trial. The same scenario gives the same record, byte by byte, on any machine.
 ///
 /// # Errors
 /// Fails if the scenario does not pass [`check`].

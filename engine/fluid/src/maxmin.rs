@@ -3,18 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A rate as a key: rates are never below zero or not a number, so their bits are in their order.
+/// Returns the order of a rate as an integer: rates are neither negative nor NaN, so their bits have the same
+/// order.
 fn key(rate: f64) -> u64 {
     rate.to_bits()
 }
 
-/// Returns the max-min fair rate of each path, given the rates of all links and the links of each path: no path's rate can
-/// rise without that of another falling that is no higher. Each path has a link, its bottleneck, that is full and on which
-/// none has more.
+/// Returns the max-min fair rate of each path, from the rates of all links and the links of each path: the rate of
+/// a path can't rise unless another one falls that is not higher. Each path has a bottleneck: a link that is full
+/// and on which no path has a higher rate.
 ///
-/// It is the water-filling of Bertsekas and Gallager (Data Networks, 1992, section 6.5.2): all rates rise together, and
-/// those over a link that becomes full stay. The time is linear in the links of all paths, times the logarithm of the number
-/// of links.
+/// The algorithm is the water-filling of Bertsekas and Gallager (Data Networks, 1992, section 6.5.2): all rates
+/// rise together, and those over a link that becomes full stay. The time is linear in the number of links of all
+/// paths, times the logarithm of the number of links.
 pub fn max_min(capacities: &[f64], paths: &[&[u32]]) -> Vec<f64> {
     let mut rates = vec![f64::INFINITY; paths.len()];
     // The paths over each link: those of link `l` are `over[first[l]..first[l + 1]]`.
@@ -43,7 +44,7 @@ pub fn max_min(capacities: &[f64], paths: &[&[u32]]) -> Vec<f64> {
         if rising[link] == 0 {
             continue;
         }
-        // Where paths have stopped elsewhere since, this link becomes full later.
+        // If paths have stopped at other links since, this link becomes full later.
         let now = level(link, &left, &rising);
         if key(now) > at {
             waiting.push(Reverse((key(now), link)));
@@ -70,8 +71,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The kind of example in Bertsekas and Gallager, Data Networks, 1992, section 6.5.2: sessions on a line of links of
-    /// rate 1, of which one link has three.
+    /// An example like that of Bertsekas and Gallager, Data Networks, 1992, section 6.5.2: sessions on a line of
+    /// links of rate 1, one of which has three sessions.
     #[test]
     fn sessions_get_a_third_and_the_rest_of_a_link() {
         // Session 1 crosses links 0 and 1; 2 and 3 cross link 0; 4 crosses link 1.
@@ -85,7 +86,8 @@ mod tests {
     #[test]
     fn in_a_parking_lot_the_long_path_gets_half_of_each_link() {
         assert_eq!(max_min(&[10.0; 3], &[&[0, 1, 2], &[0], &[1], &[2]]), [5.0; 4]);
-        // A narrower link in the middle: its two have half of it, and the others what is left of theirs.
+        // The link in the middle is narrower: its two paths get half of it each, and the others get the rest of
+        // their links.
         assert_eq!(max_min(&[10.0, 4.0, 10.0], &[&[0, 1, 2], &[0], &[1], &[2]]), [2.0, 8.0, 2.0, 8.0]);
     }
 

@@ -1,4 +1,4 @@
-//! The paths of all flows' connections, as lists of links.
+//! The paths of all flows' connections as lists of links.
 
 use nettrial_routing::{FiveTuple, Paths, Segment, Sockets};
 use nettrial_scenario::{Directory, Flow, Scenario, ethernet};
@@ -11,20 +11,20 @@ pub enum NoWay {
     Unreachable,
     /// No link on a path has a rate.
     Unlimited,
-    /// The MTU of a path has no room for payload.
+    /// The MTU of a path leaves no room for payload.
     Narrow,
 }
 
 /// One subflow of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Way {
-    /// The place of its links among those of all.
+    /// The range of its links in the list of all.
     links: [u32; 2],
-    /// The payload of a full segment, bytes.
+    /// The payload of a full segment in bytes.
     pub payload: u64,
-    /// The same segment as it occupies a wire, bytes.
+    /// The bytes of the same segment on the wire.
     pub wire: u64,
-    /// The same segment as an IP packet, bytes.
+    /// The bytes of the same segment as an IP packet.
     pub ip: u64,
     /// The addresses and ports of its two ends.
     pub sockets: [SocketAddr; 2],
@@ -33,19 +33,19 @@ pub struct Way {
 /// The connections of a flow that take different paths.
 #[derive(Debug, Clone, Copy)]
 struct Connections {
-    /// The first subflow of the first.
+    /// The index of the first subflow of the first connection.
     first: usize,
-    /// Subflows of each.
+    /// The number of subflows of each connection.
     subflows: usize,
-    /// The number of them.
+    /// The number of connections.
     count: usize,
 }
 
-/// The paths of all flows' connections. A link is known by the interface by which packets leave for it
-/// ([`nettrial_routing::Interfaces`]); those without a rate are on no path, because they hold nothing back.
+/// The paths of all flows' connections. A link is identified by the interface from which packets enter it
+/// ([`nettrial_routing::Interfaces`]). Links without a rate are left out of paths, because they limit nothing.
 #[derive(Debug)]
 pub struct Ways {
-    /// The rate of each interface's direction of its link, bits a second; infinite where the link has none.
+    /// The rate of each interface's direction of its link in bits per second; infinite for a link without a rate.
     capacities: Vec<f64>,
     links: Vec<u32>,
     ways: Vec<Way>,
@@ -53,7 +53,7 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// Makes the links of `scenario`, without a flow.
+    /// Returns the links of `scenario`, without any flow.
     pub fn new(scenario: &Scenario) -> Self {
         let capacity = |link: &nettrial_scenario::Link| {
             let rate = link.rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
@@ -63,10 +63,10 @@ impl Ways {
         Self { capacities, links: Vec::new(), ways: Vec::new(), flows: Vec::new() }
     }
 
-    /// Adds the connections of `flow`, number `number` of the scenario.
+    /// Adds the connections of `flow`, which has the number `number` in the scenario.
     ///
     /// # Errors
-    /// Gives why it has no rate.
+    /// Fails with the reason why the flow has no rate.
     pub fn add(
         &mut self,
         paths: &Paths<'_>,
@@ -108,12 +108,12 @@ impl Ways {
         Ok(())
     }
 
-    /// Returns the rates of all links, bits a second.
+    /// Returns the rates of all links in bits per second.
     pub fn capacities(&self) -> &[f64] {
         &self.capacities
     }
 
-    /// Returns the subflows of the connection that flow `flow` opens after `before` others.
+    /// Returns the subflows of the connection that flow `flow` opens after `before` other connections.
     pub fn of(&self, flow: usize, before: u64) -> &[Way] {
         let Connections { first, subflows, count } = self.flows[flow];
         let start = first + (before % count as u64) as usize * subflows;

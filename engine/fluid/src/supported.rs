@@ -3,7 +3,7 @@
 use crate::coupled::Coupling;
 use nettrial_scenario::{Capabilities, Medium, Problem, Scenario, Setting, Transport};
 
-/// Returns what can be computed of a trial, on any machine.
+/// Returns the capabilities of this backend, which are the same on any machine.
 pub fn capabilities() -> Capabilities {
     Capabilities {
         parallel: true,
@@ -26,7 +26,7 @@ pub fn capabilities() -> Capabilities {
     }
 }
 
-/// Returns a problem for everything in `scenario` that has no place in the model.
+/// Returns a problem for each setting of `scenario` that the model can't represent.
 pub fn problems(scenario: &Scenario) -> Vec<Problem> {
     capabilities().problems(scenario, "in the fluid model", |setting| match setting {
         "kind" | "transport" => {

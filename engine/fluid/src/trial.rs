@@ -1,4 +1,4 @@
-//! One trial: its flows start and end, and between two of these events all rates are constant.
+//! The computation of a trial, in which flows start and end. Between two of these events all rates are constant.
 
 use crate::checks::check_paths;
 use crate::coupled::{Coupling, Group, equilibrium};
@@ -11,24 +11,24 @@ use nettrial_scenario::{
     SubflowRecord, Traffic, Transfer, Transport, Warning,
 };
 
-/// The error of rates above which a record warns of them.
+/// The error of rates above which a record has a warning.
 const WARNS_FROM: f64 = 0.01;
 
-/// A flow while it goes.
+/// A flow during the trial.
 struct Running<'a> {
     flow: &'a Flow,
     transfer: &'a Transfer,
     coupling: Coupling,
     control: &'a str,
-    /// Connections that were opened.
+    /// The number of connections that were opened.
     opened: u64,
-    /// The time when the open one was opened; `None` before the flow's time and after its end.
+    /// The time at which the open connection was opened; `None` before the flow's start and after its end.
     begun_ns: Option<u64>,
-    /// Payload that the open connection has carried, bits.
+    /// The payload that the open connection has carried, in bits.
     carried: f64,
-    /// Payload that each subflow of all connections has carried, bits.
+    /// The payload that each subflow of all connections has carried, in bits.
     of_subflows: Vec<f64>,
-    /// The payload rate of each subflow, bits a second.
+    /// The payload rate of each subflow in bits per second.
     rates: Vec<f64>,
     bytes: u64,
     active_ns: u64,
@@ -36,6 +36,7 @@ struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
+    /// Returns a flow before its start.
     fn new(flow: &'a Flow, directory: &Directory<'a>, subflows: usize) -> Result<Self> {
         let control = directory.stack(&flow.from).map_or("", |stack| stack.congestion_control.as_str());
         let (Traffic::Transfer(transfer), Some(coupling)) = (&flow.traffic, Coupling::of(control)) else {
@@ -57,17 +58,17 @@ impl<'a> Running<'a> {
         })
     }
 
-    /// The bits that the open connection has still to carry, where it has a size.
+    /// Returns the bits that the open connection has yet to carry, if it has a size.
     fn left(&self) -> Option<f64> {
         self.transfer.size.map(|size| size.0 as f64 * 8.0 - self.carried)
     }
 
-    /// The time when the flow opens its last connection, or, without a size, ends.
+    /// Returns the time until which the flow opens connections, or, without a size, at which it ends.
     fn deadline_ns(&self) -> Option<u64> {
         self.transfer.duration.map(|duration| self.flow.start.0 + duration.0)
     }
 
-    /// The time of the flow's next event, whole nanoseconds; `None` after its end.
+    /// Returns the time of the flow's next event in nanoseconds; `None` after its end.
     fn next_ns(&self, now_ns: u64) -> Option<u64> {
         if self.begun_ns.is_none() {
             return (self.opened == 0).then_some(self.flow.start.0);
@@ -81,6 +82,7 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// Carries payload at the current rates for `span_ns` nanoseconds.
     fn carry(&mut self, span_ns: u64) {
         let seconds = span_ns as f64 / 1e9;
         for (carried, rate) in self.of_subflows.iter_mut().zip(&self.rates) {
@@ -89,7 +91,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Closes the open connection, whose time has come, and opens the next one, if there is one.
+    /// Closes the open connection at its end, and opens the next one, if any.
     fn act(&mut self, now_ns: u64) {
         if let Some(begun_ns) = self.begun_ns {
             self.begun_ns = None;
@@ -108,10 +110,10 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Computes `scenario`, which has passed its check but for its paths, over these paths of it.
+/// Computes `scenario`, which has passed `check_parts`, over its paths.
 ///
 /// # Errors
-/// Fails if a flow has no path, or no rate.
+/// Fails if a flow has no path or no rate.
 pub fn run(scenario: &Scenario, paths: &Paths<'_>) -> Result<Record> {
     let directory = Directory::new(scenario);
     let mut ways = Ways::new(scenario);
@@ -157,7 +159,7 @@ pub fn run(scenario: &Scenario, paths: &Paths<'_>) -> Result<Record> {
     })
 }
 
-/// Goes from event to event until all flows are over; returns the largest error of the rates.
+/// Handles event after event until all flows have ended. Returns the largest error of the rates.
 fn drive(flows: &mut [Running<'_>], ways: &Ways) -> f64 {
     let (mut now_ns, mut error) = (0, 0.0_f64);
     loop {
@@ -172,7 +174,7 @@ fn drive(flows: &mut [Running<'_>], ways: &Ways) -> f64 {
     }
 }
 
-/// Sets the rates of all open connections; returns their error.
+/// Sets the rates of all open connections, and returns their error.
 fn share(flows: &mut [Running<'_>], ways: &Ways) -> f64 {
     let open = |flow: &Running<'_>| flow.begun_ns.is_some();
     let subflows = |(number, flow): (usize, &Running<'_>)| (ways.of(number, flow.opened - 1), flow.coupling);
@@ -193,6 +195,7 @@ fn share(flows: &mut [Running<'_>], ways: &Ways) -> f64 {
     found.error
 }
 
+/// Returns the record of a flow.
 fn record(running: &Running<'_>, number: usize, ways: &Ways) -> FlowRecord {
     let subflows = ways.of(number, running.opened.saturating_sub(1));
     let way = &subflows[0];
@@ -225,7 +228,7 @@ fn record(running: &Running<'_>, number: usize, ways: &Ways) -> FlowRecord {
     }
 }
 
-/// The records of the hosts, and what can't be said of them.
+/// Returns the records of the hosts, and the reasons for absent figures.
 fn hosts(scenario: &Scenario) -> (Vec<HostRecord>, Vec<Absence>) {
     let hosts = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host);
     let record = |node: &nettrial_scenario::Node| HostRecord {

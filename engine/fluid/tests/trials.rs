@@ -1,11 +1,12 @@
-//! Whole trials: scenarios in, records out.
+//! Tests of whole trials, from the scenario to the record.
 
 use nettrial_fluid::{check, run};
 use nettrial_scenario::{Record, Scenario};
 use serde_json::{Value, json};
 
-/// Hosts `a0`, `a1`, … and `b0`, `b1`, …, each on a link of 100 Mbit/s to the router `left` or `right`, between which links
-/// have the rates `between`; each flow from `a` of a number to `b` of the same.
+/// Returns hosts `a0`, `a1`, … and `b0`, `b1`, …, each on a link of 100 Mbit/s to the router `left` or `right`.
+/// The links between the routers have the rates `between`. Each flow goes from a host `a` to the host `b` with the
+/// same number.
 fn dumbbell(pairs: usize, between: &[&str], control: &str, flows: &[Value]) -> Scenario {
     let buffer = json!({"minimum": "4 KiB", "initial": "16 KiB", "maximum": "4 MiB"});
     let stack = json!({"name": "s", "congestion_control": control, "receive_buffer": buffer,
@@ -23,7 +24,7 @@ fn dumbbell(pairs: usize, between: &[&str], control: &str, flows: &[Value]) -> S
     for (side, (letter, router)) in [("a", "left"), ("b", "right")].into_iter().enumerate() {
         for pair in 0..pairs {
             nodes.push(host(format!("{letter}{pair}")));
-            // As many addresses as there are paths between the routers.
+            // There are as many addresses as paths between the routers.
             let address = |last: u8| -> Vec<String> {
                 (0..between.len()).map(|path| format!("10.{side}.{}.{last}/24", pair * 8 + path)).collect()
             };
@@ -73,7 +74,8 @@ fn record(scenario: &Scenario) -> Record {
     record
 }
 
-/// The payload rate of TCP with timestamps over IPv4 at MTU 1500, of a rate on the wire: 1448 of 1538 bytes.
+/// Returns the payload rate of TCP with timestamps over IPv4 at MTU 1500, from a rate on the wire: 1448 of 1538
+/// bytes.
 fn payload(wire_bps: f64) -> f64 {
     wire_bps * 1448.0 / 1538.0
 }
@@ -99,7 +101,8 @@ fn flows_share_a_link_and_payload_alone_counts() {
 
 #[test]
 fn what_ends_leaves_its_share_to_others() {
-    // At 30 Mbit/s each on the wire, the first is through after its 1.448 MB take 1.538 MB there; then the second goes alone.
+    // At 30 Mbit/s each on the wire, the first transfer ends after its 1.448 MB have taken 1.538 MB on the wire;
+    // then the second one has the link alone.
     let flows = [transfer(&json!({"size": "1448 kB"})), transfer(&json!({"size": "2896 kB"}))];
     let found = record(&dumbbell(2, &["60 Mbit/s"], "reno", &flows));
     let first_s = 1.538e6 * 8.0 / 30e6;
@@ -108,7 +111,8 @@ fn what_ends_leaves_its_share_to_others() {
         let taken = flow.completion_us.unwrap().mean / 1e6;
         assert!((taken / seconds - 1.0).abs() < 1e-3, "{taken} and not {seconds}");
     }
-    // One that comes later has a half from then on; transfers of a size follow each other until the duration is over.
+    // A flow that starts later has half of the link from then on; transfers of a size follow each other until the
+    // duration is over.
     let mut later = transfer(&json!({"size": "100 kB", "duration": "1 s"}));
     later["start"] = json!("500 ms");
     let found = record(&dumbbell(2, &["60 Mbit/s"], "reno", &[transfer(&json!({"duration": "1 s"})), later]));

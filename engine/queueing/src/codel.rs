@@ -1,22 +1,22 @@
-//! Controlled delay (RFC 8289): packets are dropped, or marked, at the queue's head.
+//! Controlled delay (RFC 8289): packets are dropped, or marked, at the head of the queue.
 //!
-//! Follows the pseudocode of the RFC's section 5, with marks as net/sched's codel_dequeue has them: a marked packet
-//! is sent, so that one that begins to be marked is not followed by another at once.
+//! Follows the pseudocode of section 5 of the RFC, with marks as in codel_dequeue of the kernel's net/sched: a
+//! marked packet is sent, so the first mark is not immediately followed by a second one.
 
 use std::collections::VecDeque;
 
-/// The settings.
+/// The settings of CoDel.
 #[derive(Debug, Clone, Copy)]
 pub struct CoDelSettings {
-    /// The delay that may persist, picoseconds.
+    /// The delay that may persist, in picoseconds.
     pub target_ps: u64,
-    /// The time for which it may.
+    /// The time for which the delay may exceed the target, in picoseconds.
     pub interval_ps: u64,
-    /// With so many bytes or fewer left in the queue nothing is dropped: a full frame.
+    /// The number of bytes left in the queue at or below which nothing is dropped: a full frame.
     pub frame_bytes: u64,
 }
 
-/// A packet that waits.
+/// A packet that waits in the queue.
 #[derive(Debug)]
 struct Waiting<T> {
     packet: T,
@@ -29,19 +29,20 @@ struct Waiting<T> {
 pub struct Taken<T> {
     /// The packet to be sent.
     pub packet: Option<T>,
-    /// Packets dropped before it.
+    /// The packets that were dropped before it.
     pub dropped: Vec<T>,
-    /// Packets marked.
+    /// The number of packets that were marked.
     pub marked_pkts: u64,
 }
 
-/// A queue with its state.
+/// A queue with the state of its CoDel.
 #[derive(Debug)]
 pub struct CoDel<T> {
     settings: CoDelSettings,
     waiting: VecDeque<Waiting<T>>,
     bytes: u64,
-    /// The time when the delay will have been above the target for an interval; `None` while it is below.
+    /// The time at which the delay will have exceeded the target for an interval; `None` while it is below the
+    /// target.
     first_above_ps: Option<u64>,
     drop_next_ps: u64,
     count: u32,
@@ -50,7 +51,7 @@ pub struct CoDel<T> {
 }
 
 impl<T> CoDel<T> {
-    /// An empty queue.
+    /// Returns an empty queue.
     pub fn new(settings: CoDelSettings) -> Self {
         Self {
             settings,
@@ -64,30 +65,31 @@ impl<T> CoDel<T> {
         }
     }
 
-    /// Packets in the queue.
+    /// Returns the number of packets in the queue.
     pub fn packets(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Bytes in the queue.
+    /// Returns the bytes in the queue.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Adds a packet of so many bytes.
+    /// Adds a packet of `bytes` bytes.
     pub fn push(&mut self, now_ps: u64, packet: T, bytes: u32) {
         self.waiting.push_back(Waiting { packet, bytes, since_ps: now_ps });
         self.bytes += u64::from(bytes);
     }
 
-    /// Takes the first packet out, whatever its delay.
+    /// Removes the first packet, whatever its delay.
     pub fn drop_first(&mut self) -> Option<T> {
         let first = self.waiting.pop_front()?;
         self.bytes -= u64::from(first.bytes);
         Some(first.packet)
     }
 
-    /// The packet to be sent next, none if nothing is left. `mark` marks a packet, if it can be: says whether.
+    /// Returns the next packet to be sent, or none if nothing is left. `mark` marks a packet if it supports ECN,
+    /// and returns whether it does.
     pub fn pop(&mut self, now_ps: u64, mut mark: impl FnMut(&mut T) -> bool) -> Taken<T> {
         let mut taken = Taken { packet: None, dropped: Vec::new(), marked_pkts: 0 };
         let (mut head, mut may_drop) = self.head(now_ps);
@@ -117,7 +119,7 @@ impl<T> CoDel<T> {
         taken
     }
 
-    /// Takes the head; and whether it may be dropped (the RFC's dodequeue).
+    /// Removes the head of the queue, and returns whether it may be dropped (the RFC's dodequeue).
     fn head(&mut self, now_ps: u64) -> (Option<T>, bool) {
         let Some(head) = self.waiting.pop_front() else {
             self.first_above_ps = None;
@@ -133,7 +135,7 @@ impl<T> CoDel<T> {
         (Some(head.packet), now_ps >= first_above_ps)
     }
 
-    /// Begins with the rate of drops that controlled the queue last time, if that is not long ago.
+    /// Begins to drop, with the drop rate that controlled the queue last time if that was not long ago.
     fn begin_dropping(&mut self, now_ps: u64) {
         self.is_dropping = true;
         let delta = self.count.saturating_sub(self.last_count);
@@ -143,12 +145,14 @@ impl<T> CoDel<T> {
         self.last_count = self.count;
     }
 
+    /// Returns the time of the next drop after one at `from_ps`: an interval over the square root of the number of
+    /// drops.
     fn control_law(&self, from_ps: u64) -> u64 {
         from_ps + (self.settings.interval_ps as f64 / f64::from(self.count).sqrt()) as u64
     }
 }
 
-/// Marks the packet, or drops it; whether it is still there.
+/// Marks the packet or drops it. Returns whether it was marked.
 fn mark_or_drop<T>(
     head: &mut Option<T>,
     mark: &mut impl FnMut(&mut T) -> bool,
@@ -169,14 +173,14 @@ mod tests {
 
     const MS: u64 = 1_000_000_000;
 
-    /// A queue that always holds packets of so many milliseconds' delay, from which one is taken each millisecond:
-    /// when packets were dropped or marked.
+    /// Returns the times in milliseconds at which packets were dropped or marked. The packets of the queue always
+    /// have the given delay, and one is taken every millisecond.
     fn chosen_at(delay_ms: u64, is_capable: bool, until_ms: u64) -> Vec<u64> {
         let settings = CoDelSettings { target_ps: 5 * MS, interval_ps: 100 * MS, frame_bytes: 1500 };
         let mut queue = CoDel::new(settings);
         let mut chosen = Vec::new();
         for now in 0..until_ms {
-            // Each packet's time of arrival is set, as if the queue had been as long as need be.
+            // The arrival time of each packet is set as if the queue had been long enough.
             while queue.packets() < 10 {
                 queue.push(0, (), 1500);
             }

@@ -1,8 +1,8 @@
-//! Flow queueing with controlled delay (RFC 8290): a queue for each flow, served in turn by deficit round robin, new flows
-//! first, and each with CoDel.
+//! Flow queueing with controlled delay (RFC 8290): each flow has a queue with CoDel, and the queues are served by
+//! deficit round robin, new flows first.
 //!
-//! Flows go by the numbers that their user gives them and are not hashed, so that no two share a queue. A full queue drops
-//! the first packet of the flow with most bytes, one at a time.
+//! The caller numbers the flows; they are not hashed, so no two flows share a queue. A full queue drops the first
+//! packet of the flow with the most bytes, one at a time.
 
 use crate::{CoDel, CoDelSettings};
 use std::collections::{BTreeMap, VecDeque};
@@ -14,11 +14,11 @@ struct Flow<T> {
     is_listed: bool,
 }
 
-/// The queues of flows.
+/// The queues of all flows.
 #[derive(Debug)]
 pub struct FqCoDel<T> {
     settings: CoDelSettings,
-    /// Bytes that a flow may send in its turn.
+    /// The bytes that a flow may send in its turn.
     quantum: i64,
     flows: BTreeMap<u32, Flow<T>>,
     new: VecDeque<u32>,
@@ -27,7 +27,7 @@ pub struct FqCoDel<T> {
 }
 
 impl<T> FqCoDel<T> {
-    /// No flows; each may send so many bytes in its turn.
+    /// Returns queues without flows, each of which may send `quantum_bytes` in its turn.
     pub fn new(settings: CoDelSettings, quantum_bytes: u32) -> Self {
         Self {
             settings,
@@ -39,17 +39,17 @@ impl<T> FqCoDel<T> {
         }
     }
 
-    /// Packets in all queues.
+    /// Returns the number of packets in all queues.
     pub fn packets(&self) -> usize {
         self.packets
     }
 
-    /// Bytes in the longest queue.
+    /// Returns the bytes in the longest queue.
     pub fn fattest_bytes(&self) -> u64 {
         self.flows.values().map(|flow| flow.queue.bytes()).max().unwrap_or(0)
     }
 
-    /// Adds a packet of a flow, of so many bytes.
+    /// Adds a packet of a flow, of `bytes` bytes.
     pub fn push(&mut self, now_ps: u64, flow: u32, packet: T, bytes: u32) {
         let (settings, quantum) = (self.settings, self.quantum);
         let new = || Flow { queue: CoDel::new(settings), deficit: quantum, is_listed: false };
@@ -62,7 +62,7 @@ impl<T> FqCoDel<T> {
         }
     }
 
-    /// Drops the first packet of the flow with most bytes.
+    /// Drops the first packet of the flow with the most bytes.
     pub fn drop_fattest(&mut self) -> Option<T> {
         let fattest = self.flows.values_mut().max_by_key(|flow| flow.queue.bytes())?;
         let dropped = fattest.queue.drop_first()?;
@@ -70,8 +70,8 @@ impl<T> FqCoDel<T> {
         Some(dropped)
     }
 
-    /// The packet to be sent next, of so many bytes as `bytes` says; those that CoDel drops are added to `dropped`. `mark`
-    /// marks a packet, if it can be: says whether.
+    /// Returns the next packet to be sent; `bytes` returns the size of a packet. Packets that CoDel drops are
+    /// appended to `dropped`. `mark` marks a packet if it supports ECN, and returns whether it does.
     pub fn pop(
         &mut self,
         now_ps: u64,
@@ -99,7 +99,7 @@ impl<T> FqCoDel<T> {
                 return Some(packet);
             }
             list.pop_front();
-            // A new flow that is empty goes on as an old one, or it would always be served first.
+            // A new flow that becomes empty continues as an old one; otherwise it would always be served first.
             if is_new && !self.old.is_empty() {
                 self.old.push_back(number);
             } else {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every packet is sent, dropped, or there.
+        /// Every packet is sent, dropped, or still queued.
         #[test]
         fn nothing_is_lost(events in prop::collection::vec((0_u64..50_000_000_000, 0_u32..5, 0_u32..3), 1..400)) {
             let mut queue = FqCoDel::new(SETTINGS, 300);

@@ -1,5 +1,5 @@
-//! Queue disciplines without input, output and clock: which packets of a queue are sent next, and which are dropped or
-//! marked. Times are picoseconds. A packet is whatever its user makes of it.
+//! Queue disciplines without input, output and clock, which decide the packets of a queue to be sent next, dropped
+//! or marked. Times are in picoseconds. The caller chooses the type of packets.
 
 #![forbid(unsafe_code)]
 

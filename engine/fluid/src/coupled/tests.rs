@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Returns the rates of connections over links of these rates.
+/// Returns the rates of connections over links with these rates.
 fn rates(capacities: &[f64], groups: &[(Coupling, &[&[u32]])]) -> Vec<f64> {
     let groups: Vec<Group<'_>> =
         groups.iter().map(|(coupling, paths)| Group { coupling: *coupling, paths: paths.to_vec() }).collect();
@@ -17,7 +17,7 @@ fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
     }
 }
 
-/// The root of a function that rises through 0 between 0 and 10.
+/// Returns the root between 0 and 10 of a function that rises through 0.
 fn root(rising: impl Fn(f64) -> f64) -> f64 {
     let [mut low, mut high] = [0.0, 10.0];
     for _ in 0..200 {
@@ -27,8 +27,9 @@ fn root(rising: impl Fn(f64) -> f64) -> f64 {
     low
 }
 
-/// Scenario C of Khalili et al. (section III-C of the paper): of `users` with two paths and `users` of TCP, the first have
-/// access point 1 for themselves, of `first` for each of them, and share access point 2, of 1 for each of the others.
+/// Returns the rates in scenario C of Khalili et al. (section III-C of the paper). Of `users` connections with two
+/// paths and `users` TCP flows, the former have access point 1 for themselves, with a capacity of `first` each.
+/// All share access point 2, with a capacity of 1 for each TCP flow.
 fn scenario_c(coupling: Coupling, first: f64, users: usize) -> [f64; 3] {
     let capacities = [first * users as f64, users as f64];
     let both: &[&[u32]] = &[&[0], &[1]];
@@ -39,8 +40,8 @@ fn scenario_c(coupling: Coupling, first: f64, users: usize) -> [f64; 3] {
     [found[0], found[1], *found.last().unwrap()]
 }
 
-/// The paper's equation for LIA in scenario C, z³ + (N1/N2) z² + z = C2/C1, where z is the root of the ratio of the two
-/// access points' losses: the others get z (1 + z²) C1.
+/// The paper's equation for LIA in scenario C is z³ + (N1/N2) z² + z = C2/C1, where z is the root of the ratio of
+/// the two access points' losses; the TCP flows get z (1 + z²) C1.
 #[test]
 fn lia_takes_of_the_shared_access_point_what_its_paper_says() {
     for first in [1.0, 2.0, 4.0] {
@@ -50,12 +51,12 @@ fn lia_takes_of_the_shared_access_point_what_its_paper_says() {
             assert_close(&scenario_c(Coupling::Lia, first, users), &expected, 0.01 * first);
         }
     }
-    // As the paper says of C1 = C2: the others lose 30% though nobody gains more than that.
+    // As in the paper, with C1 = C2 the TCP flows lose 30%, and nobody gains more than that.
     assert_close(&scenario_c(Coupling::Lia, 1.0, 5), &[1.0, 0.296, 0.704], 0.005);
 }
 
-/// Theorem 1 of the paper, and what it concludes for scenario C: with C1 above C2 OLIA leaves access point 2 to those who
-/// have no other, and else all have the same.
+/// Theorem 1 of the paper, and its conclusion for scenario C: if C1 is above C2, OLIA leaves access point 2 to the
+/// TCP flows; otherwise all get the same rate.
 #[test]
 fn olia_uses_the_best_paths_alone() {
     assert_close(&scenario_c(Coupling::Olia, 2.0, 5), &[2.0, 0.0, 1.0], 0.02);
@@ -77,8 +78,8 @@ fn balia_is_between_the_two() {
 
 const ALL: [Coupling; 3] = [Coupling::Lia, Coupling::Olia, Coupling::Balia];
 
-/// RFC 6356 section 2: "do no harm", subflows through one bottleneck take what one TCP takes; and on equal paths of its own
-/// a connection takes all of each.
+/// RFC 6356 section 2, "do no harm": subflows through one bottleneck take the rate of one TCP flow. On equal paths
+/// of its own, a connection takes the whole rate of each.
 #[test]
 fn a_connection_takes_what_one_tcp_takes_at_a_shared_link_and_all_of_its_own() {
     for coupling in ALL {
@@ -91,9 +92,10 @@ fn a_connection_takes_what_one_tcp_takes_at_a_shared_link_and_all_of_its_own() {
     assert_close(&found, &[2.5; 4], 1e-9);
 }
 
-/// The torus of Wischik, Raiciu, Greenhalgh and Handley, "Design, implementation and evaluation of congestion control for
-/// multipath TCP", NSDI 2011, section 3 (figure 7): five links in a ring, and a connection over each two neighbours. The
-/// capacity of one falls: the more an algorithm moves, the more equal are the connections.
+/// The torus of Wischik, Raiciu, Greenhalgh and Handley, "Design, implementation and evaluation of congestion
+/// control for multipath TCP", NSDI 2011, section 3 (figure 7): five links in a ring, and a connection over every
+/// two neighbouring links. When the capacity of one link falls, the connections are the more equal, the more
+/// traffic an algorithm moves.
 #[test]
 fn the_more_traffic_moves_the_more_equal_are_the_connections_of_the_torus() {
     let paths: Vec<[[u32; 1]; 2]> = (0..5).map(|link| [[link], [(link + 1) % 5]]).collect();
