@@ -16,7 +16,7 @@ from nettrial.backends.find import engine
 from nettrial.design import scenario_of, traffic_seconds
 from nettrial.guests import Catalogue
 from nettrial.guests.archive import archive
-from nettrial.scenario import GuestHardware, Outage, Record, Scenario, Transport
+from nettrial.scenario import Duration, GuestHardware, Outage, Record, Scenario, Transport
 from nettrial.study import load
 from nettrial.systems import GUEST_SYSTEMS
 from tests.lab import test_radio as radio
@@ -96,10 +96,10 @@ def test_two_kernels_are_hosts_of_one_trial_and_boot_once(guests: Backend) -> No
     assert ("cpu", "client") not in reasons, "the study does not ask for it"
     emulated = {warning.object for warning in record.warnings if warning.code == "guest_emulated"}
     assert emulated in ({"client", "server"}, set())
-    again = guests.run("again", between(OLD, None, **SHORT), traffic_seconds(scenario) + 300)
-    assert again.hosts[1].guest is None
-    booting = 2_000_000_000
-    assert again.phases.network_ns < booting or again.hosts[0].guest == found["client"]
+    # The server's last segment may never be acknowledged, and its connection outlives the trial.
+    again = guests.run("again", between(None, NEW, **SHORT), traffic_seconds(scenario) + 300)
+    assert again.hosts[0].guest is None
+    assert again.hosts[1].guest == found["server"]
 
 
 def test_a_guest_is_a_router_that_takes_another_way_where_one_fails(guests: Backend) -> None:
@@ -107,7 +107,7 @@ def test_a_guest_is_a_router_that_takes_another_way_where_one_fails(guests: Back
     scenario = diamond(4).scenario({"policy": "ecmp", "seed": 1}, flows=6)
     next(node for node in scenario.nodes if node.name == "l").system = NEW
     for flow in scenario.workload:
-        flow.traffic.root.duration = scenario.measurement.interval.__class__("4 s")
+        flow.traffic.root.duration = Duration("4 s")
     scenario.events = [Outage.model_validate({"at": "500 ms", "fails": ["u"], "returns": "3500 ms"})]
     assert guests.check(scenario) == []
     record = guests.run("router", scenario, traffic_seconds(scenario) + 300)
@@ -159,9 +159,9 @@ def test_a_rate_above_what_guests_were_found_to_carry_is_refused_with_the_figure
     assert (problem.pointer, problem.value, problem.of_machine) == ("/links/0/rate", "100 Gbit/s", True)
     found = json.loads(CALIBRATION.read_text())
     assert problem.expected == f"up to {found['goodput_bps'] // 10**6} Mbit/s, where an end is a guest"
-    # Another machine's figure is none of this one's: it is measured again, which this kernel can't be.
+    # Another machine's figure is none of this one's: it is measured again, which fails with this kernel.
     (tmp_path / "calibration").write_text(json.dumps({**found, "machine": "another"}))
-    broken(tmp_path)
+    broken(tmp_path, kernel=b"no kernel")
     monkeypatch.setenv(GUEST_SYSTEMS, str(tmp_path))
     with Backend("lab") as backend:
         (problem,) = backend.check(scenario)
@@ -178,11 +178,15 @@ def test_without_qemu_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch
     assert problem.hint == "install QEMU: apt-get install qemu-system-x86"
 
 
-def broken(directory: Path, modules: bytes = b"no archive") -> None:
-    """Makes a cache whose old kernel has other modules; one that are no archive it panics over, at once."""
+def broken(directory: Path, modules: bytes = b"no archive", kernel: bytes | None = None) -> None:
+    """Makes a cache whose old kernel has other modules, or is another file. A kernel panics at once if its
+    modules are no archive."""
     good = next(entry for entry in Catalogue(SYSTEMS).entries() if entry.name == OLD)
     assert good.kernel is not None
-    (directory / good.kernel).symlink_to((SYSTEMS / good.kernel).resolve())
+    if kernel is None:
+        (directory / good.kernel).symlink_to((SYSTEMS / good.kernel).resolve())
+    else:
+        (directory / good.kernel).write_bytes(kernel)
     (directory / ("0" * 64)).write_bytes(modules)
     bad = good.model_copy(update={"modules": "0" * 64})
     (directory / f"{OLD}.json").write_text(bad.model_dump_json(exclude_none=True))
@@ -217,7 +221,7 @@ def test_a_guest_that_hangs_in_a_trial_costs_that_trial(
 ) -> None:
     monkeypatch.setenv(GUEST_SYSTEMS, str(SYSTEMS))
     hangs = between(OLD, None)
-    hangs.workload[0].traffic.root.duration = "10 min"
+    hangs.workload[0].traffic.root.duration = Duration("10 min")
     requests = [("hangs", hangs), ("good", between(OLD, None, **SHORT))]
     with subprocess.Popen(
         sandbox.command(["env", "NETTRIAL_LOG=info", str(engine()), "lab"]),
@@ -293,7 +297,7 @@ def test_a_wire_between_guests_is_as_fast_as_it_says(guests: Backend, mtu: int) 
     scenario.workload = [scenario.workload[0]]
     traffic = scenario.workload[0].traffic
     traffic.root.size = None
-    traffic.root.duration = "10 s"
+    traffic.root.duration = Duration("10 s")
     simulated = scenario.model_copy(deep=True)
     for node in simulated.nodes:
         node.system = None

@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// The time that devices may take to appear.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The time that a node may take to return its devices.
+const RETURNING: Duration = Duration::from_secs(5);
 /// The interval between two attempts.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
@@ -62,8 +64,10 @@ pub fn serve(arguments: &[&str]) -> Result<()> {
             Some(Order::Begin(line)) => node = Some(Node::start(arguments, &line, &output)?),
             Some(Order::Line(line)) => node.iter_mut().for_each(|node: &mut Node| node.line(&line)),
             Some(Order::End) => {
-                drop(node.take());
-                tell(&output, &Told::Ended);
+                // A guest without its devices is of no use to another trial: its owner hears nothing, and ends it.
+                if node.take().is_none_or(Node::end) {
+                    tell(&output, &Told::Ended);
+                }
             }
             Some(Order::Answer) => tell(&output, &Told::Alive),
             None => bail!("the port sent an invalid order"),
@@ -160,7 +164,8 @@ fn tell(output: &Mutex<File>, told: &Told) {
 /// The process of a trial's node, which ends when this value is dropped.
 struct Node {
     child: Child,
-    input: ChildStdin,
+    /// Absent once the node is to end.
+    input: Option<ChildStdin>,
     reader: Option<JoinHandle<()>>,
 }
 
@@ -169,7 +174,7 @@ impl Node {
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("starting the node")?;
-        let input = child.stdin.take().context("no pipe to the node")?;
+        let input = Some(child.stdin.take().context("no pipe to the node")?);
         let lines = BufReader::new(child.stdout.take().context("no pipe from the node")?).lines();
         let output = Arc::clone(output);
         let reader = std::thread::spawn(move || {
@@ -183,8 +188,23 @@ impl Node {
     }
 
     fn line(&mut self, line: &str) {
-        // The silence of a node, and its console, show that it is gone.
-        let _ = writeln!(self.input, "{line}");
+        if let Some(input) = &mut self.input {
+            // The silence of a node, and its console, show that it is gone.
+            let _ = writeln!(input, "{line}");
+        }
+    }
+
+    /// Ends the node's input, after which it returns its devices. Returns true if it has done so.
+    fn end(mut self) -> bool {
+        drop(self.input.take());
+        let deadline = Instant::now() + RETURNING;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return status.success(),
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(LOOK_AGAIN),
+                _ => return false,
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! nodes, and then becomes its agent.
 
 use crate::layout::Layout;
-use crate::namespace::Home;
+use crate::namespace::{Home, Namespace};
 use crate::network::Network;
 use anyhow::{Context, Result};
 use nettrial_guest::network_devices;
@@ -55,24 +55,28 @@ pub enum Answer {
     Failed(String),
 }
 
-/// Runs a node in a guest until the standard input ends.
+/// Runs a node in a guest until the standard input ends, and then returns its interfaces to the namespace of the
+/// guest's init. They would return with the node's own namespace, too, but a connection whose last data is not
+/// acknowledged outlives its process, and keeps the namespace for minutes (net/ipv4/tcp.c, `tcp_close`).
 ///
 /// # Errors
-/// Fails if the input can't be read, or if a line of it is not an order.
+/// Fails if the input can't be read, if a line of it is not an order, or if an interface can't be moved.
 pub fn run() -> Result<()> {
     let mut lines = std::io::stdin().lock();
     let mut line = String::new();
     lines.read_line(&mut line).context("reading the order of a node")?;
     let order: NodeOrder = serde_json::from_str(&line).context("reading the order of a node")?;
+    let outside = Namespace::current()?;
     let built = build(&order);
     let answer = match &built {
         Ok((_, _, offloads)) => Answer::Built(offloads.clone()),
         Err(error) => Answer::Failed(format!("{error:#}")),
     };
     println!("{}", serde_json::to_string(&answer)?);
-    let (home, network, _) = built?;
+    let (home, mut network, _) = built?;
     let namespace = &network.node(&order.node)?.namespace;
-    home.visit(namespace, || nettrial_traffic::run_agent(lines))
+    home.visit(namespace, || nettrial_traffic::run_agent(lines))?;
+    network.return_devices(&outside)
 }
 
 /// The namespaces that the process has entered, the network of the single node, and its offloads.

@@ -26,7 +26,7 @@ pub struct Namespace(File);
 
 impl Namespace {
     /// Returns the calling thread's namespace.
-    fn current() -> Result<Self> {
+    pub fn current() -> Result<Self> {
         File::open("/proc/thread-self/ns/net").map(Self).context("opening /proc/thread-self/ns/net")
     }
 

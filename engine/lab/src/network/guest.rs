@@ -4,7 +4,7 @@ use super::messages::{new_bridge, new_neighbour, up};
 use super::{BuiltNode, FIRST_INTERFACE, Network, ethernet_address, with_ipv6};
 use crate::guest_node::{Introduction, Neighbour, NodeOrder};
 use crate::layout::Layout;
-use crate::namespace::Home;
+use crate::namespace::{Home, Namespace};
 use crate::procfs::Procfs;
 use crate::tap::Tap;
 use anyhow::{Context, Result};
@@ -149,6 +149,19 @@ impl Network {
             filter_icmp(&mut network.nodes[0].netlink, &node.name)?;
         }
         Ok(network)
+    }
+
+    /// Moves all interfaces of the nodes to `outside`, whose devices they were.
+    pub fn return_devices(&mut self, outside: &Namespace) -> Result<()> {
+        for node in &mut self.nodes {
+            for (name, index) in &node.interfaces {
+                let message = to_namespace(u32::try_from(*index)?, outside.file());
+                let purpose = format!("moving {name} from {}", node.name);
+                node.netlink.change(RouteNetlinkMessage::SetLink(message), purpose)?;
+            }
+            node.netlink.flush()?;
+        }
+        Ok(())
     }
 }
 
