@@ -12,6 +12,8 @@ profile := release
 cargo_test := cargo test --locked --quiet --all-targets
 # Tests that build networks wait more than they compute: several for each CPU run at once.
 together := $(shell echo $$((3 * $$(nproc))))
+# Unit tests compute more than they wait.
+computing := $(shell echo $$(($$(nproc) + 1)))
 ifeq ($(shell id -u),0)
   as_root :=
 else
@@ -45,9 +47,12 @@ demo: build ## run the first study and leave report.html
 	cp "$$run/report.html" report.html; \
 	echo "report: $$PWD/report.html" >&2
 
-# The first stage has a job that compiles, one of unit tests, and one of networks, which mostly wait.
-test: test-build ## everything but the tests marked slow; those that measure run last, alone, one at a time
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target lint-python engine-checks unit networks
+# Everything is installed while the engine is compiled. Then comes a job of networks, which mostly waits, one that
+# compiles, one of unit tests, and one of lints.
+test: $(stamp)system ## everything but the tests marked slow; those that measure run last, alone, one at a time
+	@$(MAKE) --no-print-directory --jobs 2 test-engine $(stamp)tests
+	@$(MAKE) --no-print-directory test-build
+	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target networks engine-checks unit lint-python
 	@$(MAKE) --no-print-directory measurements
 
 test-all: test windows wheel build engine-test-all ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
@@ -141,8 +146,10 @@ engine-test-all: engine-test ## the portable agent and FreeBSD too, and whether 
 engine-checks: lint-engine
 	@$(MAKE) --no-print-directory engine-test
 
+# They yield to the other jobs, which leave a CPU idle at times: at the end these alone use all of them.
 unit: test-build ## the tests that need no privileges, in seconds
-	@$(stage) "unit tests" $(python) -m pytest -q -n 2 --dist loadfile -m "not slow" tests/unit
+	@$(stage) "unit tests" nice -n 10 $(python) -m pytest -q -n $(computing) --dist loadfile --no-loadscope-reorder \
+	  -m "not slow" tests/unit
 
 # The longest come first.
 networks: test-build $(stamp)tests ## the tests that build networks, but for those that measure
