@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 GROUPS = {
     "Run a study": ("init", "show", "run", "resume", "runs"),
-    "Read results": ("report", "watch", "compare", "export", "book"),
+    "Read results": ("report", "watch", "compare", "export", "import", "book"),
     "Predict": ("predict", "calibrate"),
     "Measure without a study": ("measure", "serve", "path", "monitor"),
     "Look around": ("doctor", "list", "draw", "machines", "systems"),
@@ -42,6 +42,7 @@ EXAMPLES = {
     "watch": ("nettrial watch runs/mine",),
     "book": ("nettrial book runs/ipv6 runs/path --out book",),
     "export": ("nettrial export runs/mine --to csv --out tables",),
+    "import": ("nettrial import monday/*.json --out runs/monday",),
     "compare": ('nettrial compare runs/before runs/after --fail-if "throughput < -3%"',),
     "predict": ("nettrial predict runs/mine --mtu 3000,6000",),
     "calibrate": ("nettrial calibrate runs/mine",),

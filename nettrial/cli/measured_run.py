@@ -12,7 +12,7 @@ from typing import Any
 from nettrial.analysis import repeated
 from nettrial.backends import Backend
 from nettrial.design import plan, scenario_of
-from nettrial.scenario import Flow, Record
+from nettrial.scenario import Environment, Flow, Record
 from nettrial.store import Run
 from nettrial.study import Study
 
@@ -23,17 +23,25 @@ PLACES = {"client": "sender", "server": "receiver"}
 
 
 def keep(
-    directory: Path, words: str, flow: Flow, streams: Sequence[str], seed: int, records: Sequence[Record]
+    directory: Path,
+    words: str,
+    flow: Flow,
+    streams: Sequence[str],
+    seed: int,
+    records: Sequence[Record],
+    environment: Environment | None = None,
 ) -> None:
     """Stores one or more records of `flow` with these streams as a run in `directory`.
 
-    The directory must not exist; `words` describes the measurement. Raises BadInput if the directory can't be
-    made, and CannotRun without an engine."""
+    The directory must not exist; `words` describes the measurement, and `environment` the machine that made
+    it, by default this one. Raises BadInput if the directory can't be made, and CannotRun without an
+    engine."""
     document = _document(words, flow, streams, records)
     study = Study.model_validate(document)
     trials = plan(study, len(records), seed)
-    with Backend("sim") as backend:  # it needs no privileges to describe this machine
-        environment = backend.preflight().environment
+    if environment is None:
+        with Backend("sim") as backend:  # it needs no privileges to describe this machine
+            environment = backend.preflight().environment
     command = shlex.join(["nettrial", *sys.argv[1:]])
     run = Run.create(directory, json.dumps(document, indent=2), None, study, trials, seed, command)
     with run.session(environment) as recorder:

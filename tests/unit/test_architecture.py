@@ -34,6 +34,7 @@ ALLOWED = {
     "analysis": BASE | {"metrics", "study", "design", "store"},
     "export": BASE | {"metrics", "study", "design", "store", "analysis"},
     "report": BASE | {"metrics", "stacks", "topology", "study", "design", "store", "analysis"},
+    "imports": BASE,
     "monitor": BASE | {"metrics", "study", "backends", "analysis", "report"},
     "results": BASE | {"metrics", "study", "store", "export", "report"},
     "cli": None,

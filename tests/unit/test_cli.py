@@ -35,6 +35,7 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
         "show",
         "report",
         "export",
+        "import",
         "watch",
         "book",
         "compare",

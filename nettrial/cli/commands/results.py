@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from nettrial.cli.help import command
-from nettrial.cli.options import Json, RunDirectory, Verbose, between
+from nettrial.cli.options import Ip, Json, RunDirectory, Verbose, between
 
 commands = typer.Typer()
 """The parser of these commands."""
@@ -113,6 +113,27 @@ def _export(
     from nettrial.cli import export
 
     export.export_run(directory, to, out)
+
+
+@command(commands, "import")
+def _import(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="JSON of iperf3 -J, or results of perfSONAR's pScheduler."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The run's directory, which must not exist.")],
+    ip: Ip = None,
+    verbose: Verbose = 0,
+) -> None:
+    """Store measurements of iperf3 or perfSONAR as a run.
+
+    Each measurement becomes a trial, for `nettrial report`, `compare` and `export`. All must be of one kind.
+    Metrics that a file lacks are absent. --ip is for results without an address.
+
+    Exit status: 0 stored, 2 bad input."""
+    from nettrial.cli import imports
+
+    imports.import_files(files, out, ip)
 
 
 @command(commands, "compare")

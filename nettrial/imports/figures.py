@@ -1,0 +1,150 @@
+"""Records of measurements by other programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nettrial.scenario import Flow, FlowRecord, Record
+
+FLOW = "measured"
+"""The name of the flow in a record."""
+NONE = {"count": 0, **dict.fromkeys(("mean", "deviation", "minimum", "maximum", "p50", "p90", "p99"), 0.0)}
+"""A distribution without values."""
+LONGEST_SECONDS = 1e6
+"""The longest measurement that is read, in seconds."""
+MOST = 2**53
+"""The largest number that is read."""
+_QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+
+class Unusable(Exception):
+    """The error for a measurement that can't become a record; the arguments are the value and the
+    expectation."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A measurement as a record."""
+
+    title: str
+    """The kind of measurement, and its direction."""
+    flow: Flow
+    """The traffic, as far as the source describes it."""
+    record: Record
+    system: str
+    """The system of the host that measured, if the source has it."""
+
+
+@dataclass
+class Source:
+    """A measurement as a source describes it. `record` has the fields of the flow's record that it measured,
+    and `absent` the reasons for metrics that it lacks."""
+
+    title: str
+    program: str
+    """The program and its version."""
+    transport: str
+    ip: int
+    command: str
+    """The program's name."""
+    seconds: float
+    record: dict[str, Any]
+    absent: dict[str, str] = field(default_factory=dict)
+    warnings: list[dict[str, str]] = field(default_factory=list)
+    reverse: bool = False
+    started_s: float = 0.0
+    system: str = ""
+
+    def imported(self) -> Imported:
+        """Returns the measurement as a record."""
+        ends = ("server", "client") if self.reverse else ("client", "server")
+        flow = {"name": FLOW, "from": ends[0], "to": ends[1], "transport": self.transport, "ip": self.ip}
+        traffic = {"kind": "tool", "tool": "exec", "arguments": [self.command]}
+        absent = dict(self.absent)
+        for metric, needed in _NEEDED.items():
+            if needed not in self.record:
+                absent.setdefault(metric, f"{self.program} did not report it")
+        blank = {
+            "congestion_control": "",
+            "connect_us": NONE,
+            "connections": 0,
+            "intervals": [],
+            "min_rtt_us": 0,
+            "mss_bytes": 0,
+            "retransmissions_pkts": 0,
+            "srtt_us": NONE,
+            "bytes": 0,
+        }
+        made = FlowRecord.model_validate(
+            {
+                "name": FLOW,
+                "transport": self.transport,
+                "ip": self.ip,
+                "active_ns": round(self.seconds * 1e9),
+                **blank,
+                **self.record,
+            }
+        )
+        record = Record.model_validate(
+            {
+                "format": 1,
+                "backend": "imported",
+                "engine_version": self.program,
+                "started_unix_ns": round(self.started_s * 1e9),
+                "phases": {
+                    "network_ns": 0,
+                    "checks_ns": 0,
+                    "traffic_ns": round(self.seconds * 1e9),
+                    "tear_down_ns": 0,
+                },
+                "flows": [made.model_dump(by_alias=True, exclude_none=True)],
+                "hosts": [],
+                "ends": [],
+                "checks": [],
+                "warnings": [{"object": FLOW, **warning} for warning in self.warnings],
+                "absent": [
+                    {"metric": metric, "object": FLOW, "reason": reason} for metric, reason in absent.items()
+                ],
+            }
+        )
+        return Imported(self.title, Flow.model_validate({**flow, "traffic": traffic}), record, self.system)
+
+
+_NEEDED = {
+    "goodput": "goodput_bps",
+    "srtt": "srtt_us",
+    "min_rtt": "min_rtt_us",
+    "connect_time": "connect_us",
+    "retransmissions": "retransmissions_pkts",
+    "cwnd": "intervals",
+}
+"""The metrics whose fields a record always has, with these fields."""
+
+
+def distribution(values: Sequence[float], counts: Sequence[int] | None = None) -> dict[str, Any]:
+    """Returns the distribution of values, each of which occurred `counts` times (once by default), in their
+    unit. Percentiles are values that occurred (nearest rank)."""
+    pairs = sorted(zip(values, counts or [1] * len(values), strict=True))
+    total = sum(count for _, count in pairs)
+    if not total:
+        return dict(NONE)
+    mean = math.fsum(value * count for value, count in pairs) / total
+    square = math.fsum((value - mean) ** 2 * count for value, count in pairs)
+    found: dict[str, Any] = {
+        "count": total,
+        "mean": mean,
+        "deviation": math.sqrt(square / (total - 1)) if total > 1 else 0.0,
+        "minimum": pairs[0][0],
+        "maximum": pairs[-1][0],
+    }
+    for name, share in _QUANTILES.items():
+        rank, passed = math.ceil(share * total), 0
+        for value, count in pairs:
+            passed += count
+            if passed >= rank:
+                found[name] = value
+                break
+    return found

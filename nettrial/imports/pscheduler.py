@@ -1,0 +1,274 @@
+"""perfSONAR's results, as pScheduler's tests `throughput`, `rtt`, `latency` and `trace` describe them (the
+files validate.py and result schemas of its repository). Both a result and the document that archivers get,
+with the test, are read."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import re
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nettrial.imports.figures import LONGEST_SECONDS, MOST, Imported, Source, Unusable, distribution
+
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Number = Annotated[float, Field(ge=0, le=MOST, allow_inf_nan=False)]
+Text = Annotated[str, Field(max_length=300)]
+_DURATION = re.compile(
+    r"P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,12})?)S)?)?", re.ASCII
+)
+"""An ISO 8601 duration without months and years."""
+MOST_VALUES = 1_000_000
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+
+class _Throughput(_Part):
+    bits: Annotated[Number | None, Field(alias="throughput-bits")] = None
+    received_bits: Annotated[Number | None, Field(alias="receiver-throughput-bits")] = None
+    sent: Count | None = None
+    lost: Count | None = None
+    jitter: Number | None = None
+    retransmits: Count | None = None
+    start: Annotated[float, Field(ge=0, le=LONGEST_SECONDS)] = 0.0
+    end: Annotated[float, Field(ge=0, le=LONGEST_SECONDS)] = 0.0
+
+
+class _Summary(_Part):
+    summary: _Throughput
+    streams: Annotated[list[_Throughput], Field(max_length=10_000)] = []
+
+
+class _Trip(_Part):
+    rtt: Text | None = None
+
+
+class _Hop(_Part):
+    ip: Text | None = None
+    rtt: Text | None = None
+
+
+class Result(_Part):
+    """A result; fields that are not read are left out."""
+
+    succeeded: bool = True
+    error: Text | None = None
+    summary: _Summary | None = None
+    roundtrips: Annotated[list[_Trip] | None, Field(max_length=MOST_VALUES)] = None
+    sent: Count | None = None
+    received: Count | None = None
+    lost: Count | None = None
+    reorders: Count | None = None
+    duplicates: Count | None = None
+    packets_sent: Annotated[Count | None, Field(alias="packets-sent")] = None
+    packets_received: Annotated[Count | None, Field(alias="packets-received")] = None
+    packets_lost: Annotated[Count | None, Field(alias="packets-lost")] = None
+    packets_reordered: Annotated[Count | None, Field(alias="packets-reordered")] = None
+    packets_duplicated: Annotated[Count | None, Field(alias="packets-duplicated")] = None
+    clock_error: Annotated[Number | None, Field(alias="max-clock-error")] = None
+    latencies: Annotated[
+        dict[Text, Count] | None, Field(alias="histogram-latency", max_length=MOST_VALUES)
+    ] = None
+    paths: Annotated[list[Annotated[list[_Hop], Field(max_length=1000)]] | None, Field(max_length=1000)] = (
+        None
+    )
+
+
+class _Specification(_Part):
+    source: Text | None = None
+    dest: Text | None = None
+    destination: Text | None = None
+    ip_version: Annotated[int | None, Field(alias="ip-version")] = None
+    udp: bool = False
+    bucket_width: Annotated[float, Field(alias="bucket-width", gt=0, le=1)] = 0.001
+
+
+class _Test(_Part):
+    type: Text = ""
+    spec: _Specification = _Specification()
+
+
+class _Tool(_Part):
+    name: Text = ""
+
+
+class _Run(_Part):
+    start: Annotated[Text | None, Field(alias="start-time")] = None
+
+
+class Document(_Part):
+    """The document of an archiver, or a result alone."""
+
+    test: _Test = _Test()
+    tool: _Tool | Text = ""
+    run: _Run = _Run()
+    result: Result
+
+
+def wrapped(found: dict[str, Any]) -> dict[str, Any]:
+    """Returns a document as one of an archiver."""
+    return found if "result" in found else {"result": found}
+
+
+def imported(document: Document, ip: int | None) -> Imported:
+    """Returns a result as a record. `ip` is the IP version, for a result that does not have it. Raises
+    Unusable if it failed, or is of a test that has no record."""
+    result = document.result
+    if not result.succeeded or result.error:
+        raise Unusable(
+            f"the test failed{f': {result.error}' if result.error else ''}", "a test that succeeded"
+        )
+    tool = document.tool if isinstance(document.tool, str) else document.tool.name
+    source = Source(
+        title="",
+        program=f"pScheduler{f' with {tool}' if tool else ''}",
+        transport="udp",
+        ip=ip or _version(document),
+        command=tool or "pscheduler",
+        seconds=0.0,
+        record={},
+        started_s=_moment(document.run.start),
+    )
+    if result.summary is not None:
+        _throughput(source, document, result.summary)
+    elif result.roundtrips is not None:
+        _round_trips(source, result, [each.rtt for each in result.roundtrips])
+    elif result.latencies is not None:
+        _latency(source, document.test.spec, result, result.latencies)
+    elif result.paths is not None:
+        _trace(source, result.paths)
+    else:
+        raise Unusable("a result of another test", "a result of throughput, rtt, latency or trace")
+    return source.imported()
+
+
+def _version(document: Document) -> int:
+    spec = document.test.spec
+    if spec.ip_version in (4, 6):
+        return spec.ip_version
+    ends = [spec.dest, spec.destination, spec.source]
+    for path in document.result.paths or []:
+        ends += [hop.ip for hop in path]
+    for text in filter(None, ends):
+        try:
+            return ipaddress.ip_address(text).version
+        except ValueError:
+            continue
+    raise Unusable("a result without an address", "its IP version by --ip")
+
+
+def _moment(text: str | None) -> float:
+    if not text:
+        return 0.0
+    try:
+        return max(0.0, datetime.fromisoformat(text).timestamp())
+    except (ValueError, OverflowError, OSError):
+        raise Unusable(f"run.start-time {text!r}", "a time such as 2026-01-31T12:00:00Z") from None
+
+
+def seconds_of(text: str) -> float:
+    """Returns a duration such as "PT0.0012S" in seconds; raises Unusable."""
+    match = _DURATION.fullmatch(text)
+    if match is None or not any(match.groups()):
+        raise Unusable(f"the duration {text!r}", 'an ISO 8601 duration such as "PT0.0012S"')
+    return math.fsum(
+        float(part) * unit for part, unit in zip(match.groups(), (86400, 3600, 60, 1), strict=True) if part
+    )
+
+
+def _throughput(source: Source, document: Document, found: _Summary) -> None:
+    total, udp = found.summary, document.test.spec.udp or found.summary.sent is not None
+    seconds = total.end - total.start
+    goodput = total.bits if total.received_bits is None else total.received_bits
+    if goodput is None or seconds <= 0:
+        raise Unusable("a summary without throughput-bits, start and end", "a summary with these")
+    source.title = f"pScheduler throughput, {'UDP' if udp else 'TCP'}"
+    source.transport = "udp" if udp else "tcp"
+    source.seconds = seconds
+    source.record = {
+        "goodput_bps": goodput,
+        "bytes": round(goodput * seconds / 8),
+        "connections": 0 if udp else max(1, len(found.streams)),
+    }
+    if total.received_bits is None:
+        source.warnings.append(
+            {
+                "code": "sender_count",
+                "message": "pScheduler has no count of the receiver; goodput is what its tool reports",
+                "consequence": "goodput may include data that did not arrive",
+            }
+        )
+    if not udp:
+        if total.retransmits is not None:
+            source.record["retransmissions_pkts"] = total.retransmits
+        return
+    if total.jitter is not None:
+        source.record["jitter_rfc3550_us"] = total.jitter * 1e3
+    if total.sent is not None and total.lost is not None:
+        source.record["packets"] = _packets(total.sent, total.lost, None, None)
+
+
+def _packets(sent: int, lost: int, reordered: int | None, duplicated: int | None) -> dict[str, int]:
+    if lost > sent:
+        raise Unusable(f"{lost} packets of {sent} lost", "no more packets lost than sent")
+    found = {"sent_pkts": sent, "lost_pkts": lost, "received_pkts": sent - lost, "send_errors_pkts": 0}
+    found |= {} if reordered is None else {"reordered_pkts": reordered}
+    return found if duplicated is None else {**found, "duplicated_pkts": duplicated}
+
+
+UNTIMED = {"packet_rate": "pScheduler did not report the time that the packets took"}
+
+
+def _requests(source: Source, seconds: list[float]) -> None:
+    """Fills a record of requests and responses with these round-trip times."""
+    source.record = {"rtt_us": distribution([each * 1e6 for each in seconds])}
+    source.absent |= UNTIMED
+
+
+def _round_trips(source: Source, result: Result, texts: list[str | None]) -> None:
+    times = [seconds_of(text) for text in texts if text is not None]
+    if not times:
+        raise Unusable("no round trip with a time", "`roundtrips` with `rtt`")
+    _requests(source, times)
+    source.title = "pScheduler rtt"
+    if result.sent is not None and result.lost is not None:
+        source.record["packets"] = _packets(result.sent, result.lost, result.reorders, result.duplicates)
+
+
+def _trace(source: Source, paths: list[list[_Hop]]) -> None:
+    last = [path[-1].rtt for path in paths if path]
+    times = [seconds_of(text) for text in last if text is not None]
+    if not times:
+        raise Unusable("a trace whose last hop did not answer", "a trace with the `rtt` of its last hop")
+    _requests(source, times)
+    source.title = "pScheduler trace, round-trip time of the last hop"
+
+
+def _latency(source: Source, spec: _Specification, result: Result, latencies: dict[str, int]) -> None:
+    try:
+        delays = [float(key) * spec.bucket_width * 1e6 for key in latencies]
+    except ValueError:
+        raise Unusable("a histogram-latency with other keys", "numbers of buckets") from None
+    counts = list(latencies.values())
+    if not sum(counts) or not all(math.isfinite(each) and abs(each) <= MOST for each in delays):
+        raise Unusable("a histogram-latency without values", "numbers of packets by number of bucket")
+    least = min(delay for delay, count in zip(delays, counts, strict=True) if count)
+    source.title = "pScheduler latency"
+    source.absent |= UNTIMED
+    source.record = {"delay_variation_us": distribution([each - least for each in delays], counts)}
+    if result.clock_error is None:
+        source.absent["owd"] = "pScheduler did not report the error of the clocks"
+    elif least <= result.clock_error * 1e3:
+        source.absent["owd"] = "the smallest delay is not above the error of the clocks"
+    else:
+        source.record["owd_us"] = distribution(delays, counts)
+        source.record["owd_error_us"] = result.clock_error * 1e3
+    if result.packets_sent is not None and result.packets_lost is not None:
+        source.record["packets"] = _packets(
+            result.packets_sent, result.packets_lost, result.packets_reordered, result.packets_duplicated
+        )
