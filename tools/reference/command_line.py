@@ -15,7 +15,7 @@ from reference.markdown import one_line, page, table
 
 
 def pages() -> dict[str, str]:
-    """The pages by their file's name."""
+    """Returns the pages by the names of their files."""
     return {"commands.md": _commands(), "exit-status.md": _exit_status()}
 
 
@@ -44,7 +44,7 @@ def _commands() -> str:
 
 
 def _names() -> list[str]:
-    """The commands as the app has them, those of `nettrial machines` after it."""
+    """Returns the names of all commands, each followed by those of its own commands."""
     found = [""]
     commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     for name, command in commands.items():

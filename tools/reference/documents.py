@@ -1,4 +1,4 @@
-"""The scenario, the record, and the lines that carry them, from the engine's JSON Schema."""
+"""The pages on the engine's documents, from its JSON Schema."""
 
 from __future__ import annotations
 
@@ -16,35 +16,34 @@ Schema = dict[str, Any]
 
 SECTIONS = {"Scenario": ["Scenario"], "Record": ["Record"], "Requests and events": ["Request", "Event"]}
 PATH_SECTIONS = {"PathReport": ["PathReport"], "Request and answer": ["PathRequest", "PathAnswer"]}
-"""Each section's roots. A type is described where it is needed first."""
+"""The root types of each section. A type is described in the first section that needs it."""
 
 
 def pages(schema: Schema) -> dict[str, str]:
-    """The page by its file's name."""
+    """Returns the page by the name of its file."""
     intro = (
-        "What crosses the engine's standard input and output, one JSON document a line. "
-        "`nettrial-engine schema` prints the same as JSON Schema. Unknown fields are errors."
+        "The documents on the engine's standard input and output, one JSON document in each line. "
+        "`nettrial-engine schema` prints their JSON Schema. Unknown fields are errors."
     )
     return {"documents.md": page("Scenario and record", intro, *_sections(schema, SECTIONS))}
 
 
 def path_pages(schema: Schema) -> dict[str, str]:
-    """The same for the examination of a path."""
+    """Returns the same for the examination of a path."""
     intro = (
-        "What `nettrial path --json` prints is a PathReport. `nettrial-engine path` reads a request and "
-        "gives an answer, one JSON document a line; `nettrial-engine schema --path` prints their JSON Schema."
+        "`nettrial path --json` prints a PathReport. `nettrial-engine path` reads a request and writes an "
+        "answer, each a JSON document in one line; `nettrial-engine schema --path` prints their JSON Schema."
     )
     return {"path-report.md": page("Path report", intro, *_sections(schema, PATH_SECTIONS))}
 
 
 def json_pages() -> dict[str, str]:
-    """The same for what commands print with `--json`."""
+    """Returns the same for the output of commands with `--json`."""
     intro = (
-        "The output of commands with `--json`: one document on standard output. `document` says which "
-        "it is, `format` is the version of its form: a field that is added leaves it as it is, and one "
-        "that is taken away or means something else raises it. `run` and `resume` print the "
-        "ReportDocument that `report` does, however the run ended. `path` prints a [path "
-        "report](path-report.md)."
+        "With `--json`, a command prints one document on standard output. `document` is its kind, and "
+        "`format` is the version of its format, which increases if a field is removed or changes its "
+        "meaning, but not if a field is added. `run` and `resume` print the same ReportDocument as `report`, "
+        "however the run ended. `path` prints a [path report](path-report.md)."
     )
     _, schema = models_json_schema([(kind, "serialization") for kind in DOCUMENTS], by_alias=True)
     sections = {kind.__name__: [kind.__name__] for kind in DOCUMENTS}
@@ -64,7 +63,7 @@ def _sections(schema: Schema, sections: dict[str, list[str]]) -> Iterator[str]:
 
 
 def _reachable(definitions: Schema, roots: list[str]) -> list[str]:
-    """The names of types and of those they are made of, breadth first."""
+    """Returns the names of types and of the types that they contain, breadth first."""
     names = list(roots)
     for name in names:
         found = re.findall(r'"#/\$defs/(\w+)"', json.dumps(definitions[name]))

@@ -17,7 +17,7 @@ from reference.study_file import rows_of
 
 
 def pages() -> dict[str, str]:
-    """The pages by their file's name."""
+    """Returns the pages by the names of their files."""
     return {
         "metrics.md": _metrics(),
         "stacks.md": _stacks(),
@@ -31,12 +31,12 @@ def pages() -> dict[str, str]:
 def _metrics() -> str:
     return page(
         "Metrics",
-        "A metric is a figure of one flow, group of flows, host or interface in a trial. One that could not "
-        "be measured is absent and says why; it is never a number. Of a group of flows it is the sum, mean, "
-        "maximum or minimum of their figures, as the table says, or none. A response names the metric's "
-        "object under `of`: a flow or group, a host, an interface as NODE.INTERFACE, a size of a sweep as "
-        "FLOW.BYTES: sweep.11000. A study with a response that its backend can't measure is refused. What no "
-        "backend can measure, `nettrial measure` can, between two machines.",
+        "A metric is a figure of a flow, a group of flows, a host or an interface in a trial. If it could "
+        "not be measured, it is absent, with the reason; it never has a made-up value. For a group of flows, "
+        "it is the sum, mean, maximum or minimum of their figures, as the table says, or absent. A response "
+        "names the metric's object under `of`: a flow or group, a host, an interface as NODE.INTERFACE, or a "
+        "size of a sweep as FLOW.BYTES, such as sweep.11000. A study with a response that its backend can't "
+        "measure is refused. `nettrial measure` measures metrics without a backend, between two machines.",
         table(
             ["metric", "unit", "of a", "better", "of a group", "backends", "definition", "source"],
             [
@@ -57,7 +57,7 @@ def _metrics() -> str:
 
 
 def _stacks() -> str:
-    parts = ["A stack is a host's TCP settings. All of them are settings of the Linux kernel."]
+    parts = ["A stack is a set of TCP settings of a host. All of them are settings of the Linux kernel."]
     for name in STACKS:
         profile = STACKS[name]
         settings = profile.stack.model_dump(exclude={"name"}, exclude_none=True)
@@ -86,14 +86,15 @@ def _congestion() -> str:
     columns = ["congestion control", "title", "backends", "the lab needs", "source"]
     return page(
         "Congestion controls",
-        "A host has the one of its stack, or of its `congestion_control`. `nettrial list congestion` says "
-        "which are there on a machine.",
-        "## nettrial's own\n\nProgrammed after their documents, and loaded into the running kernel (BPF) for "
-        "as long as a run needs them. They are for MPTCP, whose subflows they couple; plain TCP has one.",
+        "A host uses the congestion control of its stack, or that of its `congestion_control`. `nettrial "
+        "list congestion` lists those that a machine has.",
+        "## nettrial's own\n\nThese are implemented from their documents, and loaded into the running kernel "
+        "(BPF) while a run needs them. They couple the subflows of MPTCP; a plain TCP connection has only "
+        "one.",
         table(columns, rows(own=True)),
         "## The kernel's",
         table(columns, rows(own=False)),
-        "## The simulator's alone",
+        "## Only in the simulator",
         table(columns, rows(own=False, lab=False)),
     )
 
@@ -110,7 +111,7 @@ def _topologies() -> str:
     rows = []
     for name in TOPOLOGIES:
         shape = TOPOLOGIES[name]
-        devices = ", ".join(shape.devices) or ("none" if shape.joins else "as many as its parameters say")
+        devices = ", ".join(shape.devices) or ("none" if shape.joins else "by its parameters")
         parts = (
             f"[`{name}`](#{name})" if shape.settable() else f"`{name}`",
             shape.title,
@@ -120,9 +121,10 @@ def _topologies() -> str:
         )
         rows.append(parts)
     parts = [
-        "A topology joins the hosts that a study names under `hosts`, in that order, or makes its hosts "
-        "itself: `host-1`, `host-2`, …. Then `hosts` in the study has one entry `every`, and may have others "
-        "for single hosts. Parameters stand under `network.parameters`. `nettrial draw` shows a topology.",
+        "A topology connects the hosts that a study names under `hosts`, in that order, or creates its own "
+        "hosts: `host-1`, `host-2`, …. In that case, `hosts` in the study has one entry `every`, and may "
+        "have entries for single hosts. Parameters are given under `network.parameters`. `nettrial draw` "
+        "draws a topology.",
         table(["topology", "title", "hosts", "other nodes", "forwarding"], rows),
     ]
     for name in TOPOLOGIES:
@@ -145,9 +147,9 @@ def _backends() -> str:
         "Backends",
         table(["backend", "title"], rows),
         "## Capabilities",
-        "A backend's engine states them, for a machine that lacks nothing. `settings` are those that not "
-        "every backend follows: the others refuse them. `figures` are those that not every record has: of a "
-        "backend without one, responses with the [metrics](metrics.md) that need it are refused.",
+        "Each backend states its capabilities on a machine that lacks nothing. `settings` are settings that "
+        "not every backend supports: the others refuse them. `figures` are figures that not every record "
+        "has: a backend without one refuses responses with the [metrics](metrics.md) that need it.",
         table(["capability", *(f"`{name}`" for name in CAPABILITIES)], _capabilities()),
     )
 

@@ -32,7 +32,7 @@ QUANTITIES = {
 
 
 def pages() -> dict[str, str]:
-    """The pages by their files' names."""
+    """Returns the pages by the names of their files."""
     parts = [ERRORS]
     for model in _models(Study):
         if model is Constant:
@@ -55,8 +55,8 @@ def pages() -> dict[str, str]:
 
 
 ERRORS = (
-    "YAML 1.2. Unknown fields are errors. An error names the file, the line, the field, the bad value "
-    "and the expected values."
+    "The file is YAML 1.2. Unknown fields are errors. An error names the file, the line, the field, the bad "
+    "value and the expected values."
 )
 
 
@@ -68,15 +68,15 @@ def _quantities() -> list[str]:
 
 
 PUBLISHED = (
-    "The file is comma-separated, its first line names the columns, and each line has one figure or several "
-    "of one treatment, as printed and without a unit. It has a column for each factor with the source's "
-    "levels, and these:"
+    "The file is comma-separated. Its first line names the columns, and each other line has one or more "
+    "figures of a treatment, as printed and without a unit. It has a column for each factor, with the "
+    "source's levels, and these columns:"
 )
 """The text before the columns of a file of published figures."""
 
 
 def _columns() -> Iterator[tuple[str, str]]:
-    """The columns of a file of published figures, and their meaning."""
+    """Yields the columns of a file of published figures with their meanings."""
     for name, meaning in published.REQUIRED.items():
         yield f"`{name}`", meaning
     for name, meaning in published.OPTIONAL.items():
@@ -84,17 +84,17 @@ def _columns() -> Iterator[tuple[str, str]]:
 
 
 RANDOM = (
-    "A size or a duration that is drawn anew each time: a `distribution` with its parameters. A plain value "
-    "is a constant. With `distribution: file` and a `file` beside the study file, the values of `listed` are "
-    "read from that: one a line."
+    "A random quantity is a size or a duration that is drawn anew each time: a `distribution` with its "
+    "parameters. A plain value is a constant. With `distribution: file` and a `file` next to the study file, "
+    "the values of `listed` are read from that file, one from each line."
 )
 """The text on random quantities before their distributions."""
 
 
 BOUNDS = (
-    "What is more than this is counted and refused before anything is built of it, with exit status 2. A "
-    "file that a study file names is a regular file, and `published.file` and the `file` of a distribution "
-    "are in the folder of the study file or below it, symbolic links followed."
+    "A study that exceeds one of these bounds is refused before anything is built, with exit status 2. Files "
+    "named in a study file must be regular files; `published.file` and the `file` of a distribution must be "
+    "in the study file's directory or below it, after symbolic links are resolved."
 )
 """The text before the table of bounds."""
 MOST = {
@@ -113,7 +113,7 @@ MOST = {
     "trials of a run: treatments times replicates, or times `until.maximum`": bounds.MOST_TRIALS,
     "bytes of a scenario or record in a run file, uncompressed": bounds.MOST_DOCUMENT_BYTES,
 }
-"""Each bound, and how much it is."""
+"""The bounds by their descriptions."""
 
 
 def _title(model: type[BaseModel]) -> str:
@@ -121,7 +121,7 @@ def _title(model: type[BaseModel]) -> str:
 
 
 def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
-    """A model and those its fields are made of, breadth first."""
+    """Returns a model and the models that its fields contain, breadth first."""
     models = [root]
     for model in models:
         for field in model.model_fields.values():
@@ -133,12 +133,12 @@ def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
 
 
 def _is_generic(model: type[BaseModel]) -> bool:
-    """Returns whether it is a part of a random quantity, for whichever quantity."""
+    """Returns whether a model is part of a random quantity, of any kind of quantity."""
     return bool(model.__pydantic_generic_metadata__["parameters"])
 
 
 def _generic(kind: Any) -> Any:
-    """A model of a random quantity for whichever quantity; all else as it is."""
+    """Returns the generic model for a model of a random quantity, and any other model unchanged."""
     return getattr(kind, "__pydantic_generic_metadata__", {}).get("origin") or kind
 
 
@@ -153,7 +153,7 @@ def _is_model(kind: Any) -> bool:
 
 
 def rows_of(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
-    """A row for each field of a model: its name, what it takes, its default and its meaning."""
+    """Yields a row for each field of a model: its name, values, default and meaning."""
     said = docstrings(model)
     for name, field in model.model_fields.items():
         shown = field.alias or name
@@ -163,7 +163,7 @@ def rows_of(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
 
 
 def docstrings(model: type[BaseModel]) -> dict[str, str]:
-    """The text that follows each field in the source of a model and of those it extends."""
+    """Returns the text that follows each field in the source of a model and of its base classes."""
     said: dict[str, str] = {}
     for base in (kind for kind in reversed(model.__mro__) if kind.__module__.startswith("nettrial.")):
         (body,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
@@ -180,7 +180,7 @@ def _annotation(field: FieldInfo) -> Any:
 
 
 def _kind(annotation: Any) -> str:
-    """Returns what a field takes, in words."""
+    """Returns the values of a field, in words."""
     for name, (quantity, _) in QUANTITIES.items():
         if annotation == quantity:
             return f"[{name}](#quantities)"
@@ -214,7 +214,7 @@ def _kind(annotation: Any) -> str:
 
 
 def _bounds(metadata: list[Any]) -> str:
-    """Between which numbers a number must be, in words."""
+    """Returns the bounds of a number, in words."""
     limits = [part for found in metadata for part in getattr(found, "metadata", [found])]
     least = next((limit.ge for limit in limits if isinstance(limit, Ge)), None)
     most = next((limit.le for limit in limits if isinstance(limit, Le)), None)
@@ -224,7 +224,7 @@ def _bounds(metadata: list[Any]) -> str:
 
 
 def _expected(annotation: Any) -> str:
-    """The expected values as the field's own error names them, if it names any."""
+    """Returns the expected values as in the field's own error message; empty if it has none."""
     for bad in (object(), "?"):
         try:
             TypeAdapter(annotation).validate_python(bad)

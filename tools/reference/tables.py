@@ -11,64 +11,66 @@ from reference.markdown import one_line, page, table
 from reference.study_file import docstrings
 
 INTRO = """
-`nettrial export DIR --to parquet` (or `csv`) writes these tables, one file each, and `nettrial.load` gives
-them in Python. Units stand at the end of columns' names: `_bps` bits a second, `_bytes`, `_pkts`, `_ns`,
-`_us`, `_s` seconds, `_percent`. Every table begins with the trial's `number` (its place in the run), its
-`block`, and a column for each factor, whose levels keep the study's order (a factor called as another
-column is `factor_NAME`). A value that was not measured is null; in CSV nothing stands there.
+`nettrial export DIR --to parquet` (or `csv`) writes each of these tables to a file, and `nettrial.load`
+returns them in Python. The names of columns end with the unit: `_bps` (bits per second), `_bytes`, `_pkts`,
+`_ns`, `_us`, `_s` (seconds), `_percent`. Every table begins with the trial's `number` (its place in the run),
+its `block`, and a column for each factor, whose levels keep the study's order (a factor with the name of
+another column becomes `factor_NAME`). A value that was not measured is null; in CSV it is empty.
 
-In Parquet a list is a list; in CSV it is one text, numbers with a space between and texts with a comma. CSV
-is as RFC 4180 has it, in UTF-8.
+In Parquet, lists are lists. In CSV, a list is one text: numbers are separated by spaces, texts by commas. CSV
+follows RFC 4180, in UTF-8.
 """
 OWN = {
     "trials": [
         ("state", "text", "`finished`, `failed` or `pending`."),
         ("*NAME_UNIT*", "number", "Each response of the study, in base units: `throughput_bps`, `rtt_s`."),
-        ("warnings", "whole number", "How many the trial carries."),
+        ("warnings", "whole number", "The number of the trial's warnings."),
     ],
     "responses": [
-        ("response", "text", "Its name in the study."),
-        ("unit", "text", "Its unit."),
-        ("value", "number", "Its value in that unit."),
-        ("absent", "text", "Why there is none."),
+        ("response", "text", "The response's name in the study."),
+        ("unit", "text", "The response's unit."),
+        ("value", "number", "The value in that unit."),
+        ("absent", "text", "The reason for the absence of the value."),
     ],
-    "failures": [("message", "text", "What went wrong when the trial was last tried.")],
+    "failures": [("message", "text", "The error message of the last attempt.")],
     "sessions": [
-        ("session", "whole number", "Its number, from 1."),
-        ("started", "time", "When, in UTC."),
-        ("ended", "time", "When, in UTC; null if it was killed."),
-        ("note", "text", "How it ended."),
+        ("session", "whole number", "The session's number, from 1."),
+        ("started", "time", "The start, in UTC."),
+        ("ended", "time", "The end, in UTC; null if the session was killed."),
+        ("note", "text", "The outcome of the session."),
         ("engine_version", "text", "The engine's version."),
         ("kernel", "text", "The kernel."),
         ("processor", "text", "The CPU's name."),
-        ("processors", "whole number", "How many could be used."),
-        ("privileges", "text", "What the engine ran as."),
-        ("timer_lateness_median_ns", "whole number", "How late timers fired as the engine started: median."),
+        ("processors", "whole number", "The number of usable CPUs."),
+        ("privileges", "text", "The engine's privileges."),
+        ("timer_lateness_median_ns", "whole number", "The lateness of timers at the engine's start: median."),
         ("timer_lateness_p99_ns", "whole number", "The same: 99th percentile."),
         ("timer_lateness_p99_9_ns", "whole number", "The same: percentile 99.9."),
     ],
 }
-"""The columns that don't come from records."""
+"""The columns that do not come from records."""
 HOLD = {
     "trials": "a trial of the plan",
     "responses": "a response of a finished trial",
-    "failures": "a trial that gave no record when last tried",
-    "sessions": "a start of the runner",
+    "failures": "a trial whose last attempt gave no record",
+    "sessions": "a session of the runner",
 }
 KINDS = {pl.Int64: "whole number", pl.Float64: "number", pl.String: "text", pl.Boolean: "true or false"}
 
 
 def pages() -> dict[str, str]:
-    """The page by its file's name."""
+    """Returns the page by the name of its file."""
     parts = [INTRO]
     for name, holds in HOLD.items():
         rows = OWN[name]
         if name == "trials":
             rows = [rows[0], *_rows(TRIAL), *rows[1:]]
-        without = " It has no trial's columns." if name == "sessions" else ""
+        without = " It has no columns of trials." if name == "sessions" else ""
         parts.append(_section(name, holds, rows, without))
     parts += [_section(each.name, each.holds, _rows(each)) for each in TABLES.values()]
-    parts.append("## Distributions\n\nThe figures of a distribution, in the columns' `*`.")
+    parts.append(
+        "## Distributions\n\nThe figures of a distribution, for which `*` stands in names of columns."
+    )
     said = docstrings(Distribution)
     figures = [(f"`{column.name}`", one_line(said[column.path[-1]])) for column in columns(Distribution)]
     parts.append(table(["figure", "meaning"], figures))
@@ -85,7 +87,7 @@ def _quoted(column: str) -> str:
 
 
 def _rows(of: RecordTable) -> list[tuple[str, str, str]]:
-    """A row for each column, or for each distribution."""
+    """Returns a row for each column, or for each distribution."""
     found: dict[str, tuple[str, str, str]] = {}
     for column in (*of.outer, *of.own):
         if column.figure:
@@ -95,7 +97,7 @@ def _rows(of: RecordTable) -> list[tuple[str, str, str]]:
         else:
             found[column.name] = (column.name, _kind(column, of), _said(column.model, column.path[-1]))
     if of.repeats:
-        found["repeat"] = ("repeat", "whole number", "Which repeat of the size, from 1.")
+        found["repeat"] = ("repeat", "whole number", "The number of the repeat of the size, from 1.")
     return list(found.values())
 
 
