@@ -10,10 +10,12 @@ import importlib.util
 import io
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -136,6 +138,20 @@ def print_page(page: Path, target: Path) -> str | None:
         except (OSError, subprocess.TimeoutExpired) as error:
             return f"{browser}: {error}"
     return None if target.exists() else f"{browser} ended with status {done.returncode}"
+
+
+def steady_clock() -> float:
+    """Returns the seconds of a clock that is never set and that counts the time in which the machine sleeps,
+    or of Python's monotonic clock where the system has no such clock."""
+    if sys.platform == "linux":
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
+def tcp_option(name: str) -> int | None:
+    """Returns the number of one of Linux's TCP socket options, such as `TCP_INFO`; None on other systems."""
+    number: int | None = getattr(socket, name, None) if sys.platform == "linux" else None
+    return number
 
 
 def executable(name: str) -> str:

@@ -19,6 +19,7 @@ from nettrial.monitor.kinds import KINDS, Task
 from nettrial.monitor.mesh import Mesh
 from nettrial.monitor.outcome import Figure, Measured, Missed
 from nettrial.monitor.schedule import DAY, HOUR, Budget, Gap, Limits, Moment, Plan, Schedule, Spent
+from nettrial.systems import steady_clock
 from nettrial.units import PERIOD
 
 LIFE_SECONDS = 60.0
@@ -56,12 +57,9 @@ class Hands(Protocol):
 class SystemClock:
     """The clocks of this machine."""
 
-    _STEADY = getattr(time, "CLOCK_BOOTTIME", None)
-
     def now(self) -> Moment:
         """Returns this moment."""
-        steady = time.monotonic() if self._STEADY is None else time.clock_gettime(self._STEADY)
-        return Moment(time.time(), steady)
+        return Moment(time.time(), steady_clock())
 
 
 class Threads:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import socket
 import struct
-import sys
 from collections.abc import Callable
 from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from nettrial.systems import tcp_option
 
 SUBPROTOCOL = "net.measurementlab.ndt.v7"
 PATHS = {"/ndt/v7/download": "download", "/ndt/v7/upload": "upload"}
@@ -162,10 +163,11 @@ class Options(Protocol):
 def kernel_figures(connection: Options, elapsed_us: int) -> TcpInfo | None:
     """Returns the kernel's figures of a connection; None on systems other than Linux, and for a connection
     that is closed. Figures that the kernel does not have are absent."""
-    if sys.platform != "linux":
+    option = tcp_option("TCP_INFO")
+    if option is None:
         return None
     try:
-        raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+        raw = connection.getsockopt(socket.IPPROTO_TCP, option, 256)
     except OSError:
         return None
     found = {
@@ -180,10 +182,11 @@ def kernel_figures(connection: Options, elapsed_us: int) -> TcpInfo | None:
 
 def congestion_control(connection: Options) -> str | None:
     """Returns the name of the congestion control of a connection; None where the system does not tell."""
-    if sys.platform != "linux":
+    option = tcp_option("TCP_CONGESTION")
+    if option is None:
         return None
     try:
-        return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode()
+        return connection.getsockopt(socket.IPPROTO_TCP, option, 16).rstrip(b"\0").decode()
     except OSError:
         return None
 
@@ -191,12 +194,13 @@ def congestion_control(connection: Options) -> str | None:
 def use_bbr(connection: Options, available: Callable[[], str] | None = None) -> None:
     """Sets a sender's congestion control to BBR, as the specification asks, if the kernel has loaded it and
     allows this process to use it."""
-    if sys.platform != "linux":
+    option = tcp_option("TCP_CONGESTION")
+    if option is None:
         return
     try:
         names = (available or _available)()
         if "bbr" in names.split():
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"bbr")
+            connection.setsockopt(socket.IPPROTO_TCP, option, b"bbr")
     except OSError:
         return  # the connection keeps the system's congestion control, which the log names
 
