@@ -8,9 +8,9 @@ python := .venv/bin/python
 stamp := .venv/.installed-
 stage := tools/stage.sh
 profile := release
-# All targets: no example in the documentation is a test, and looking for them compiles every crate once more.
+# All targets but documentation tests: there are none, and looking for them would compile every crate once more.
 cargo_test := cargo test --locked --quiet --all-targets
-# Tests that build networks wait more than they compute: several for each CPU run at once.
+# Tests that build networks mostly wait, so several run at once on each CPU.
 together := $(shell echo $$((3 * $$(nproc))))
 # Unit tests compute more than they wait.
 computing := $(shell echo $$(($$(nproc) + 1)))
@@ -20,20 +20,20 @@ else
   as_root := sudo --preserve-env=PATH,CI,NETTRIAL_ENGINE,PYTEST_DEBUG_TEMPROOT
 endif
 
-# Hundreds of processes load the same modules: they are compiled once.
+# Hundreds of processes load the same modules, which are compiled only once.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests run an engine that is compiled as its own tests are: one compilation, with debug assertions.
+# Tests use an engine that shares its compilation with the engine's own tests, with debug assertions.
 unit networks measurements generated generate test-all: export NETTRIAL_ENGINE := $(CURDIR)/target/debug/nettrial-engine
 
-# SQLite waits for the disk after every trial, which made half of the unit tests' time: their files are in memory where
-# there is room, and where programs may be run from there.
+# SQLite waits for the disk after every trial, which was half of the unit tests' time. Their files are therefore in memory,
+# if it has room and programs may run from there.
 memory := $(shell findmnt -no OPTIONS /dev/shm 2>/dev/null | grep -qv noexec && \
   [ "$$(df --output=avail /dev/shm | tail -n 1)" -gt 2000000 ] && echo /dev/shm)
 unit networks measurements test-all: export PYTEST_DEBUG_TEMPROOT := $(memory)
 
-# Clippy is what compiles here, as `cargo clippy` calls it: its lints then need no pass of their own over each crate and
-# its tests, which would take a minute and a half of CPU. What nobody compiles again needs no incremental compilation.
+# Clippy is the compiler here, as under `cargo clippy`, so that its lints need no separate pass over each crate and its
+# tests, which would take a minute and a half of CPU time. Incremental compilation is off, because nothing is compiled twice.
 test-build test-engine lint-engine engine-test engine-test-all: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
@@ -60,7 +60,7 @@ test-all: test windows wheel build engine-test-all ## the long sweeps, too: kill
 
 setup: $(stamp)packages ## what the system and the virtual environment need
 
-# Packages are installed while the engine is compiled.
+# Packages are installed during the compilation of the engine.
 build: $(stamp)system ## the engine and the nettrial command, in .venv/bin
 	@$(MAKE) --no-print-directory --jobs 2 engine $(stamp)packages
 	@$(MAKE) --no-print-directory $(stamp)package
@@ -69,7 +69,7 @@ build: $(stamp)system ## the engine and the nettrial command, in .venv/bin
 engine: $(stamp)system
 	@$(stage) "cargo build" cargo build --release --locked --quiet
 
-# What tests need: the engine in target/debug, and the nettrial command.
+# The requirements of tests: the engine in target/debug, and the nettrial command.
 test-build: $(stamp)system
 	@$(MAKE) --no-print-directory --jobs 2 test-engine $(stamp)packages
 	@$(MAKE) --no-print-directory $(stamp)package profile=dev
@@ -81,7 +81,7 @@ $(stamp)system: tools/setup.sh
 	@$(stage) setup tools/setup.sh
 	@touch $@
 
-# The kernels of guests are taken out of their packages by nettrial itself.
+# nettrial itself extracts the kernels of guests from their packages.
 $(stamp)tests: tools/setup-tests.sh $(stamp)packages
 	@$(stage) "setup of what tests need" tools/setup-tests.sh
 	@touch $@
@@ -92,8 +92,8 @@ $(stamp)packages: $(stamp)system requirements-uv.lock requirements.lock
 	  --require-hashes --requirement requirements.lock
 	@touch $@
 
-# Maturin compiles the engine of that profile. `build` replaces what it puts into .venv, so that no one measures with
-# an engine that was compiled for tests.
+# Maturin compiles the engine with that profile. `build` replaces the engine in .venv, so that nobody measures with an engine
+# that was compiled for tests.
 $(stamp)package: $(stamp)packages pyproject.toml
 	@MATURIN_PEP517_ARGS="--profile $(profile)" $(stage) "build, and install of the package" \
 	  $(python) -m pip install --quiet --no-deps --no-build-isolation --editable .
@@ -112,7 +112,7 @@ generate: test-build ## what is made from the code: nettrial/scenario.py, nettri
 
 lint: lint-engine lint-python ## formatting, lints, types, generated files
 
-# After the build, which would wait for it: both use the same directory of cargo's.
+# This runs after the build, because both use the same directory of cargo.
 lint-engine: test-build
 	cargo fmt --check
 	@$(stage) "clippy, and cargo build of the engine's tests" $(cargo_test) --no-run
@@ -142,7 +142,7 @@ engine-test-all: engine-test ## the portable agent and FreeBSD too, and whether 
 	@$(stage) "portable agent" $(cargo_test) --package nettrial-traffic --features portable
 	@$(stage) FreeBSD env --unset=RUSTC_WORKSPACE_WRAPPER tools/check-other-systems.sh x86_64-unknown-freebsd
 
-# One after the other: they use the same directory of cargo's.
+# These run one after the other, because they use the same directory of cargo.
 engine-checks: lint-engine
 	@$(MAKE) --no-print-directory engine-test
 
@@ -151,7 +151,7 @@ unit: test-build ## the tests that need no privileges, in seconds
 	@$(stage) "unit tests" nice -n 10 $(python) -m pytest -q -n $(computing) --dist loadfile --no-loadscope-reorder \
 	  -m "not slow" tests/unit
 
-# The longest come first.
+# The longest ones come first.
 networks: test-build $(stamp)tests ## the tests that build networks, but for those that measure
 	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q -n $(together) --dist loadgroup -m "not measures and not slow" \
 	  tests/end_to_end tests/lab

@@ -1,13 +1,11 @@
-"""nettrial's traffic beside iperf3's and sockperf's, on the same path in one run.
+"""Compares nettrial's traffic with that of iperf3 and sockperf, on the same path in one run.
 
     python benches/against_peers.py [PAIRS] [TEXT]...
 
-PAIRS (default 10) times each comparison runs one trial of nettrial and one of the peer, in turn, in the
-lab between two hosts with a CPU each. With TEXTs only those comparisons run that have one of them in
-the title of a row ("RTT", "offloads off, iperf3"). It prints medians and the ratio of the medians, nettrial
-over peer; the last column says what the ratio should be. Ratios hold on a busy machine better than times
-do, but do run it on one that does nothing else.
-"""
+Each comparison runs PAIRS trials (default 10) of nettrial and of the peer, in turn, in the lab between two
+hosts with a CPU each. TEXTs select the comparisons with a row whose title contains one of them ("RTT",
+"offloads off, iperf3"). Prints the medians and their ratio, nettrial over the peer; the last column is the
+expected ratio. On a busy machine ratios are more reliable than times, but an idle machine is best."""
 
 from __future__ import annotations
 
@@ -24,14 +22,14 @@ from nettrial.scenario import Flow, Record, Scenario
 from nettrial.study import load
 
 SECONDS = "2 s"
-"""The time for which each trial sends."""
+"""The duration of each trial's traffic."""
 
 Figure = Callable[[Record], float]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure that is compared, and what the ratio should be."""
+    """A figure to compare, and the expected ratio."""
 
     title: str
     unit: str
@@ -41,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """nettrial's traffic and the same of a peer's, and what is compared of their records."""
+    """The same traffic of nettrial and of a peer, and the figures of their records to compare."""
 
     title: str
     rows: tuple[Row, ...]
@@ -51,41 +49,41 @@ class Comparison:
     loss: bool = False
 
     def title_of(self, row: Row) -> str:
-        """A row's title in full."""
+        """Returns the full title of a row."""
         return f"{row.title}, {self.title}"
 
     def titles(self) -> str:
-        """The titles of all rows, a line each."""
+        """Returns the titles of all rows, one per line."""
         return "".join(f"\n{self.title_of(row)}" for row in self.rows)
 
 
 def goodput(record: Record) -> float:
-    """Gbit/s."""
+    """Returns the goodput in Gbit/s."""
     return (record.flows[0].goodput_bps or 0.0) / 1e9
 
 
 def processor_time(record: Record) -> float:
-    """Both hosts' CPU time per kilobyte, microseconds."""
+    """Returns the CPU time of both hosts per kilobyte, in microseconds."""
     busy = sum(host.cpu_busy_ns or 0 for host in record.hosts)
     return busy / 1e3 / (record.flows[0].bytes / 1e3)
 
 
 def arrivals(record: Record) -> float:
-    """Packets that arrived, thousands a second."""
+    """Returns the packets that arrived, in thousands per second."""
     flow = record.flows[0]
     assert flow.packets is not None
     return flow.packets.received_pkts / (flow.active_ns / 1e9) / 1e3
 
 
 def loss(record: Record) -> float:
-    """Packets lost, percent."""
+    """Returns the packets lost in percent."""
     packets = record.flows[0].packets
     assert packets is not None
     return 100 * packets.lost_pkts / max(packets.sent_pkts, 1)
 
 
 def rtt(record: Record) -> float:
-    """The median round-trip time, microseconds."""
+    """Returns the median round-trip time in microseconds."""
     found = record.flows[0].rtt_us
     assert found is not None
     return found.p50
@@ -100,7 +98,8 @@ def _transfer(polling: bool) -> dict[str, Any]:
 
 
 def _socket(polling: bool) -> dict[str, Any]:
-    """With `polling` a reader tries for so long before it sleeps: most of the time here goes into waking."""
+    """Returns the settings of sockets. With `polling`, a reader polls before it sleeps, because waking up
+    takes most of the time here."""
     return {"busy_poll": "1 ms"} if polling else {}
 
 
@@ -128,7 +127,7 @@ def _requests(transport: str, polling: bool) -> dict[str, Any]:
 
 
 def comparisons() -> list[Comparison]:
-    """Returns the comparisons."""
+    """Returns all comparisons."""
     found = []
     transfer = (
         Row("TCP goodput", "Gbit/s", goodput, ">= 1"),
@@ -153,7 +152,7 @@ def comparisons() -> list[Comparison]:
 
 
 def scenario(comparison: Comparison, flow: dict[str, Any]) -> Scenario:
-    """Two hosts, a link without a rate, and one flow."""
+    """Returns a scenario of two hosts, a link without a rate, and one flow."""
     study = load("jumbo-ipv6").with_overrides(
         {
             "network.topology": "pair",
@@ -176,7 +175,7 @@ def scenario(comparison: Comparison, flow: dict[str, Any]) -> Scenario:
 
 
 def main() -> None:
-    """Runs the comparisons that are asked for and prints their rows."""
+    """Runs the selected comparisons and prints their rows."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     texts = sys.argv[2:]
     chosen = [one for one in comparisons() if not texts or any(text in one.titles() for text in texts)]

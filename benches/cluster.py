@@ -1,11 +1,11 @@
-"""A Dask cluster: what share of its workers' time goes to trials, and the runner's memory.
+"""Measures a Dask cluster: the share of its workers' time that trials use, and the runner's memory.
 
     python benches/cluster.py [WORKERS [TRIALS [SECONDS]]]
 
-Trials (160 without a word) that take SECONDS (1) each and no CPU time, by the engine of the unit tests, on
-so many (4) local workers of one thread, through the same code as `nettrial run --on`. Prints trials a second,
-the efficiency (the time that trials take in all, by the workers' time from the first to the last), and the
-runner's resident memory after each tenth of the trials."""
+Runs TRIALS trials (default 160) of SECONDS (default 1) each without CPU time, with the engine of the unit
+tests, on WORKERS (default 4) local workers of one thread, through the same code as `nettrial run --on`.
+Prints trials per second, the efficiency (the sum of the trials' durations over the workers' time from the
+first to the last), and the runner's resident memory after each tenth of the trials."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def resident() -> int:
 
 
 def main() -> None:
-    """Runs the trials, and measures."""
+    """Runs the trials and measures them."""
     given = sys.argv[1:]
     workers, trials = (int(given[at]) if len(given) > at else default for at, default in enumerate((4, 160)))
     seconds = float(given[2]) if len(given) > 2 else 1.0
@@ -44,7 +44,9 @@ def main() -> None:
         while len(cluster.threads) < workers:
             time.sleep(0.1)
         warm = plan(study, workers, 2)[: 2 * workers]
-        assert all(outcome.result() for _, outcome in hands.run(warm, lambda: False))  # engines are started
+        assert all(
+            outcome.result() for _, outcome in hands.run(warm, lambda: False)
+        )  # Engines start during these.
         began = time.monotonic()
         for done, (_, outcome) in enumerate(hands.run(planned, lambda: False), start=1):
             outcome.result()

@@ -1,24 +1,23 @@
-"""Measures how fast a fabric is built and gone: beside Mininet, at a thousand switches, and against its
+"""Measures the times to build and remove a fabric: beside Mininet, with 1000 switches, and by number of
 links.
 
     python benches/fabric.py [beside] [large] [slope]
 
-As root; all three without a word. A fabric is a random regular graph of routers, each with four links to
-others and one to a host of its own, every link with a rate and a queue: three links a switch. Every host
-pings the next one.
+Needs root. Without an argument, all three parts run. A fabric is a random regular graph of routers, each with
+four links to other routers and one to a host of its own. Every link has a rate and a queue, and there are
+three links per switch. Every host pings the next one.
 
-- `beside`: 90 switches, 90 hosts, 270 links, and Mininet with the same graph. Mininet makes Linux bridges
-  without a controller (spanning tree on, since the graph has loops) and gives hosts their addresses; it has
-  no routes to make. Once with links that have a rate, once without.
+- `beside`: 90 switches, 90 hosts, 270 links, and Mininet with the same graph. Mininet creates Linux
+  bridges without a controller (with spanning tree, because the graph has loops) and host addresses, but
+  no routes. It runs once with links that have a rate, and once without.
 - `large`: 1000 switches and 1000 hosts.
-- `slope`: the time for 100 to 3000 links, what a link takes, and the exponent of the growth (1 is linear).
+- `slope`: the time for 100 to 3000 links, the time per link, and the exponent of the growth (1 is linear).
 
-`build` is what the engine reports for the network. `gone` is the time from the end of the traffic until the
-kernel has removed the last network namespace, collecting the results included. The kernel does so after the
-engine has let go of them, and counts a namespace until the end of its removal (net/core/net_namespace.c,
-cleanup_net). So the engine runs in a user namespace of the bench's own, in which the bench lowers how many
-network namespaces may be, and tries to make one more.
-"""
+`build` is the time that the engine reports for the network. `gone` is the time from the end of the traffic
+until the kernel has removed the last network namespace, including the collection of results. The kernel
+removes namespaces after the engine has released them, and counts each until the end of its removal
+(net/core/net_namespace.c, cleanup_net). The engine therefore runs in a user namespace of the benchmark, which
+lowers the limit on network namespaces and tries to create one more."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ REPEATS = 5
 DEGREE = 4
 SEED = 1
 SIZES = (33, 67, 133, 267, 533, 1000)
-"""Switches, for 100 to 3000 links."""
+"""The numbers of switches for 100 to 3000 links."""
 RATE, QUEUE, MTU = "1 Gbit/s", "100 packets", "1500 B"
 OWN_NAMESPACES = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"]
 MININET = Path(__file__).with_name("fabric_mininet.py")
@@ -56,7 +55,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds."""
+    """The times of a trial in seconds."""
 
     build: float
     checks: float
@@ -66,14 +65,14 @@ class Times:
 
 
 def links(switches: int) -> list[tuple[str, str]]:
-    """The two nodes of every link."""
+    """Returns the two nodes of every link."""
     graph = nx.random_regular_graph(DEGREE, switches, SEED)
     fabric = [(f"switch-{a + 1}", f"switch-{b + 1}") for a, b in graph.edges()]
     return fabric + [(f"host-{number}", f"switch-{number}") for number in range(1, switches + 1)]
 
 
 def scenario(switches: int) -> dict[str, Any]:
-    """The fabric as the engine takes it, every host pinging the next one."""
+    """Returns the fabric as the engine's scenario, with every host pinging the next one."""
     used: dict[str, int] = {}
 
     def end(node: str, address: int) -> dict[str, Any]:
@@ -91,7 +90,7 @@ def scenario(switches: int) -> dict[str, Any]:
         ends = {"from": f"host-{source}", "to": f"host-{target}"}
         return {"name": f"ping-{source}", **ends, "transport": "icmp", "ip": 4, "traffic": traffic}
 
-    # Stack, routing and measurement of a study of two hosts.
+    # The stack, routing and measurement are those of a study of two hosts.
     study = load("jumbo-ipv6")
     small = scenario_of(study, {name: factor.levels[0] for name, factor in study.factors.items()})
     document: dict[str, Any] = json.loads(small.model_dump_json(by_alias=True, exclude_none=True))
@@ -106,7 +105,7 @@ def scenario(switches: int) -> dict[str, Any]:
 
 
 class Lab:
-    """An engine, in the user namespace of this process."""
+    """An engine in the user namespace of this process."""
 
     def __init__(self) -> None:
         self._limit = LIMIT.read_text()
@@ -122,12 +121,12 @@ class Lab:
         return self._process.stdout.readline()
 
     def run(self, document: dict[str, Any]) -> Times:
-        """Runs a trial whose pings must all be answered."""
+        """Runs a trial and returns its times. Fails if a ping was not answered."""
         LIMIT.write_text(self._limit)
         begin = time.perf_counter()
         said = self._ask({"request": "run", "trial": "bench", "scenario": document})
         end = time.perf_counter()
-        # The engine's own namespace, and the one that is tried.
+        # The limit allows the engine's own namespace and the one that is tried.
         LIMIT.write_text("2")
         _await_a_namespace()
         after = time.perf_counter() - end
@@ -143,12 +142,12 @@ class Lab:
         return Times(build, checks, tear_down + after, end - begin)
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the engine."""
         self._process.communicate()
 
 
 def _await_a_namespace() -> None:
-    """Until one more network namespace may be; asked for by one process, which then is in it and ends."""
+    """Waits until one more network namespace is allowed. A process creates it, and then ends in it."""
     child = os.fork()
     if child == 0:
         while LIBC.unshare(CLONE_NEWNET) != 0:
@@ -158,8 +157,9 @@ def _await_a_namespace() -> None:
 
 
 def mininet(switches: int, rate: bool) -> tuple[float, float] | str:
-    """Seconds until Mininet's network is up, and until it is down; or why there are none."""
-    # In namespaces of its own: its bridges lie in the namespace it is started in.
+    """Returns the seconds until Mininet's network is up, and until it is down; or the reason why there are
+    none."""
+    # Mininet has its own namespaces, because its bridges are in the namespace in which it was started.
     script = 'mount -t sysfs sysfs /sys && exec /usr/bin/python3 "$0"'
     command = ["unshare", "--net", "--mount", "sh", "-c", script, str(MININET)]
     request = json.dumps({"links": links(switches), "rate": rate})
@@ -171,7 +171,7 @@ def mininet(switches: int, rate: bool) -> tuple[float, float] | str:
 
 
 def beside() -> None:
-    """90 switches."""
+    """Measures nettrial with 90 switches."""
     lab = Lab()
     times = [lab.run(scenario(90)) for _ in range(REPEATS)]
     lab.close()
@@ -180,7 +180,7 @@ def beside() -> None:
 
 
 def peers() -> None:
-    """Mininet's 90 switches."""
+    """Measures Mininet with 90 switches."""
     for title, rate in (("Mininet", True), ("Mininet, links without a rate", False)):
         found = mininet(90, rate)
         figures = found if isinstance(found, str) else f"{found[0]:8.3f} {found[1]:8.3f}"
@@ -188,7 +188,7 @@ def peers() -> None:
 
 
 def large() -> None:
-    """1000 switches, every host pinging the next."""
+    """Measures 1000 switches, where every host pings the next one."""
     switches = 1000
     lab = Lab()
     times = lab.run(scenario(switches))
@@ -200,7 +200,7 @@ def large() -> None:
 
 
 def slope() -> None:
-    """The time against the number of links."""
+    """Measures the time by the number of links."""
     print(f"{'links':>6} {'build s':>8} {'us/link':>8} {'gone s':>8} {'us/link':>8}")
     found: list[tuple[int, float, float]] = []
     lab = Lab()
@@ -220,12 +220,12 @@ def slope() -> None:
 
 
 def middle(times: list[Times], name: str) -> float:
-    """The median of a column."""
+    """Returns the median of a column."""
     return float(median(getattr(entry, name) for entry in times))
 
 
 def main() -> None:
-    """Runs the parts that are asked for."""
+    """Runs the selected parts."""
     parts = {"beside": beside, "large": large, "slope": slope}
     if sys.argv[1:2] == ["--inside"]:
         parts[sys.argv[2]]()

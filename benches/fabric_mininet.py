@@ -1,4 +1,4 @@
-"""Builds a fabric with Mininet and takes it down; for fabric.py, in the Python that has Mininet.
+"""Builds a fabric with Mininet and removes it, for fabric.py, in a Python that has Mininet.
 
 Reads {"links": [[node, node], ...], "rate": whether links have one} and prints the seconds until it is up and
 until it is down."""
@@ -16,7 +16,7 @@ except ImportError:
 
 
 def main() -> None:
-    """Builds and stops."""
+    """Builds the fabric and removes it."""
     request = json.load(sys.stdin)
     begin = time.perf_counter()
     net = Mininet(switch=LinuxBridge, controller=None, link=TCLink if request["rate"] else Link, build=False)

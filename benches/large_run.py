@@ -1,13 +1,13 @@
-"""A large run: bytes a trial in the run file, and what its report, analysis and export cost.
+"""Measures a large run: the bytes per trial in the run file, and the cost of its report, analysis and export.
 
     python benches/large_run.py [TRIALS [SAMPLES]]
 
-Runs unprivileged and without an engine. TRIALS (10 000 without a word) trials of `jumbo-ipv6` are made up
-and kept by the real store, a transaction each as in a run, at the size of what the lab records without time
-series: two flows, two hosts, four interfaces, the checks; every figure with noise, so that it does not
-compress better than a measured one; with SAMPLES, so many readings of each flow's transport, too. One in
-twenty has a warning. Then each of these in a process of its own, with its CPU time and its peak
-memory:
+Runs unprivileged and without an engine. TRIALS trials (default 10 000) of `jumbo-ipv6` are generated and
+saved by the real store, one transaction each as in a run. They have the size of the lab's records without
+time series: two flows, two hosts, four interfaces, the checks. Every figure has noise, so that it compresses
+as badly as a measured one. With SAMPLES, there are that many samples of each flow's transport, too. One in
+twenty trials has a warning. Then each of the following runs in its own process, and its CPU time and peak
+memory are printed:
 
 - `nettrial report`
 - `nettrial export --to parquet`
@@ -44,7 +44,7 @@ results.flows, results.summary(), results.compare()
 
 
 def noisy(value: Any, noise: random.Random, name: str = "") -> Any:
-    """A document with every figure changed a little, and all others as they are."""
+    """Returns a copy of a document in which every figure is slightly changed."""
     if isinstance(value, dict):
         return {key: noisy(part, noise, key) for key, part in value.items()}
     if isinstance(value, list):
@@ -57,14 +57,14 @@ def noisy(value: Any, noise: random.Random, name: str = "") -> Any:
 
 
 def ends() -> list[dict[str, Any]]:
-    """Returns what the lab counts at interfaces."""
+    """Returns the lab's counters of interfaces."""
     of = {"drops_pkts": 0, "frames_pkts": 180_000, "wire_bytes": 260_000_000}
     places = (("sender", "eth0"), ("router", "eth0"), ("router", "eth1"), ("receiver", "eth0"))
     return [{"node": node, "interface": interface, **of} for node, interface in places]
 
 
 def checks() -> list[dict[str, Any]]:
-    """Returns what the lab verifies."""
+    """Returns the lab's checks."""
     flows = [
         {"name": name, "object": flow, "expected": value, "found": value, "passed": True}
         for flow in ("transfer", "probe")
@@ -82,14 +82,14 @@ def checks() -> list[dict[str, Any]]:
 
 
 def samples(count: int) -> list[dict[str, Any]]:
-    """A flow's transport over time, every 100 ms."""
+    """Returns samples of a flow's transport, every 100 ms."""
     of = {"bytes": 11_000_000, "cwnd_pkts": 420, "delivery_rate_bps": 940_000_000, "srtt_us": 1600}
     rest = {"min_rtt_us": 90, "retransmissions_pkts": 0}
     return [{"at_ns": (at + 1) * 100_000_000, **of, **rest} for at in range(count)]
 
 
 def maker(trial: PlannedTrial, count: int = 0) -> Record:
-    """Returns a record of a trial, with so many samples of each flow over time."""
+    """Returns the record of a trial, with `count` samples of each flow."""
     noise = random.Random(trial.number)
     busy = f"CPU 0 was busy {noise.uniform(95, 99):.1f} % of the time"
     warnings = [BUSY.model_copy(update={"message": busy})] if noise.random() < 0.05 else []
@@ -100,7 +100,7 @@ def maker(trial: PlannedTrial, count: int = 0) -> Record:
 
 
 def cost(name: str, command: list[str]) -> None:
-    """Runs a command; prints its times and its peak memory."""
+    """Runs a command, and prints its times and its peak memory."""
     began = time.monotonic()
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
@@ -112,7 +112,7 @@ def cost(name: str, command: list[str]) -> None:
 
 
 def main() -> None:
-    """Makes the run, and measures."""
+    """Generates the run and measures it."""
     trials, count = (*map(int, sys.argv[1:]), *(10_000, 0)[len(sys.argv) - 1 :])
     with tempfile.TemporaryDirectory(prefix="nettrial-bench-") as folder:
         directory = Path(folder) / "run"

@@ -1,6 +1,6 @@
-"""Measures how long a trial on three machines over SSH takes beside its traffic: a sender, a router and a
-receiver, each with an OpenSSH server, in namespaces made here. Needs root and what tools/setup-tests.sh
-fetches.
+"""Measures the time that a trial on three machines over SSH takes in addition to its traffic: a sender, a
+router and a receiver, each with an OpenSSH server, in namespaces that it creates. Needs root and the packages
+of tools/setup-tests.sh.
 
     python benches/machines.py
 """
@@ -19,7 +19,7 @@ STUDY = [*short_study("200 ms", replicates=REPLICATES), "--backend=hosts", "--ma
 
 
 def main() -> None:
-    """Runs the trials and prints a row a phase."""
+    """Runs the trials and prints a row for each phase."""
     with tempfile.TemporaryDirectory(prefix="nettrial-bench-") as folder, made(Path(folder)) as machines:
         machines.install()
         done = machines.nettrial("run", *STUDY, "--out=run")

@@ -1,20 +1,20 @@
-"""Measures radio channels of the simulator beside ns-3's: goodput case by case, and speed.
+"""Compares radio channels of the simulator with those of ns-3: the goodput of each case, and the speed.
 
     python benches/radio.py DIRECTORY [--seconds SECONDS] [CASE...]
 
-DIRECTORY is where ns-3's Python package is, for its headers and libraries; where it is not there yet, pip
+DIRECTORY contains ns-3's Python package, for its headers and libraries; if the package is missing, pip
 installs it there (300 MB). g++ compiles `radio_ns3.cc` against it. CASE is a part of the names of the cases
-to run, all where none is given. SECONDS (default 3) are simulated of each.
+to run; without one, all run. SECONDS (default 3) is the simulated time of each case.
 
-Both have an access point and stations that all hear each other, at 5 GHz, with the same PHY rate, EDCA
-parameters of best effort, BlockAck windows, queues, beacons each 102.4 ms, and acknowledgments at 24
-Mbit/s. After a missing BlockAck both send the MPDUs again: ns-3 would otherwise ask for it by a BlockAckReq,
-which costs 5 stations 4%. Flows over UDP offer more than the channel takes; those over TCP are CUBIC with
-selective acknowledgments, timestamps, segments of 1448 bytes and buffers of 512 KiB. Goodput is that of all
-flows together, of ns-3 from half a second after their start. Seconds are those of the processor: of ns-3
-Simulator::Run alone, of the simulator all from the scenario's text to the record's. Exits with 1 where
-goodput differs by more than 5% without a reason, or the speed of a case is less than 20 times ns-3's.
-"""
+Both simulators have an access point and stations that all hear each other, at 5 GHz, with the same PHY rate,
+EDCA parameters of best effort, BlockAck windows, queues, beacons every 102.4 ms, and acknowledgments at 24
+Mbit/s. After a missing BlockAck both retransmit the MPDUs; otherwise ns-3 would send a BlockAckReq, which
+costs 5 stations 4%. UDP flows offer more than the channel can carry; TCP flows use CUBIC with selective
+acknowledgments, timestamps, segments of 1448 bytes and buffers of 512 KiB. Goodput is that of all flows
+together; for ns-3 it is measured from half a second after their start. Seconds are CPU seconds: of
+Simulator::Run alone for ns-3, of everything from the scenario's text to the record's for the simulator. Exits
+with 1 if goodput differs by more than 5% without a reason, or the speed of a case is less than 20 times
+ns-3's."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from nettrial.study import load
 PACKAGE = "ns3==3.44.*"
 """The package that pip installs."""
 GOAL = 20
-"""The multiple of ns-3's speed that it should reach in each case."""
+"""The multiple of ns-3's speed that the simulator should reach in each case."""
 AGREES = 5.0
-"""The largest difference of goodput in percent that needs no reason."""
+"""The largest difference of goodput in percent that needs no explanation."""
 BUFFER = {"minimum": "4096 B", "initial": "512 KiB", "maximum": "512 KiB"}
 """The buffer of every TCP socket."""
 SMALL_QUEUES = (
     "Linux's TCP keeps little in a station's own queue (TCP small queues); ns-3's has no such bound."
 )
-"""Why TCP differs where a station sends it. Sent by a host on a cable it does not."""
+"""The reason why TCP differs if a station sends it; sent by a wired host, it does not."""
 SOURCE = Path(__file__).with_name("radio_ns3.cc")
 MODULES = (
     *("applications", "internet", "mobility", "network", "propagation", "traffic-control", "wifi"),
@@ -54,7 +54,7 @@ MODULES = (
 
 @dataclass(frozen=True)
 class Case:
-    """One scenario for both simulators."""
+    """A scenario for both simulators."""
 
     name: str
     standard: str = "n"
@@ -64,25 +64,25 @@ class Case:
     guard_ns: int = 800
     stations: int = 1
     direction: str = "up"
-    """`up`: each station to a host behind the access point; `down`: from there to each; `across`: each of the
-    first half of the stations to one of the second."""
+    """`up`: each station sends to a host behind the access point; `down`: that host sends to each station;
+    `across`: each station of the first half sends to one of the second half."""
     transport: str = "udp"
     size: int = 1400
-    """Bytes of a datagram."""
+    """The bytes of a datagram."""
     rate_bps: int = 100_000_000
-    """The rate that each flow over UDP offers."""
+    """The offered rate of each UDP flow."""
     aggregation: int = 1
     rts: int = 0
     mpdu_loss: float = 0.0
     hidden: int = 0
-    """The two stations are on opposite sides of the access point and do not hear each other."""
+    """1 if the two stations are on opposite sides of the access point and do not hear each other."""
     queue: int = 1000
-    """Packets that a station's queue, or the access point's, takes."""
+    """The length of the queue of each station and of the access point in packets."""
     reason: str = ""
-    """Why the goodput may differ by more than `AGREES`."""
+    """The reason why the goodput may differ by more than `AGREES`."""
 
     def flows(self) -> list[tuple[str, str]]:
-        """The sender and the receiver of each flow."""
+        """Returns the sender and the receiver of each flow."""
         names = [f"station-{number + 1}" for number in range(self.stations)]
         if self.direction == "across":
             half = self.stations // 2
@@ -91,7 +91,7 @@ class Case:
         return pairs if self.direction == "up" else [(there, here) for here, there in pairs]
 
     def study(self, seconds: float) -> str:
-        """The scenario as a study file."""
+        """Returns the scenario as a study file."""
         wlan: dict[str, Any] = {
             "standard": self.standard,
             "width_mhz": self.width,
@@ -103,7 +103,8 @@ class Case:
             "queue": f"{self.queue} packets",
         }
         if self.hidden:
-            # 30 m apart they receive each other at -75 dBm, the access point receives each at -66 dBm.
+            # 30 m apart, they receive each other with -75 dBm, and the access point receives each with -66
+            # dBm.
             places = {"access-point": 0, "station-1": 15, "station-2": -15}
             wlan["stations"] = {name: {"x_m": x, "y_m": 0} for name, x in places.items()}
             wlan["carrier_sense_dbm"] = -70
@@ -111,7 +112,7 @@ class Case:
             wlan["ampdu"] = 1
         if self.transport == "udp":
             traffic = {"kind": "packets", "size": f"{self.size} B", "rate": f"{self.rate_bps} bit/s"}
-            # As in ns-3, a datagram never waits in its socket: what the queue can't take is dropped.
+            # As in ns-3, a datagram never waits in its socket: if the queue is full, it is dropped.
             socket = {"udp_buffer": "64 MiB"}
         else:
             traffic, socket = {"kind": "transfer"}, {}
@@ -154,7 +155,7 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """Every case."""
+    """Yields all cases."""
     ht = Case("")
     wide = replace(ht, width=40, streams=2, guard_ns=400, rate_bps=320_000_000)
     vht = Case("", standard="ac", width=80, mcs=9, rate_bps=500_000_000)
@@ -191,7 +192,7 @@ def cases() -> Iterator[Case]:
 
 @dataclass(frozen=True)
 class Result:
-    """The goodput of all flows of a case, and the processor seconds it took."""
+    """The goodput of all flows of a case, and its CPU seconds."""
 
     goodput_bps: float
     seconds: float
@@ -208,14 +209,14 @@ def simulate(case: Case, seconds: float, scratch: Path) -> Result:
             node["stack"] |= {"receive_buffer": BUFFER, "send_buffer": BUFFER}
     record, used = simulated(scenario)
     flows = record["flows"]
-    # What waits when a flow's time is over still arrives, and takes its time.
+    # Packets that wait at the end of a flow's duration still arrive, which takes time.
     lasted_ns = max(flow["active_ns"] for flow in flows)
     goodput = sum(flow["bytes"] for flow in flows) * 8e9 / lasted_ns
     return Result(goodput, used)
 
 
 class Ns3:
-    """ns-3's side, compiled."""
+    """The compiled program for ns-3."""
 
     def __init__(self, directory: Path, into: Path) -> None:
         self.program = into / "radio_ns3"
@@ -242,7 +243,7 @@ class Ns3:
 
 
 def main() -> int:
-    """Prints the table; gives the exit status."""
+    """Prints the table, and returns the exit status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
     parser.add_argument("cases", nargs="*")

@@ -2,10 +2,10 @@
 
     python benches/rfc6356.py [REPEATS] [SECONDS]
 
-REPEATS (default 10) trials of SECONDS (default 20) for each of the three goals, on networks of a few nodes
-whose bottlenecks are at routers. Within a trial every congestion control has a network of its own, side by
-side: what disturbs one disturbs all. Figures are means over trials (of ratios the geometric one) with 95%
-intervals (Student's t). It exits with 1 where a goal is missed by the mean.
+Runs REPEATS trials (default 10) of SECONDS (default 20) for each of the three goals, on networks of a few
+nodes with bottlenecks at routers. Within a trial, every congestion control has its own network beside the
+others, so disturbances affect all of them. Figures are means over trials (geometric means of ratios) with 95%
+intervals (Student's t). Exits with 1 if a mean misses a goal.
 
 1. Improve throughput: two disjoint paths with nothing else on them.
 2. Do no harm: two subflows and one TCP flow over one link, which loses frames at random, the same part of
@@ -33,47 +33,46 @@ from nettrial.scenario import FlowRecord, Record, Scenario
 from nettrial.stacks import STACKS
 
 CONTROLS = ("lia", "olia", "balia", "wvegas", "reno")
-"""The congestion controls of MPTCP; `reno` is the uncoupled one."""
+"""The congestion controls of MPTCP, of which `reno` is not coupled."""
 LOSS_BASED = tuple(name for name in CONTROLS if name != "wvegas")
 ACCESS = "200 Mbit/s"
-"""The rate of links that are no bottleneck."""
+"""The rate of links that are not bottlenecks."""
 FAST, SLOW = "20 Mbit/s", "10 Mbit/s"
 """The rates of bottlenecks."""
 QUEUE = "60 packets"
 """The queue of every link: 36 ms at the fast bottleneck."""
 DELAY = "15 ms"
-"""One way, where links lose at random or wVegas is beside wVegas."""
+"""The one-way delay of links with random loss, and where wVegas runs beside wVegas."""
 LOSS = 0.001
-"""The loss of each frame, where goal 2 loses at random: windows of 1.22 / sqrt(LOSS) = 39 packets, 15
-Mbit/s."""
+"""The random loss of frames for goal 2: windows of 1.22 / sqrt(LOSS) = 39 packets, 15 Mbit/s."""
 LIGHT, HEAVY = 0.001, 0.004
-"""The losses of each frame on the two paths of goal 3."""
+"""The random losses of frames on the two paths of goal 3."""
 WIDE = "100 Mbit/s"
-"""The rate of links that lose at random: wide enough that no queue forms."""
+"""The rate of links with random loss, high enough that no queue forms."""
 
 BUFFER = {"minimum": "4096 B", "initial": "1 MB", "maximum": "1 MB"}
-"""The buffers of every socket, in both directions: with the kernel's defaults a connection waits for its
-slower subflow before it may send on the faster one, and a path lies idle, whatever the congestion control."""
+"""The buffers of every socket, in both directions. With the kernel's defaults, a connection waits for its
+slower subflow before it may send on the faster one, so a path is idle with any congestion control."""
 
 RATIO = "of the TCP flow beside it"
-"""The figure whose means and intervals are those of ratios."""
+"""The figure with means and intervals of ratios."""
 
 Figures = dict[str, list[float]]
-"""The figures of each network in every trial, by its name."""
+"""The figures of each network in every trial, by the network's name."""
 
 
 @dataclass
 class Network:
-    """Small networks without a link between them, in one scenario."""
+    """Small separate networks in one scenario."""
 
     seed: int
-    """The seed of what links lose."""
+    """The seed of random losses."""
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
     links: list[dict[str, Any]] = field(default_factory=list)
     flows: list[dict[str, Any]] = field(default_factory=list)
 
     def host(self, name: str, control: str) -> str:
-        """Adds a host with this congestion control, large buffers, and else Linux's defaults."""
+        """Adds a host with this congestion control, large buffers, and otherwise Linux's defaults."""
         stack = STACKS["linux-cubic"].stack.model_dump(exclude_none=True)
         stack |= {"name": control, "congestion_control": control}
         stack |= {"receive_buffer": BUFFER, "send_buffer": BUFFER}
@@ -81,7 +80,7 @@ class Network:
         return name
 
     def link(self, one: str, other: str, rate: str = ACCESS, delay: str = "0 ns", loss: float = 0.0) -> None:
-        """Joins two nodes by a network of its own; one that is not there yet is a router."""
+        """Joins two nodes by a network of its own; a node that does not exist yet becomes a router."""
         number = len(self.links)
         ends = []
         for place, node in enumerate((one, other), start=1):
@@ -111,7 +110,7 @@ class Network:
         )
 
     def scenario(self) -> Scenario:
-        """All of it as a scenario."""
+        """Returns the networks as a scenario."""
         return Scenario.model_validate(
             {
                 "format": 1,
@@ -125,12 +124,12 @@ class Network:
 
 
 def pair(network: Network, name: str, control: str) -> tuple[str, str]:
-    """Two hosts of one congestion control."""
+    """Adds two hosts with one congestion control."""
     return network.host(f"{name}-from", control), network.host(f"{name}-to", control)
 
 
 def disjoint(seconds: float, seed: int) -> Scenario:
-    """Goal 1: for each control two hosts with two disjoint paths; beside them one TCP flow on the faster."""
+    """Goal 1: two hosts with two disjoint paths for each control, and one TCP flow on the faster path."""
     network = Network(seed)
     for name in (*CONTROLS, "tcp"):
         sender, receiver = pair(network, name, "reno" if name == "tcp" else name)
@@ -142,7 +141,7 @@ def disjoint(seconds: float, seed: int) -> Scenario:
 
 
 def shared(seconds: float, seed: int) -> Scenario:
-    """Goal 2: for each control two hosts with two interfaces each, and another two with a TCP flow, on the
+    """Goal 2: two hosts with two interfaces each for each control, and another two with a TCP flow, on the
     two sides of one link."""
     network = Network(seed)
     for name in LOSS_BASED:
@@ -152,7 +151,7 @@ def shared(seconds: float, seed: int) -> Scenario:
 
 
 def shared_drop_tail(seconds: float, seed: int) -> Scenario:
-    """The same where every bottleneck is a queue that overflows."""
+    """The same with queues that overflow at every bottleneck."""
     network = Network(seed)
     for name in CONTROLS:
         _share_a_link(network, name, name, "reno", seconds, rate=FAST)
@@ -176,7 +175,8 @@ def _share_a_link(
 
 
 def unequal(seconds: float, seed: int) -> Scenario:
-    """Goal 3: for each control two hosts with two paths of one rate and delay; the second loses more."""
+    """Goal 3: two hosts with two paths of equal rate and delay for each control; the second path loses
+    more."""
     network = Network(seed)
     for name in CONTROLS:
         sender, receiver = pair(network, name, name)
@@ -189,35 +189,36 @@ def unequal(seconds: float, seed: int) -> Scenario:
 
 
 def goodputs(record: Record) -> dict[str, float]:
-    """Returns the goodput of every flow, Mbit/s."""
+    """Returns the goodput of every flow in Mbit/s."""
     return {flow.name: (flow.goodput_bps or 0.0) / 1e6 for flow in record.flows}
 
 
 def of_the_best(record: Record) -> dict[str, float]:
-    """Goodput over that of TCP on the best path."""
+    """Returns the goodput over that of TCP on the best path."""
     found = goodputs(record)
     return {name: found[name] / found["tcp"] for name in CONTROLS}
 
 
 def of_the_sum(record: Record) -> dict[str, float]:
-    """Goodput over what TCP would have on all paths: that on the best one, in proportion to the rates."""
+    """Returns the goodput over that of TCP on all paths, which is extrapolated from the best path by the
+    rates."""
     fast, slow = (float(rate.split()[0]) for rate in (FAST, SLOW))
     return {name: ratio * fast / (fast + slow) for name, ratio in of_the_best(record).items()}
 
 
 def of_the_tcp_beside(record: Record) -> dict[str, float]:
-    """Goodput over that of the TCP flow through the same bottleneck."""
+    """Returns the goodput over that of the TCP flow through the same bottleneck."""
     found = goodputs(record)
     return {name: found[name] / found[f"{name}-tcp"] for name in found if f"{name}-tcp" in found}
 
 
 def on_the_congested_path(record: Record) -> dict[str, float]:
-    """The share of a connection's bytes that went over the path that loses more, the second one."""
+    """Returns the share of a connection's bytes on the path that loses more, the second one."""
     return {flow.name: _second_share(flow) for flow in record.flows if flow.name in CONTROLS}
 
 
 def below_lia(record: Record) -> dict[str, float]:
-    """Returns by how much that share is below LIA's."""
+    """Returns the difference between LIA's share and that share."""
     shares = on_the_congested_path(record)
     return {name: shares["lia"] - shares[name] for name in CONTROLS if name != "lia"}
 
@@ -238,7 +239,7 @@ class Goal:
     scenario: Callable[[float, int], Scenario]
     figures: dict[str, Callable[[Record], dict[str, float]]]
     missed: Callable[[dict[str, dict[str, float]]], list[str]]
-    """Returns what of it is missed, in words, by the means of each figure and network."""
+    """Returns the parts of the goal that the means of each figure and network miss, in words."""
 
 
 def _improves(means: dict[str, dict[str, float]]) -> list[str]:
@@ -285,7 +286,7 @@ GOALS = (
 
 
 def measure(lab: Backend, goal: Goal, repeats: int, seconds: float) -> dict[str, Figures]:
-    """The figures of each trial."""
+    """Runs the trials of a goal and returns their figures."""
     found: dict[str, Figures] = {title: defaultdict(list) for title in goal.figures}
     for seed in range(repeats):
         scenario = goal.scenario(seconds, seed)
@@ -297,7 +298,7 @@ def measure(lab: Backend, goal: Goal, repeats: int, seconds: float) -> dict[str,
 
 
 def means(found: dict[str, Figures]) -> dict[str, dict[str, float]]:
-    """The means over trials."""
+    """Returns the means over trials."""
     return {
         title: {name: mean(title, values)[0] for name, values in figures.items()}
         for title, figures in found.items()
@@ -305,7 +306,7 @@ def means(found: dict[str, Figures]) -> dict[str, dict[str, float]]:
 
 
 def mean(title: str, values: list[float]) -> tuple[float, Interval | None]:
-    """The mean of a figure and its interval: of ratios the geometric one."""
+    """Returns the mean of a figure and its interval; the geometric mean of ratios."""
     if title != RATIO:
         return fmean(values), mean_interval(values)
     found = change([(1.0, value) for value in values])
@@ -315,7 +316,7 @@ def mean(title: str, values: list[float]) -> tuple[float, Interval | None]:
 
 
 def rows(found: dict[str, Figures]) -> Iterator[str]:
-    """The means with their intervals, as text."""
+    """Yields the means with their intervals as text."""
     for title, figures in found.items():
         yield f"  {title}"
         for name, values in figures.items():

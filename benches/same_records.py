@@ -1,11 +1,11 @@
-"""Compares the records of simulated trials of two engines, byte for byte.
+"""Compares the records of simulated trials of two engines byte by byte.
 
     python benches/same_records.py OLD NEW [SECONDS]
 
-OLD and NEW are engines (`nettrial-engine`). Compared are treatments of the shipped studies that the simulator
-can run, their flows cut to SECONDS (default 0.05), and trials of `jumbo-ipv6` with further settings.
-Prints the trials whose records differ, with the first difference, and exits with 1 if there are any.
-"""
+OLD and NEW are engines (`nettrial-engine`). The trials are treatments of the shipped studies that the
+simulator can run, with flows shortened to SECONDS (default 0.05), and trials of `jumbo-ipv6` with further
+settings. Prints the trials whose records differ, with the first difference, and exits with 1 if there are
+any."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nettrial.design.plan import in_words
 from nettrial.study import Study, load, shipped
 
 MOST = 6
-"""Treatments of a study, or a few more: evenly spread over all of them."""
+"""The approximate number of treatments of a study, evenly spread over all of them."""
 SPREAD: tuple[dict[str, str], ...] = (
     {"network.impairment.loss": "0.01", "network.impairment.jitter": "1 ms"},
     {"network.impairment.bursts.enter": "0.001", "network.impairment.bursts.leave": "0.2"},
@@ -42,7 +42,7 @@ SPREAD: tuple[dict[str, str], ...] = (
         for name in ("lia", "olia", "balia", "wvegas", "lia-kernel", "olia-kernel")
     ),
 )
-"""Settings of `jumbo-ipv6`, each for a trial."""
+"""Settings of `jumbo-ipv6`, each of which is a trial."""
 
 
 class Engine:
@@ -54,21 +54,21 @@ class Engine:
         )
 
     def answer(self, request: str) -> str:
-        """The event that answers a request."""
+        """Returns the event that answers a request."""
         assert self._process.stdin
         assert self._process.stdout
         print(request, file=self._process.stdin, flush=True)
         return self._process.stdout.readline()
 
     def close(self) -> None:
-        """Ends it, as the end of its input does."""
+        """Ends the engine by closing its input."""
         assert self._process.stdin
         self._process.stdin.close()
         self._process.wait()
 
 
 def scenarios(seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every scenario, with a name."""
+    """Yields every scenario with a name."""
     for name in shipped():
         study = load(name).on("sim")
         every = treatments(study)
@@ -81,7 +81,7 @@ def scenarios(seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def document(study: Study, levels: dict[str, str], seconds: float) -> dict[str, Any]:
-    """The scenario of a treatment, its flows cut to so many seconds."""
+    """Returns the scenario of a treatment, with flows of `seconds` seconds."""
     made: dict[str, Any] = scenario_of(study, levels).model_dump(
         mode="json", by_alias=True, exclude_none=True
     )
@@ -92,14 +92,14 @@ def document(study: Study, levels: dict[str, str], seconds: float) -> dict[str, 
 
 
 def difference(one: str, other: str) -> str:
-    """Returns the place where two texts begin to differ."""
+    """Returns the position of the first difference between two texts, and the text around it."""
     pairs = enumerate(zip(one, other, strict=False))
     at = next((number for number, (mine, yours) in pairs if mine != yours), min(len(one), len(other)))
     return f"byte {at}:\n  {one[max(0, at - 60) : at + 40]!r}\n  {other[max(0, at - 60) : at + 40]!r}"
 
 
 def main() -> None:
-    """Compares."""
+    """Compares the engines and prints the differences."""
     old, new = Engine(sys.argv[1]), Engine(sys.argv[2])
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 0.05
     same = refused = 0

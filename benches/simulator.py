@@ -1,20 +1,19 @@
-"""Measures how fast the simulator is: beside ns-3, and how its time grows with flows, hops and simulated
+"""Measures the speed of the simulator beside that of ns-3, and its growth with flows, hops and simulated
 seconds.
 
     python benches/simulator.py [--ns3 DIRECTORY] [SECONDS]
 
-DIRECTORY is where ns-3's Python wheel is installed (`site-packages/ns3`: its headers and libraries; `pip
+DIRECTORY contains ns-3's installed Python wheel (`site-packages/ns3`, with its headers and libraries; `pip
 install ns3`); g++ compiles `simulator_ns3.cc` against it. Without it, only the simulator's own figures are
-printed. SECONDS (default 2) are simulated of each dumbbell, a fifth of that of each fat tree; of the large
-fabrics, two treatments of the study jellyfish-vs-fat-tree, a twentieth.
+printed. SECONDS (default 2) is the simulated time of each dumbbell. Fat trees run for a fifth of it, and the
+large fabrics, two treatments of the study jellyfish-vs-fat-tree, for a twentieth.
 
-Both run CUBIC with selective acknowledgments, timestamps and segments of 1448 bytes, start with ten
-segments, have drop-tail queues, and take one shortest path from each host to another: a dumbbell of 100
+Both simulators run CUBIC with selective acknowledgments, timestamps and segments of 1448 bytes, start with
+ten segments, have drop-tail queues, and take one shortest path from each host to another: a dumbbell of 100
 flows (1 Gbit/s, 10 ms, 1000 packets), and a fat tree of 8 ports whose hosts each send to the one half the
-hosts on (1 Gbit/s, 10 us, 100 packets). A packet is a frame that an interface has sent: a packet-hop.
-Seconds are those of the CPU, so that what else the machine does hardly matters: of ns-3 Simulator::Run
-alone, of the simulator all from the scenario's text to the record's.
-"""
+hosts on (1 Gbit/s, 10 us, 100 packets). A packet is a frame sent by an interface: a packet-hop. Seconds are
+CPU seconds, so that other work on the machine hardly matters: of Simulator::Run alone for ns-3, of everything
+from the scenario's text to the record's for the simulator."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ from nettrial.stacks import STACKS
 from nettrial.study import load
 
 GOAL = 20
-"""The multiple of ns-3's packets a second that it should reach."""
+"""The multiple of ns-3's packets per second that the simulator should reach."""
 SOURCE = Path(__file__).with_name("simulator_ns3.cc")
 MODULES = (
     "applications",
@@ -46,25 +45,25 @@ MODULES = (
     "core",
 )
 BUFFER = {"minimum": "4096 B", "initial": "512 KiB", "maximum": "512 KiB"}
-"""The buffer of every socket: what is written when a transfer's time is over still goes out, and takes its
+"""The buffer of every socket: data written before a transfer's end is still sent after it, which takes
 time."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """The simulated packets of a run, and the CPU seconds it took."""
+    """The simulated packets of a run, and its CPU seconds."""
 
     packets: int
     seconds: float
 
     @property
     def speed(self) -> float:
-        """Packets a second."""
+        """Returns the packets per second."""
         return self.packets / self.seconds
 
 
 class Network:
-    """A scenario in the making, with one way for everything: links of one gigabit a second."""
+    """A scenario under construction, with links of 1 Gbit/s."""
 
     def __init__(self) -> None:
         stack = STACKS["linux-cubic"].stack.model_dump(mode="json", exclude_none=True)
@@ -74,13 +73,13 @@ class Network:
         self.flows: list[dict[str, Any]] = []
 
     def add(self, name: str, kind: str) -> str:
-        """A node."""
+        """Adds a node and returns its name."""
         node: dict[str, Any] = {"name": name, "kind": kind}
         self.nodes.setdefault(name, node | ({"stack": self.stack} if kind == "host" else {}))
         return name
 
     def join(self, near: str, far: str, delay: str, queue: str) -> None:
-        """A link."""
+        """Adds a link."""
         number = len(self.links)
         ends = [
             {
@@ -94,14 +93,14 @@ class Network:
         self.links.append({"ends": ends, "rate": "1 Gbit/s", "delay": delay, "queue": queue})
 
     def flow(self, near: str, far: str, seconds: float) -> None:
-        """A transfer."""
+        """Adds a transfer."""
         number = len(self.flows)
         traffic = {"kind": "transfer", "duration": f"{round(seconds * 1e9)} ns"}
         entry = {"name": f"f{number}", "from": near, "to": far, "transport": "tcp", "ip": 4}
         self.flows.append(entry | {"start": f"{10 * number} us", "traffic": traffic})
 
     def scenario(self, policy: dict[str, Any]) -> dict[str, Any]:
-        """The scenario."""
+        """Returns the scenario."""
         return {
             "format": 1,
             "nodes": list(self.nodes.values()),
@@ -116,7 +115,7 @@ SHORTEST = {"policy": "shortest_path"}
 
 
 def dumbbell(flows: int, seconds: float, hops: int = 1) -> dict[str, Any]:
-    """Flows from hosts on the left to hosts on the right over `hops` links that all share."""
+    """Returns flows from hosts on the left to hosts on the right over `hops` shared links."""
     network = Network()
     routers = [network.add(f"r{number}", "router") for number in range(hops + 1)]
     for number in range(flows):
@@ -130,7 +129,8 @@ def dumbbell(flows: int, seconds: float, hops: int = 1) -> dict[str, Any]:
 
 
 def fat_tree(ports: int, seconds: float, policy: dict[str, Any]) -> dict[str, Any]:
-    """A fat tree (Al-Fares, Loukissas and Vahdat 2008) whose hosts each send to the one half the hosts on."""
+    """Returns a fat tree (Al-Fares, Loukissas and Vahdat 2008) in which each host sends to the one half the
+    hosts further on."""
     network, half = Network(), ports // 2
     hosts = [network.add(f"h{number}", "host") for number in range(ports * half * half)]
     delay, queue = "10 us", "100 packets"
@@ -155,7 +155,7 @@ LARGE = {
 
 
 def large(treatment: dict[str, str], seconds: float) -> dict[str, Any]:
-    """A scenario of that study with transfers of so many seconds."""
+    """Returns a scenario of that study with transfers of `seconds` seconds."""
     scenario = scenario_of(load("jellyfish-vs-fat-tree"), treatment)
     document: dict[str, Any] = scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
     for flow in document["workload"]:
@@ -172,7 +172,7 @@ def simulated(scenario: dict[str, Any]) -> tuple[dict[str, Any], float]:
     process.stdin.write(request)
     process.stdin.flush()
     event = json.loads(process.stdout.readline())
-    # The end of the input ends the engine: it comes after the answer.
+    # The engine ends when its input does, which is after the answer.
     process.stdin.close()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -182,13 +182,13 @@ def simulated(scenario: dict[str, Any]) -> tuple[dict[str, Any], float]:
 
 
 def simulate(scenario: dict[str, Any]) -> Run:
-    """Runs it in the simulator."""
+    """Runs a scenario in the simulator, and returns its packets and CPU seconds."""
     record, seconds = simulated(scenario)
     return Run(sum(end["frames_pkts"] for end in record["ends"]), seconds)
 
 
 class Ns3:
-    """ns-3's side, compiled."""
+    """The compiled program for ns-3."""
 
     def __init__(self, directory: Path, into: Path) -> None:
         self.program = into / "simulator_ns3"
@@ -203,7 +203,7 @@ class Ns3:
         )
 
     def run(self, shape: str, size: int, seconds: float) -> Run:
-        """Runs it twice: once to count its packets, once to take its time."""
+        """Runs a network twice: once to count packets, once to measure the time."""
 
         def figures(counts: int) -> list[str]:
             command = [str(self.program), shape, str(size), str(seconds), str(counts)]
@@ -213,7 +213,7 @@ class Ns3:
 
 
 def row(name: str, run: Run, other: Run | None = None) -> str:
-    """A line of the table."""
+    """Returns a line of the table."""
     beside = ""
     if other:
         speeds = f"{other.speed:12,.0f}  {run.speed / other.speed:6.1f}"
@@ -222,7 +222,7 @@ def row(name: str, run: Run, other: Run | None = None) -> str:
 
 
 def beside(ns3: Ns3 | None, seconds: float) -> list[float]:
-    """Both simulators on the same scenarios; gives the ratios of their speeds."""
+    """Runs both simulators on the same scenarios, and returns the ratios of their speeds."""
     print(f"{'':<34}{'simulator':>12}{'seconds':>11}{'packets/s':>14}  {'ns-3':>12}{'seconds':>11}", end="")
     print(f"{'packets/s':>14}{'ratio':>8}")
     tree = seconds / 5
@@ -245,7 +245,7 @@ def beside(ns3: Ns3 | None, seconds: float) -> list[float]:
 
 
 def growth(seconds: float) -> None:
-    """Prints how the time grows."""
+    """Prints the growth of the time."""
     print("\nA dumbbell's time, by what there is more of")
     for flows in (10, 100, 400):
         print(row(f"  {flows} flows", simulate(dumbbell(flows, seconds))), flush=True)
@@ -257,7 +257,7 @@ def growth(seconds: float) -> None:
 
 
 def main() -> None:
-    """Prints the tables; exits with 1 where the goal is missed."""
+    """Prints the tables, and exits with 1 if the goal is missed."""
     arguments = sys.argv[1:]
     directory = Path(arguments[1]) if arguments[:1] == ["--ns3"] else None
     rest = arguments[2:] if directory else arguments

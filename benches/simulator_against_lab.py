@@ -1,14 +1,14 @@
-"""The simulator beside the lab: goodput, round-trip time under load and fairness, by `simulator-agreement`.
+"""Compares the simulator with the lab: goodput, round-trip time under load and fairness in
+`simulator-agreement`.
 
     python benches/simulator_against_lab.py [REPEATS] [wires|radio] [CASE ...]
 
-Each case, or each CASE, REPEATS times (default 5) in the lab, in blocks, and with as many seeds in the
-simulator: those of `simulator-agreement`, or with `radio` those of `benches/radio_agreement.yaml`. Prints a
-table in Markdown: means with the half-widths of their 95% intervals (Student's t), and the difference of the
-simulator from the lab, whose round-trip times have the time of the probe's own frames added (see
-`Comparison.frames_ms`). It exits with 1 where that is more than the comparison's bounds. Warnings of
-the lab's trials go to standard error.
-"""
+Runs each case, or each CASE, REPEATS times (default 5) in the lab, in blocks, and with as many seeds in the
+simulator. The cases are those of `simulator-agreement`, or with `radio` those of
+`benches/radio_agreement.yaml`. Prints a table in Markdown: means with the half-widths of their 95% intervals
+(Student's t), and the difference of the simulator from the lab, whose round-trip times have the time of the
+probe's own frames added (see `Comparison.frames_ms`). Exits with 1 if a difference exceeds the comparison's
+bounds. Warnings of the lab's trials are printed on standard error."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ from nettrial.study import load
 from nettrial.units import DURATION, RATE
 
 GRACE_SECONDS = 60.0
-"""Seconds that a trial may take beyond its traffic."""
+"""The seconds that a trial may take in addition to its traffic."""
 
 Figures = Mapping[str, Sequence[float]]
 """The values of each response."""
 
 
 PROBE_PAYLOAD_BYTES = 64
-"""IP bytes of a study's probe, there and back."""
+"""The payload bytes of a study's probe, in both directions."""
 HEADERS_BYTES = {4: 20 + 8, 6: 40 + 8}
-"""IP and UDP, by the version of IP."""
+"""The bytes of IP and UDP headers, by the version of IP."""
 ETHERNET_BYTES = 38
-"""Bytes that Ethernet adds to an IP packet: header 14, frame check sequence 4, preamble 8, gap 12."""
+"""The bytes that Ethernet adds to an IP packet: header 14, frame check sequence 4, preamble 8, gap 12."""
 
 
 class Comparison:
-    """The cases of a study, which are to agree on both backends."""
+    """The cases of a study that should agree on both backends."""
 
     def __init__(self, study: str, within: Mapping[str, float]) -> None:
-        """`within` has a bound on the distance between simulator and lab for each response: a difference for
-        fairness, else a ratio."""
+        """`within` limits the distance between simulator and lab for each response: a difference for
+        fairness, otherwise a ratio."""
         self.study = load(study)
         self.cases = {each.levels["case"]: each.levels for each in treatments(self.study)}
         self.within = within
 
     def frames_ms(self, case: str) -> float:
-        """Returns the milliseconds of the probe's two frames on those links of the path without a delay.
+        """Returns the milliseconds of the probe's two frames on the links of the path without a delay.
 
-        The lab's shaper hands a frame over when its transmission may begin, a wire when its last bit has
-        come. So a round-trip time of the lab's lacks this much: the frame's bits over the rate, for each link
-        with one. A link with a delay hands it over when its last bit has come, and so does a radio channel,
+        The lab's shaper delivers a frame when its transmission may begin, whereas a wire delivers it after
+        its last bit. Round-trip times of the lab therefore lack this time: the frame's bits over the rate,
+        for each link with a rate. A link with a delay and a radio channel deliver a frame after its last bit
         on both backends."""
         scenario = scenario_of(self.study, self.cases[case])
         probe = next(flow for flow in scenario.workload if flow.name == "probe")
@@ -74,20 +74,21 @@ class Comparison:
         return float(2 * sum(bits / rate for rate in rates if rate) * 1e3)
 
     def scenario(self, case: str, seed: int, backend: str = "lab") -> Scenario:
-        """The scenario of a case; `seed` is that of the run."""
+        """Returns the scenario of a case with the seed of the run."""
         return scenario_of(self.study.on(backend), self.cases[case], seed=seed)
 
     def trial(self, backend: Backend, case: str, seed: int) -> Record:
-        """One trial of a case; `seed` is that of the run. Raises TrialFailed."""
+        """Runs a trial of a case with the seed of the run. Raises TrialFailed."""
         scenario = self.scenario(case, seed, backend.name)
         is_simulated = CAPABILITIES[backend.name].simulated_time
         grace = None if is_simulated else traffic_seconds(scenario) + GRACE_SECONDS
         return backend.run(case, scenario, grace)
 
     def figures(self, case: str, records: Sequence[Record]) -> dict[str, list[float]]:
-        """The values of each response in trials of a case, the lab's round-trip time with `frames_ms`.
+        """Returns the values of each response in trials of a case; the lab's round-trip time includes
+        `frames_ms`.
 
-        Raises ValueError where one is absent."""
+        Raises ValueError if a value is absent."""
         found: dict[str, list[float]] = {response.name: [] for response in self.study.responses}
         for record in records:
             for response in self.study.responses:
@@ -102,7 +103,8 @@ class Comparison:
 
 
 def off(response: str, measured: Figures, simulated: Figures) -> float:
-    """Returns the distance of the simulator's mean from the lab's, in the terms of `Comparison`."""
+    """Returns the distance of the simulator's mean from the lab's, as a ratio or a difference (see
+    `Comparison`)."""
     there, here = fmean(measured[response]), fmean(simulated[response])
     return here - there if response == "fairness" else here / there - 1
 
@@ -119,11 +121,11 @@ BEYOND = {
     "3 stations TCP up 65": SPREAD,
     "3 stations UDP up 65": SPREAD,
 }
-"""Cases of `RADIO` that are known to be further off, with the cause."""
+"""The cases of `RADIO` that are known to exceed the bounds, with the cause."""
 
 
 def main() -> int:
-    """Measures, prints, and gives the exit status."""
+    """Measures, prints the table, and returns the exit status."""
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     comparison = COMPARISONS[sys.argv[2] if len(sys.argv) > 2 else "wires"]
     cases = sys.argv[3:] or list(comparison.cases)

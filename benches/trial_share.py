@@ -1,10 +1,9 @@
-"""Measures where a trial's time goes: the share that is traffic, and how long a network takes to build.
+"""Measures how a trial spends its time: the share of its traffic, and the time to build the network.
 
     python benches/trial_share.py [STUDY] [TRIALS]
 
-Runs TRIALS trials (default 10) of each treatment of the first factor of STUDY (default jumbo-ipv6) in the
-lab and prints medians. A share is a ratio within one run, so it holds on a busy machine too.
-"""
+Runs TRIALS trials (default 10) of each treatment of the first factor of STUDY (default jumbo-ipv6) in the lab
+and prints medians. A share is a ratio within one run, so it is valid on a busy machine, too."""
 
 import sys
 from statistics import median
@@ -16,7 +15,7 @@ from nettrial.study import load
 
 
 def main() -> None:
-    """Runs the trials and prints a row a level."""
+    """Runs the trials and prints a row for each level."""
     name = sys.argv[1] if len(sys.argv) > 1 else "jumbo-ipv6"
     trials = int(sys.argv[2]) if len(sys.argv) > 2 else 10
     study = load(name)
@@ -33,7 +32,7 @@ def main() -> None:
 
 
 def row(phases: list[Phases]) -> str:
-    """The medians of the phases, and the share of traffic."""
+    """Returns the medians of the phases, and the share of the traffic."""
     columns = [
         median(getattr(phase, name) / 1e6 for phase in phases)
         for name in ("network_ns", "checks_ns", "traffic_ns", "tear_down_ns")

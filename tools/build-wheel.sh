@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# build-wheel.sh [x86_64|aarch64]: builds a wheel for Linux into dist/ that needs Python and glibc 2.28 or later, and
-# nothing else: BPF programs are compiled, and libelf and zlib are linked statically. Without an argument it is for this
-# machine's CPU. Needs what tools/setup.sh installs.
+# build-wheel.sh [x86_64|aarch64]: builds a wheel for Linux into dist/ that needs only Python and glibc 2.28 or later: BPF
+# programs are compiled, and libelf and zlib are linked statically. Without an argument, the wheel is for this machine's CPU.
+# Needs the packages of tools/setup.sh.
 #
-# Zig's compiler links for the older glibc and for the other CPU. The static libraries are Debian 12's: later releases
-# compile theirs for a later glibc, and linking fails there.
+# Zig's compiler links for the older glibc and for the other CPU. The static libraries must be Debian 12's: later releases
+# compile theirs for a later glibc, so linking fails there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source tools/rust-for-other-systems.sh
@@ -20,7 +20,7 @@ target=$cpu-unknown-linux-gnu
 work=$PWD/target/wheel
 libraries=$work/$cpu
 
-# The packages of the other CPU are fetched with lists of their own: the machine's apt is left as it is.
+# The packages for the other CPU are fetched with separate package lists, so the machine's apt does not change.
 fetch_for_other_cpu() {
   local apt=$work/apt-$cpu
   mkdir -p "$apt"/{lists,cache/archives}/partial "$apt/packages"
@@ -32,8 +32,8 @@ fetch_for_other_cpu() {
   for package in "$apt"/packages/*.deb; do dpkg-deb -x "$package" "$1"; done
 }
 
-# The compiler for the older glibc looks into no folder of the system's: it is shown these files alone. It looks for
-# shared libraries by their names, and links what it finds: static ones.
+# The compiler for the older glibc does not search directories of the system, only these files. It looks for the names of
+# shared libraries, and links the static libraries that it finds under them.
 rm -rf "$libraries"
 mkdir -p "$libraries/lib" "$libraries/include"
 root=

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the engine for 64-bit Windows 7 and later, as target/windows/nettrial-engine.exe: one file that needs no other.
-# The compiler is that of tools/rust-for-other-systems.sh, the linker MinGW-w64's from Debian's or Ubuntu's packages,
-# unpacked beside it. With --wine it also unpacks Wine's, which the test of the agent for Windows runs it with.
+# Builds the engine for 64-bit Windows 7 and later, as the single file target/windows/nettrial-engine.exe. The compiler is
+# that of tools/rust-for-other-systems.sh, the linker MinGW-w64's from Debian's or Ubuntu's packages, unpacked beside it.
+# With --wine, it also unpacks Wine, with which the test of the agent for Windows runs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source tools/rust-for-other-systems.sh
@@ -18,7 +18,7 @@ fi
 if [ "${1:-}" = --wine ]; then
   wine=$kept/wine-$(candidate wine64)
   unpack "$wine" wine64 libwine libunwind8 libz-mingw-w64
-  # Wine's loader wants its server beside it, where Debian has a script that knows of installed ones alone.
+  # Wine's loader expects its server in its own directory, where Debian has a script that only finds installed ones.
   ln -sfn wineserver64 "$wine/usr/lib/wine/wineserver"
   ln -sfn "$wine" "$kept/wine"
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/reference from the code. With --check it writes nothing and fails if a page is not what the
-code gives. The engine is the one that NETTRIAL_ENGINE names, else that of the checkout."""
+"""Writes docs/reference from the code. With --check, it writes nothing and fails if a page is out of date.
+The engine is that of NETTRIAL_ENGINE, otherwise that of the checkout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENGINE = os.environ.get("NETTRIAL_ENGINE", ROOT / "target" / "release" / "nettri
 
 
 def main() -> int:
-    """Writes or checks the pages; gives the exit status."""
+    """Writes or checks the pages, and returns the exit status."""
     schema, path_schema = (
         _sorted(subprocess.run([ENGINE, "schema", *options], stdout=subprocess.PIPE, check=True).stdout)
         for options in ([], ["--path"])
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def _sorted(document: bytes) -> dict[str, Any]:
-    """A schema with its names in alphabetical order, as the package's models have them."""
+    """Returns a schema with its names in alphabetical order, like those of the package's models."""
     schema: dict[str, Any] = json.loads(json.dumps(json.loads(document), sort_keys=True))
     return schema
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Writes nettrial/scenario.py, nettrial/path_report.py and nettrial/study/base.py from the engine's JSON Schemas,
-# and nettrial/capabilities.json from what it states. With --check it writes nothing and fails if a file is not what
-# the engine gives.
+# and nettrial/capabilities.json from its capabilities. With --check, it writes nothing and fails if a file is out of date.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 engine=${NETTRIAL_ENGINE:-target/release/nettrial-engine}

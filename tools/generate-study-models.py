@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what a study and a scenario have in common as models of the study: reads the engine's JSON Schema
-from standard input and prints the module nettrial/study/base.py, unformatted. Where a study's models differ,
-they extend these."""
+"""Writes the models that studies share with scenarios: reads the engine's JSON Schema from standard input and
+prints the module nettrial/study/base.py, unformatted. Models of studies that differ extend these."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ CHOICES = (
     "WlanMode",
     "WlanStandard",
 )
-"""Types that are one of a few words."""
+"""The types that are one of a few words."""
 MODELS = (
     "Offloads",
     "LossBursts",
@@ -60,9 +59,10 @@ VARIATES = {
     "SizeVariate": ("Size", " | Imix", '(*DISTRIBUTIONS, "imix")'),
     "DurationVariate": ("Duration", "", "DISTRIBUTIONS"),
 }
-"""Random quantities: what is drawn, the model that a study has beside the engine's, and the names of all."""
+"""The random quantities: the type of the values, the study's additional model, and the names of all
+distributions."""
 UNIONS = ("Discipline", "Traffic")
-"""Models that a word in them tells apart."""
+"""The unions of models, which a word in each model distinguishes."""
 NAMES = {
     **{name: name for name in (*CHOICES, *MODELS, *VARIATES, "OnOff", "Rate", "Size")},
     "Duration": "Value",
@@ -101,7 +101,7 @@ def main() -> None:
 
 
 def _model(name: str, kind: Schema, bases: str, duration: str) -> str:
-    """A class; `duration` stands for the type of that name."""
+    """Returns a class; `duration` is the text for the type of that name."""
     lines = [f"class {name}({bases}):", _doc(kind, 4), ""]
     for field, described in sorted(kind["properties"].items(), key=lambda item: "const" not in item[1]):
         if "const" in described:
@@ -118,8 +118,8 @@ def _doc(described: Schema, indent: int) -> str:
 
 
 def _field(described: Schema, required: bool, duration: str) -> tuple[str, str]:
-    """A field's annotation, and its default with an equals sign. A default that the engine leaves out of its
-    documents is not in the schema either: here it is false, an empty list or mapping, or none."""
+    """Returns a field's annotation, and its default with an equals sign. The schema lacks defaults that the
+    engine omits from its documents; these are false, an empty list or mapping, or None."""
     annotation = _annotation(described, duration)
     if required:
         return annotation, ""

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Pictures of reports for the documentation, and the figures that pages quote, from the same runs.
+"""Makes the pictures of reports and the figures that pages quote, from the same runs.
 
     python tools/pictures.py [STUDY ...]
 
-Runs each study as `RUNS` says (all without a name), takes STUDY-light.png, -dark.png and -phone.png of the
-report into docs/images, where these are, and writes the answer between the marks `<!-- answer: STUDY -->` and
-`<!-- end -->` of every page. A picture holds the digest of that answer, by which a test sees that both are of
-one run. Needs playwright and a chromium.
-"""
+Runs each STUDY (default: all) with its options in `RUNS`, writes pictures of the report to STUDY-light.png,
+-dark.png and -phone.png in docs/images if these exist, and writes the answer between the marks `<!-- answer:
+STUDY -->` and `<!-- end -->` of every page. A picture contains the digest of that answer, by which a test
+checks that both come from one run. Needs playwright and chromium."""
 
 from __future__ import annotations
 
@@ -44,19 +43,19 @@ RUNS = {
     "jellyfish-mptcp-fabrics": (),
     "jellyfish-vs-fat-tree": (),
 }
-"""The studies with pictures, and the options of their runs beside the seed."""
+"""The studies with pictures, and the options of their runs in addition to the seed."""
 SEED = "1"
 VIEWS = {"light": (1200, "light", 1), "dark": (1200, "dark", 1), "phone": (390, "light", 2)}
-"""Width in CSS pixels, colour scheme, dots per pixel."""
+"""The width in CSS pixels, the colour scheme and the dots per pixel of each view."""
 TALLEST = 1500
-"""Pictures end below the chart of the answer, or here."""
+"""The largest height of a picture, which otherwise ends below the chart of the answer."""
 KEY = b"nettrial-answer"
 """The keyword of the PNG text chunk (PNG, third edition, section 11.3.3.2) with the answer's digest."""
 _BLOCK = re.compile(r"(<!-- answer: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
 def digest(answer: str) -> str:
-    """Returns a digest of an answer, however its lines are broken."""
+    """Returns the digest of an answer, independently of its line breaks."""
     return hashlib.sha256(" ".join(answer.split()).encode()).hexdigest()[:16]
 
 
@@ -69,13 +68,13 @@ def quoted() -> Iterator[tuple[Path, str, str]]:
 
 
 def stamp(picture: Path) -> str:
-    """Returns the digest in a picture; empty where it has none."""
+    """Returns the digest in a picture; empty if it has none."""
     found = re.search(rb"tEXt" + KEY + rb"\0([0-9a-f]{16})", picture.read_bytes())
     return found[1].decode() if found else ""
 
 
 def main() -> int:
-    """Makes the pictures; returns the exit status."""
+    """Makes the pictures, and returns the exit status."""
     names = sys.argv[1:] or list(RUNS)
     if unknown := set(names) - set(RUNS):
         sys.exit(f"no pictures of {', '.join(sorted(unknown))}: expected {', '.join(RUNS)}")
@@ -109,7 +108,7 @@ def _quote(name: str, answer: str) -> None:
 
 
 def _take(browser: Browser, page: Path, view: str, file: Path, stamped: str) -> None:
-    """One picture: the answer and its chart."""
+    """Takes a picture of the answer and its chart."""
     width, scheme, dots = VIEWS[view]
     tab = browser.new_page(
         viewport={"width": width, "height": TALLEST},

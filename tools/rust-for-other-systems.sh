@@ -1,6 +1,6 @@
-# Finds a Rust that compiles for other systems, to be sourced: where this machine's toolchain lacks their standard
-# library, that is compiled from the sources in Debian's or Ubuntu's packages, by the compiler of the same version that is
-# beside them. The packages are unpacked to ~/.cache/nettrial, not installed: this machine's own toolchain stays as it is.
+# To be sourced: finds a Rust that compiles for other systems. If this machine's toolchain lacks their standard library, it
+# is compiled from the sources in Debian's or Ubuntu's packages, by the compiler of the same version from these packages.
+# They are unpacked to ~/.cache/nettrial and not installed, so this machine's own toolchain does not change.
 
 kept=${XDG_CACHE_HOME:-$HOME/.cache}/nettrial
 
@@ -12,7 +12,7 @@ depends() { # on package $2, those whose names match $1, itself among them
     "$2" | grep -E "$1" | sort -u
 }
 
-# Unpacks the packages $2... to $1, which is there whole or not at all.
+# Unpacks the packages $2... to the directory $1, which then exists completely or not at all.
 unpack() {
   local to=$1
   shift
@@ -29,7 +29,7 @@ unpack() {
   rm -rf "$scratch"
 }
 
-# Has cargo compile for the targets $*. Sets `build_std` to the options for that.
+# Makes cargo compile for the targets $*, and sets `build_std` to the necessary options.
 find_rust() {
   build_std=()
   local target has_all=yes
@@ -54,10 +54,10 @@ find_rust() {
   root=$kept/$compiler-$(candidate "$compiler")
   if [ ! -e "$root" ]; then
     mapfile -t packages < <(depends '^(rustc|libstd-rust|libllvm)' "$compiler")
-    # Windows' import libraries are made by dlltool.
+    # dlltool creates the import libraries of Windows.
     unpack "$root" "${packages[@]}" "${compiler/rustc/rust}-src" binutils-mingw-w64-x86-64
   fi
-  # Where the compiler looks for the sources, Debian has a link that other packages' files are behind.
+  # At the place where the compiler looks for the sources, Debian has a link to files of other packages.
   local sources=$root/usr/lib/rustlib/src/rust
   if [ ! -e "$sources/library" ]; then
     mkdir -p "${sources%/*}"
@@ -66,7 +66,7 @@ find_rust() {
   RUSTC=$root/usr/bin/rustc
   LD_LIBRARY_PATH=$(dirname "$(find "$root/usr/lib" -name 'librustc_driver-*.so' -print -quit)")
   PATH=$PATH:$root/usr/bin
-  # The option that compiles the standard library is not stable; the compiler is.
+  # The option that compiles the standard library is unstable, although the compiler is a stable release.
   export RUSTC LD_LIBRARY_PATH PATH RUSTC_BOOTSTRAP=1
   build_std=(-Zbuild-std=std,panic_abort)
 }

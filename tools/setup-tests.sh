@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what only the tests need on Debian or Ubuntu: a browser, an SSH server, Open vSwitch, and the
-# programs that nettrial can run as workloads. Installs nothing that is already there, so a second run is quick and needs no network.
+# Installs the packages that only tests need on Debian or Ubuntu: a browser, an SSH server, Open vSwitch, and the programs
+# that nettrial can run as workloads. Skips packages that are already installed, so a second run is quick and needs no
+# network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +15,7 @@ if ! command -v apt-get >/dev/null; then
 fi
 
 missing=()
-# The report's tests open it in a browser.
+# The tests of the report open it in a browser.
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 command -v iperf3 >/dev/null || missing+=(iperf3)
 command -v ping >/dev/null || missing+=(iputils-ping)
@@ -37,8 +38,8 @@ if [ "${#missing[@]}" != 0 ]; then
   rm -f "$log"
 fi
 
-# Installing openssh-server would start a server and have one at every boot. So only its files are taken, and those of
-# a library that it needs; tests start it in namespaces that they make.
+# Installing openssh-server would start a server now and at every boot. Therefore only its files and those of a library are
+# extracted; tests start it in their own namespaces.
 if [ ! -x .venv/openssh-server/usr/sbin/sshd ]; then
   say "fetching openssh-server"
   fetched=$(mktemp -d)
@@ -51,8 +52,8 @@ if [ ! -x .venv/openssh-server/usr/sbin/sshd ]; then
   rm -rf "$fetched"
 fi
 
-# Installing openvswitch-switch would start its daemons and have them at every boot, where systemd runs. A policy that
-# forbids it (policy-rc.d, invoke-rc.d(8)) holds while it is installed; tests start them in namespaces of their own.
+# Installing openvswitch-switch would start its daemons now and at every boot, where systemd runs. A policy forbids that
+# during the installation (policy-rc.d, invoke-rc.d(8)); tests start the daemons in their own namespaces.
 if ! command -v ovs-vswitchd >/dev/null && [ ! -x /usr/sbin/ovs-vswitchd ]; then
   say "installing openvswitch-switch"
   log=$(mktemp)
@@ -107,9 +108,9 @@ if [ "${#servers[@]}" != 0 ]; then
   rm -rf "$fetched"
 fi
 
-# netperf is in Debian's non-free and in Ubuntu's multiverse, and its package starts a server that anyone may
-# use. So it is fetched by this machine's own package sources with that component added, in a directory of
-# their own, and only its two programs are taken, into .venv/bin.
+# netperf is in Debian's non-free and in Ubuntu's multiverse, and its package starts a server that anyone may use. It is
+# therefore fetched from this machine's package sources with that component added, in a separate directory, and only its two
+# programs are extracted, to .venv/bin.
 if ! command -v netperf >/dev/null || ! command -v netserver >/dev/null; then
   say "fetching netperf"
   scratch=$(mktemp -d)
@@ -138,7 +139,8 @@ if ! command -v netperf >/dev/null || ! command -v netserver >/dev/null; then
   install -m 755 "$scratch/netperf/usr/bin/netperf" "$scratch/netperf/usr/bin/netserver" .venv/bin/
 fi
 
-# Two kernels for tests of guests, where Debian 12 or its like has them. Only their files are taken, into .venv/systems.
+# Two kernels for tests of guests, if the distribution has them (Debian 12 and similar). Only their files are extracted, to
+# .venv/systems.
 if [ "$(uname -m)" = x86_64 ] && [ ! -e .venv/systems/linux-6.12.json ]; then
   for meta in linux-image-cloud-amd64 linux-image-6.12-cloud-amd64; do
     package=$(apt-cache depends "$meta" 2>/dev/null | sed -n 's/^ *Depends: \(linux-image-6\.[0-9.]*[^ ]*-cloud-amd64\)$/\1/p' | head -1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what nettrial needs on Debian or Ubuntu and makes the virtual environment .venv.
-# Installs nothing that is already there, so a second run is quick and needs no network.
+# Installs the packages that nettrial needs on Debian or Ubuntu, and creates the virtual environment .venv. Skips packages
+# that are already installed, so a second run is quick and needs no network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -38,7 +38,7 @@ done
 rust_version() { cargo --version 2>/dev/null | cut -d' ' -f2; }
 if ! at_least "$(rust_version || true)" "$minimum_rust" 2>/dev/null; then
   [ -n "$updated" ] || { as_root apt-get update -qq; updated=yes; }
-  # Debian's stable releases have a recent Rust under another name, for their browsers.
+  # Debian's stable releases have a recent Rust for their browsers under another name.
   if at_least "$(candidate rustc)" "$minimum_rust"; then
     install rustc cargo rust-clippy rustfmt
   elif at_least "$(candidate rustc-web)" "$minimum_rust"; then
