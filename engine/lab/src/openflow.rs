@@ -1,11 +1,12 @@
 //! Switches under an OpenFlow controller: bridges of Open vSwitch in its user-space datapath, which needs no kernel
 //! module.
 //!
-//! Open vSwitch is one process for all bridges, so the interfaces of all switches are in one namespace. Its two daemons
-//! and the controller run there, each with what it starts in a PID namespace that ends with the engine. What they write
-//! goes to a file system in memory that nobody else sees. A controller of the user's own is reached through a relay that
-//! counts messages. Open vSwitch reads and writes interfaces by packet sockets:
-//! frames come with their checksums, and queues stay those of the kernel (`linux-noop`).
+//! Open vSwitch is one process for all bridges, so the interfaces of all switches are in one namespace. Its two
+//! daemons and the controller run there. Each is in a PID namespace, together with the processes that it starts,
+//! which ends with the engine. They write their files to a file system in memory that no other process sees. A
+//! controller of the user's own is reached through a relay that counts messages. Open vSwitch reads and writes
+//! interfaces through packet sockets: frames have their checksums, and queues remain those of the kernel
+//! (`linux-noop`).
 
 mod buffers;
 mod message;
@@ -36,34 +37,34 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The environment variable that names the Python which has os-ken and nettrial's controllers.
+/// The environment variable with the path of the Python that has os-ken and nettrial's controllers.
 const PYTHON: &str = "NETTRIAL_CONTROLLERS";
-/// The port that OpenFlow has (IANA), at which a controller in the switches' namespace listens.
+/// The port of OpenFlow (IANA), at which a controller in the switches' namespace listens.
 const PORT: u16 = 6653;
 /// The schema of Open vSwitch's database.
 const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
-/// Bridges that are set up by one command.
+/// The number of bridges that one command sets up.
 const AT_ONCE: usize = 100;
-/// The time that Open vSwitch may take to answer a command, and the controller to tell its work.
+/// The time after which Open vSwitch must have answered a command, and the controller must have reported its work.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOPBACK: i32 = 1;
-/// The directory that Open vSwitch writes to, which nobody else sees.
+/// The directory to which Open vSwitch writes, which no other process sees.
 const RUN: &str = "/run";
 
-/// The controller and its switches, as long as this value lives.
+/// The controller and its switches, all of which end when this value is dropped.
 pub struct Fabric {
     namespace: Namespace,
     switches: Program,
     side: Side,
-    /// The time that the controller may take to be ready.
+    /// The time in which the controller must be ready.
     limit: Duration,
     /// The number of switches; the first has datapath 1.
     count: usize,
     ready: Option<Ready>,
     begun: Option<Result<Done>>,
-    /// The packets that the controller had handled when it was last asked.
+    /// The packets that the controller had handled when it last reported them.
     handled: Handled,
-    /// Open vSwitch's, or why they are not at hand.
+    /// The sockets of Open vSwitch, or the reason why they can't be reached.
     sockets: Result<Sockets, String>,
 }
 
@@ -71,11 +72,11 @@ pub struct Fabric {
 enum Side {
     /// A process with one of nettrial's applications.
     Application(Program),
-    /// One of the user's own.
+    /// A controller of the user's own.
     Own(Own),
 }
 
-/// An interface of a switch as Open vSwitch knows it.
+/// An interface of a switch in Open vSwitch.
 pub struct Port {
     /// The number of its switch among the switches.
     pub switch: usize,
@@ -88,15 +89,15 @@ pub struct Port {
 pub struct Attached {
     /// Its Ethernet address.
     pub mac: String,
-    /// The datapath and the number of the port that it is at.
+    /// The datapath to which it is attached.
     pub switch: u64,
-    /// See above.
+    /// The number of its port at the switch.
     pub port: u32,
     /// Its IP addresses.
     pub addresses: Vec<String>,
 }
 
-/// The engine's line to a controller of ours.
+/// The engine's message to a controller of nettrial.
 #[derive(Serialize)]
 struct Told<'a> {
     application: ControllerApplication,
@@ -105,25 +106,26 @@ struct Told<'a> {
     seed: u64,
     listen: u16,
     switches: usize,
-    /// Links between switches.
+    /// The number of links between switches.
     links: usize,
     hosts: &'a [Attached],
-    /// The pairs of addresses between which packets go.
+    /// The pairs of addresses between which there are flows.
     pairs: Vec<(String, String)>,
 }
 
-/// A line of a controller of ours.
+/// A line of output of a controller of nettrial.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 enum Said {
     /// Switches may connect.
     Listening,
-    /// Everything is known and in place.
+    /// The whole network is known, and all rules are in place.
     Ready(Ready),
-    /// Its work until now.
+    /// The work that it has done so far.
     Counts(Counts),
 }
 
+/// The state of a controller that is ready.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(deny_unknown_fields)]
 struct Ready {
@@ -134,26 +136,27 @@ struct Ready {
     ready_ns: Option<u64>,
 }
 
+/// The work of a controller.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Counts {
     packet_ins: u64,
     packet_outs: u64,
     changes: u64,
-    /// The time to set up each flow since the last counts.
+    /// The times to set up flows since the last report, in microseconds.
     #[serde(default)]
     setup_us: Vec<u32>,
-    /// The connections that have ended.
+    /// The number of connections that ended.
     #[serde(skip)]
     ended: u64,
 }
 
-/// A controller's work until some moment.
+/// The work of a controller until some moment.
 struct Done {
     counts: Counts,
     cpu_ns: Option<u64>,
     switches_cpu_ns: u64,
-    /// Since the last time.
+    /// The packets lost since the last time.
     lost_pkts: Option<u64>,
 }
 
@@ -162,15 +165,15 @@ struct Done {
 pub struct Handled {
     /// The packets that switches sent to it.
     pub packet_ins: u64,
-    /// The packets that it had switches send.
+    /// The packets that it told switches to send.
     pub packet_outs: u64,
 }
 
-/// A controller's work while traffic went, or the reason for which nothing is known of it.
+/// The work of a controller during the traffic, or the reason why it is not known.
 pub enum Outcome {
-    /// Its record.
+    /// The record of the controller.
     Told(Box<ControllerRecord>),
-    /// It ended by itself, and what it last said.
+    /// The controller ended by itself, with this last output.
     Lost(String),
 }
 
@@ -219,12 +222,13 @@ impl Fabric {
         }))
     }
 
-    /// The namespace of all switches.
+    /// Returns the namespace of all switches.
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
     }
 
-    /// Makes the bridges with these ports, numbered from 1 on each, and waits until the controller is ready.
+    /// Creates the bridges with these ports, numbered from 1 on each bridge, and waits until the controller is
+    /// ready.
     pub fn connect(
         &mut self,
         home: &Home,
@@ -291,16 +295,17 @@ impl Fabric {
         Ok(())
     }
 
-    /// The reason for which Open vSwitch drops frames when many are under way, if it does.
+    /// Returns the reason why Open vSwitch may drop frames when many are in flight, if there is one.
     pub fn cramped(&self) -> Option<&str> {
         self.sockets.as_ref().err().map(String::as_str)
     }
 
-    /// Notes that the traffic begins.
+    /// Records that the traffic begins.
     pub fn begin(&mut self) {
         self.begun = Some(self.look());
     }
 
+    /// Returns the work of the controller so far.
     fn look(&mut self) -> Result<Done> {
         let (cpu_ns, counts) = match &mut self.side {
             Side::Application(program) => {
@@ -327,7 +332,7 @@ impl Fabric {
         Ok(Done { counts, cpu_ns, switches_cpu_ns, lost_pkts })
     }
 
-    /// Returns the packets that the controller has handled since it was started, as far as is known.
+    /// Returns the packets that the controller has handled since its start, as far as they are known.
     pub fn handled(&self) -> Handled {
         match &self.side {
             Side::Application(_) => self.handled,
@@ -338,7 +343,7 @@ impl Fabric {
         }
     }
 
-    /// Returns what the controller has done since the traffic began.
+    /// Returns the work of the controller since the traffic began.
     pub fn finish(&mut self) -> Result<Outcome> {
         let (Some(ready), Some(begun)) = (self.ready, self.begun.take()) else {
             bail!("the traffic of a fabric ended before it began");
@@ -372,7 +377,7 @@ impl Fabric {
         })))
     }
 
-    /// The number of rules of a switch, over all switches.
+    /// Returns the distribution of the number of rules per switch.
     fn rules(&mut self) -> Result<Distribution> {
         let bridges: Vec<String> = (0..self.count).map(bridge).collect();
         let each = format!(
@@ -386,7 +391,7 @@ impl Fabric {
         Ok(distribution(rules))
     }
 
-    /// Has the shell beside Open vSwitch carry out `commands`; returns the lines that they print.
+    /// Runs `commands` in the shell beside Open vSwitch, and returns the lines that they print.
     fn ask_switches(&mut self, commands: &str) -> Result<Vec<String>> {
         self.switches.say(&format!("{commands}echo .\n"))?;
         let deadline = Instant::now() + PATIENCE;
@@ -400,18 +405,18 @@ impl Fabric {
     }
 }
 
-/// Waits for a line of a controller of ours.
+/// Waits for a line of a controller of nettrial.
 fn hear(program: &Program, deadline: Instant) -> Result<Said> {
     let line = program.hear(deadline)?;
     serde_json::from_str(&line).with_context(|| format!("the controller said {line:?}"))
 }
 
-/// The numbers of so many switches.
+/// Returns the numbers of `count` switches.
 fn numbers(count: usize) -> Vec<usize> {
     (0..count).collect()
 }
 
-/// The commands that make so many bridges, with their ports, which speak these `protocols`.
+/// Returns the commands that create `count` bridges with their ports, which use these `protocols`.
 fn bridges(count: usize, ports: &[Port], protocols: &str) -> Result<String> {
     let mut commands = String::new();
     for some in numbers(count).chunks(AT_ONCE) {
@@ -439,7 +444,7 @@ fn bridges(count: usize, ports: &[Port], protocols: &str) -> Result<String> {
     Ok(commands)
 }
 
-/// The commands that start Open vSwitch's daemons; each goes on in the background once it answers.
+/// Returns the commands that start Open vSwitch's daemons, each of which runs in the background once it answers.
 fn daemons() -> String {
     let common = "--detach --no-chdir --pidfile -vconsole:warn -vsyslog:off -vfile:off";
     format!(
@@ -450,29 +455,29 @@ fn daemons() -> String {
     )
 }
 
-/// The directories of programs: Open vSwitch's daemons are among those for administrators.
+/// Returns the directories of programs, including those for administrators, which contain Open vSwitch's daemons.
 fn search_path() -> String {
     format!("{}:/usr/local/sbin:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default())
 }
 
-/// The Python that has the controllers, if there is one.
+/// Returns the path of the Python that has the controllers, if there is one.
 fn python() -> Option<PathBuf> {
     std::env::var_os(PYTHON).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// The name of the bridge of the switch with this number.
+/// Returns the name of the bridge of the switch with this number.
 fn bridge(switch: usize) -> String {
     format!("s{}", switch + 1)
 }
 
-/// The number of links between switches.
+/// Returns the number of links between switches.
 fn between_switches(scenario: &Scenario) -> usize {
     let is_switch = |name: &str| scenario.node(name).is_some_and(|node| node.kind == NodeKind::Switch);
     let links = scenario.links.iter();
     links.filter(|link| link.interfaces.iter().all(|interface| is_switch(&interface.node))).count()
 }
 
-/// The addresses, in pairs, of hosts with a flow between them.
+/// Returns the pairs of addresses of hosts with a flow between them.
 fn pairs(scenario: &Scenario) -> Vec<(String, String)> {
     let paths = nettrial_routing::Paths::new(scenario);
     let mut pairs = Vec::new();

@@ -1,4 +1,4 @@
-//! The choice among equal paths: even, and independent from node to node.
+//! Tests of the choice among equal paths, which is even, and independent at each node.
 
 use nettrial_routing::{FiveTuple, choose, node_seed};
 use proptest::prelude::*;
@@ -6,10 +6,11 @@ use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const FLOWS: usize = 20_000;
-/// χ² of up to 8 classes (7 degrees of freedom) is above this once in 10¹⁰ times.
+/// A bound that χ² of up to 8 classes (7 degrees of freedom) exceeds once in 10¹⁰ times.
 const HIGHEST_CHI_SQUARED: f64 = 60.0;
 
-/// Flows that differ in their source port alone, as those of one pair of hosts do, or in their hosts' numbers.
+/// Returns flows that differ only in their source port, like those between a pair of hosts, or in the numbers of
+/// their hosts.
 fn flows(ip: u8, by_port: bool) -> impl Iterator<Item = FiveTuple> {
     (0..FLOWS).map(move |number| {
         let host = |number: usize| -> IpAddr {
@@ -57,7 +58,7 @@ proptest! {
     fn every_node_has_a_seed_of_its_own(seed: u64) {
         let seeds: HashSet<u32> = (0..1000).map(|node| node_seed(seed, node)).collect();
         prop_assert!(!seeds.contains(&0));
-        // Two of 1000 numbers of 32 bits are the same once in 9000 times, three hardly ever.
+        // Among 1000 numbers of 32 bits, two are equal once in 9000 times, and three hardly ever.
         prop_assert!(seeds.len() >= 998);
     }
 }

@@ -1,4 +1,4 @@
-//! Routes and paths on small graphs, and on random ones.
+//! Tests of routes and paths on small graphs, and on random ones.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn a_router_between_two_hosts() {
     for (route, node, gateway) in [(&routes[0], "a", "fd00:1::2"), (&routes[1], "b", "fd00:2::1")] {
         let next_hops = vec![NextHop { gateway: Some(address(gateway)), interface: "e0" }];
         assert_eq!((route.node, &route.next_hops), (node, &next_hops));
-        // One router is all there is.
+        // There is only one router.
         assert_eq!(route.destination.to_string(), "::/0");
     }
     assert_eq!(paths.path_mtu("a", address("fd00:2::2")), Some(4000));
@@ -73,7 +73,7 @@ fn a_sender_learns_of_a_smaller_link_only_from_a_router_that_says_so() {
     scenario.nodes[1].filters_icmp = true;
     assert_eq!(Paths::new(&scenario).path_mtu("a", far), Some(1500));
     assert_eq!(Paths::new(&scenario).known_mtu("a", far), Some(9000));
-    // The reverse path is another router's to speak of.
+    // A different router is responsible for the reverse path.
     assert_eq!(Paths::new(&scenario).known_mtu("b", address("10.0.1.1")), Some(1500));
 }
 

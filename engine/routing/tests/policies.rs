@@ -1,4 +1,4 @@
-//! Tests the promise of each policy on random graphs: packets are sent through the tables as a kernel would.
+//! Tests the guarantee of each policy on random graphs: packets follow the tables as in a kernel.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn tables<'a>(scenario: &'a Scenario, paths: &Paths<'a>) -> Tables<'a> {
     Tables { scenario, routes: paths.routes() }
 }
 
-/// Every two hosts by number, both directions, with a pair of their addresses.
+/// Returns every two hosts by number, in both directions, with a pair of their addresses.
 fn directions(paths: &Paths, nodes: usize) -> Vec<(usize, usize, IpAddr, IpAddr)> {
     let mut all = Vec::new();
     for (from, to) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))).filter(|(a, b)| a != b) {
@@ -32,7 +32,7 @@ fn host(scenario: &Scenario, number: usize) -> &str {
     &scenario.nodes[number].name
 }
 
-/// The interfaces that a flow's packets leave by. Both ends of a link have its name.
+/// Returns the interfaces through which a flow's packets leave. Both ends of a link have its name.
 fn flow_path<'a>(paths: &Paths<'a>, source: IpAddr, destination: IpAddr) -> Vec<&'a str> {
     let flow = FiveTuple { source, destination, protocol: 6, source_port: 40_000, destination_port: 5001 };
     let crossings = paths.flow_path(&flow).unwrap();
@@ -202,14 +202,14 @@ fn only_what_the_flows_need_has_an_entry() {
         Paths::new(&scenario).routes().len()
     };
     assert_eq!(of(vec![]), 0);
-    // Each host its default; the routers on the way one there and one back.
+    // Each host has its default route; each router has one route per direction.
     assert_eq!(of(vec![flow("a", "b", 4)]), 2 + 2 + 2);
     assert_eq!(of(vec![flow("a", "b", 4), flow("b", "a", 4)]), 6);
 }
 
 #[test]
 fn routers_on_the_way_can_send_errors_back() {
-    // There over u, back over v: u must know the reverse path all the same.
+    // The forward path uses u and the reverse path uses v, but u must know the reverse path, too.
     let mut scenario = two_paths(json!({"policy": "shortest_path"}), vec![flow("a", "b", 4)]);
     scenario.links.swap(3, 4);
     let paths = Paths::new(&scenario);
@@ -222,7 +222,7 @@ fn routers_on_the_way_can_send_errors_back() {
 
 #[test]
 fn a_host_with_two_interfaces_answers_by_the_one_that_was_asked() {
-    // a and b are joined by two separate routers; the second pair must not take the first's.
+    // Two separate routers join a and b; the second pair must not use the first router.
     let link = |a: &str, b: &str, network: u8| {
         [(a, 1), (b, 2)].map(|(node, last)| {
             interface(node, &format!("e{network}"), 1500, &[&format!("fd00:{network}::{last}/64")])
@@ -244,7 +244,7 @@ fn a_host_with_two_interfaces_answers_by_the_one_that_was_asked() {
             let walks = tables.paths(from, source, destination);
             assert_eq!(walks.iter().map(|path| path[0].1).collect::<Vec<_>>(), [router]);
         }
-        // A connection that is opened without a source gets the pair's.
+        // A connection without a given source address gets that of the pair.
         let route = tables.routes.iter().find(|route| route.destination == destination.into()).unwrap();
         assert_eq!((route.node, route.preferred_source, route.source), ("a", Some(source), None));
     }
@@ -325,6 +325,6 @@ fn where_one_host_has_fewer_addresses_they_start_over() {
     assert!(near.iter().all(|(source, _)| *source == own));
     let path = |(source, destination)| tables.paths("h0", source, destination)[0][1].0;
     let taken: Vec<&str> = near.into_iter().map(path).collect();
-    // Of three paths two are used, and then the first again.
+    // Two of three paths are used, and then the first again.
     assert!(taken[0] != taken[1] && taken[0] == taken[2], "{taken:?}");
 }

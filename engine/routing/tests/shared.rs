@@ -1,4 +1,4 @@
-//! Links that join more than two interfaces.
+//! Tests of links that join more than two interfaces.
 
 mod common;
 
@@ -45,7 +45,7 @@ fn all_stations_of_a_medium_reach_each_other_and_the_router_among_them() {
     let [a, b, c, d] = ["10.0.1.1", "10.0.1.2", "10.0.1.3", "10.0.2.1"].map(address);
     assert_eq!(crossings(&paths, a, c), [(0, 3)]);
     assert_eq!(crossings(&paths, c, b), [(3, 2)]);
-    // The second link's interfaces come after the four of the first.
+    // The second link's interfaces are numbered after the four of the first.
     assert_eq!(crossings(&paths, b, d), [(2, 1), (4, 5)]);
     assert_eq!(crossings(&paths, d, b), [(5, 4), (1, 2)]);
     assert_eq!(paths.path_mtu("d", b), Some(1400));
@@ -80,13 +80,13 @@ fn of_two_switches_on_a_medium_one_serves_its_stations() {
     share(&mut scenario, &[interface("t", "w0", 1500, &[]), interface("b", "w0", 1500, &["10.0.0.2/24"])]);
     let paths = Paths::new(&scenario);
     let [a, b, c] = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(address);
-    // Both are joined by the medium and by a cable: the medium, which is named first, is the tree's.
+    // A medium and a cable join both switches; the medium, which comes first, is part of the tree.
     let blocked: Vec<usize> = (0..8).filter(|&interface| paths.is_blocked(interface)).collect();
     assert_eq!(blocked, [4, 5]);
     assert_eq!(crossings(&paths, a, c), [(0, 2), (6, 7)]);
     assert_eq!(crossings(&paths, c, b), [(7, 6), (2, 3)]);
 
-    // With the cable first the medium is blocked at the second switch, and the first one serves its stations.
+    // If the cable comes first, the medium is blocked at the second switch, and the first one serves its stations.
     scenario.links.swap(0, 1);
     let paths = Paths::new(&scenario);
     let blocked: Vec<usize> = (0..8).filter(|&interface| paths.is_blocked(interface)).collect();

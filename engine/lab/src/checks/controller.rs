@@ -1,4 +1,4 @@
-//! Says what became of an OpenFlow controller, and whether its rules have a loop.
+//! Checks of an OpenFlow controller: whether it ended early, and whether its rules have a loop.
 
 use super::Findings;
 use crate::network::InterfaceCounters;
@@ -16,10 +16,10 @@ const METRICS: [&str; 8] = [
     "rules_per_switch",
     "switches_cpu",
 ];
-/// The object of warnings and metrics of it.
+/// The object of its warnings and metrics.
 const OBJECT: &str = "controller";
-/// Frames by which a port or the controller may exceed the bound of a network without loops: those of link discovery, and those between
-/// the readings of two counters.
+/// The number of frames by which a port or the controller may exceed the bound of a network without loops: frames
+/// of link discovery, and frames between the readings of two counters.
 const ALLOWED_PKTS: u64 = 1000;
 
 /// The frames that an interface of a node has sent.
@@ -42,9 +42,10 @@ impl<'a> From<&'a InterfaceCounters> for Sent<'a> {
     }
 }
 
-/// Says what has moved more frames than it can without a loop, and how many, if something has. Where no frame comes to a
-/// switch twice, each port sends each frame of a host, and each that the controller has a switch send, at most once; and
-/// each switch sends each frame of a host to the controller at most once.
+/// Returns the port or the controller that moved more frames than a network without a loop would, and their
+/// number, if there is one. If no frame reaches a switch twice, each port sends each frame of a host, and each
+/// packet that the controller tells a switch to send, at most once; and each switch sends each frame of a host to
+/// the controller at most once.
 pub fn looping<'a>(
     scenario: &Scenario,
     sent: impl IntoIterator<Item = Sent<'a>>,
@@ -75,7 +76,7 @@ pub fn looping<'a>(
     })
 }
 
-/// The reason for the absence of what only nettrial's applications tell.
+/// The reason for the absence of figures that only nettrial's applications report.
 const OWN: &str = "a controller that is not nettrial's does not tell it";
 
 fn absence(metric: &str, reason: &str) -> Absence {
@@ -83,7 +84,7 @@ fn absence(metric: &str, reason: &str) -> Absence {
 }
 
 impl Findings {
-    /// Warns where the controller ended while traffic went; gives its record, or its metrics as absent.
+    /// Adds a warning if the controller ended during the traffic. Returns its record, or its metrics as absent.
     pub fn controller(&mut self, outcome: Outcome) -> (Option<ControllerRecord>, Vec<Absence>) {
         match outcome {
             Outcome::Told(record) => {
@@ -119,7 +120,7 @@ impl Findings {
         }
     }
 
-    /// Warns of frames that go round in a loop.
+    /// Adds a warning if frames are in a loop.
     pub fn looping(&mut self, scenario: &Scenario, interfaces: &[InterfaceRecord], by_controller: Handled) {
         if let Some((object, said)) = looping(scenario, interfaces.iter().map(Sent::from), by_controller) {
             let hint = "a frame has no hop limit: the controller's rules must not lead it to a switch twice";
@@ -127,7 +128,7 @@ impl Findings {
         }
     }
 
-    /// Warns that Open vSwitch has little room for frames.
+    /// Adds a warning that Open vSwitch has little memory for frames.
     pub fn cramped(&mut self, reason: &str) {
         self.warn(
             "switch_buffers",

@@ -1,46 +1,46 @@
-//! The few fields of OpenFlow messages that are counted (ONF TS-001, OpenFlow 1.0.0; ONF TS-023, OpenFlow 1.3.4).
+//! The fields of OpenFlow messages that are counted (ONF TS-001, OpenFlow 1.0.0; ONF TS-023, OpenFlow 1.3.4).
 
-/// A message between a switch and a controller, as far as it counts.
+/// A message between a switch and a controller, with the fields that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
-    /// The switch has said what it is: its connection stands (OFPT_FEATURES_REPLY).
+    /// The switch has identified itself, so its connection is established (OFPT_FEATURES_REPLY).
     Connected { datapath: u64, version: u8 },
-    /// The switch has sent a packet to the controller (OFPT_PACKET_IN).
+    /// The switch sent a packet to the controller (OFPT_PACKET_IN).
     PacketIn { of_topology: bool },
-    /// The controller has the switch send a packet (OFPT_PACKET_OUT).
+    /// The controller told the switch to send a packet (OFPT_PACKET_OUT).
     PacketOut { of_topology: bool },
-    /// The controller has changed a rule or a group (OFPT_FLOW_MOD, OFPT_GROUP_MOD).
+    /// The controller changed a rule or a group (OFPT_FLOW_MOD, OFPT_GROUP_MOD).
     Change,
-    /// Anything else.
+    /// Any other message.
     Other,
 }
 
-/// The versions on the wire that switches offer.
+/// The protocol versions that switches offer.
 pub const VERSIONS: [(u8, &str); 2] = [(1, "1.0"), (4, "1.3")];
 
-/// Bytes of the header: version, type, length of the whole message, identifier.
+/// The bytes of the header: version, type, length of the whole message, identifier.
 const HEADER: usize = 8;
-// enum ofp_type, the same in both versions but for the last.
+// enum ofp_type, which is the same in both versions except for the last.
 const FEATURES_REPLY: u8 = 6;
 const PACKET_IN: u8 = 10;
 const PACKET_OUT: u8 = 13;
 const FLOW_MOD: u8 = 14;
-/// In OpenFlow 1.0 this type is OFPT_PORT_MOD.
+/// In OpenFlow 1.0, this type is OFPT_PORT_MOD.
 const GROUP_MOD: u8 = 15;
-/// The EtherTypes of frames by which controllers find links: LLDP, and the broadcast form of it (BDDP) that ONOS and
-/// Floodlight send beside it.
+/// The EtherTypes of the frames by which controllers find links: LLDP, and its broadcast form (BDDP) that ONOS and
+/// Floodlight send in addition.
 const OF_TOPOLOGY: [u16; 2] = [0x88cc, 0x8942];
 
-/// The messages of one direction of a connection, of which bytes come in pieces.
+/// The messages of one direction of a connection, whose bytes arrive in pieces.
 #[derive(Default)]
 pub struct Messages {
     held: Vec<u8>,
-    /// True once the bytes were no OpenFlow: nothing is counted from then on.
+    /// True after bytes that were not OpenFlow; nothing is counted from then on.
     is_lost: bool,
 }
 
 impl Messages {
-    /// Takes further bytes, and calls `found` with every message that is whole now.
+    /// Processes further bytes, and calls `found` with every message that is now complete.
     pub fn take(&mut self, bytes: &[u8], mut found: impl FnMut(Message)) {
         if self.is_lost {
             return;
@@ -61,7 +61,7 @@ impl Messages {
     }
 }
 
-/// Reads a whole message. What is too short for its type is something else.
+/// Reads a complete message. A message that is too short for its type is [`Message::Other`].
 fn read(message: &[u8]) -> Message {
     let (version, kind) = (message[0], message[1]);
     let is_first = version == 1;
@@ -71,8 +71,8 @@ fn read(message: &[u8]) -> Message {
             None => Message::Other,
         },
         PACKET_IN => {
-            // 1.0: buffer, total length, port, reason, padding. 1.3: buffer, total length, reason, table, cookie; then a
-            // match, whose length is without the padding to eight bytes; then two bytes of padding.
+            // 1.0: buffer, total length, port, reason, padding. 1.3: buffer, total length, reason, table, cookie;
+            // then a match, whose length excludes the padding to eight bytes; then two bytes of padding.
             let start = if is_first {
                 Some(18)
             } else {
@@ -98,6 +98,7 @@ fn is_of_topology(message: &[u8], start: Option<usize>) -> bool {
     kind.is_some_and(|kind| OF_TOPOLOGY.contains(&kind))
 }
 
+/// Reads a number of two bytes.
 fn short(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
 }
@@ -115,10 +116,10 @@ mod tests {
         [&[0xff; 12][..], &kind.to_be_bytes(), &[0; 46]].concat()
     }
 
-    /// Packet-ins and packet-outs of both versions with a frame of EtherType `kind`.
+    /// Returns packet-ins and packet-outs of both versions with a frame of EtherType `kind`.
     fn with(kind: u16) -> Vec<Vec<u8>> {
         let none = [0xff; 4];
-        // A match of OXM type with in_port: 4 + 8 bytes, and 4 of padding.
+        // A match of type OXM with in_port: 4 + 8 bytes, and 4 of padding.
         let port = [0, 1, 0, 12, 0x80, 0, 0, 4, 0, 0, 0, 7, 0, 0, 0, 0];
         let mut packets = [
             [&none[..], &[0, 60, 0, 7, 0, 0]].concat(),

@@ -1,4 +1,4 @@
-//! A controller of the user's own: a program that is started for the trial, or one that listens already.
+//! A controller of the user's own: a program that is started for the trial, or one that is already running.
 
 use super::program::{Program, cpu_ns_of_all};
 use super::relay::{Relay, State};
@@ -8,17 +8,17 @@ use nettrial_scenario::Controller;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The time from one look at whether the controller is ready to the next.
+/// The time between two checks of whether the controller is ready.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
-/// The place of the port in the arguments of a command.
+/// The placeholder of the port in the arguments of a command.
 const PORT_HERE: &str = "{port}";
 
-/// A controller of the user's own, as long as this value lives.
+/// A controller of the user's own, which ends when this value is dropped if it was started for the trial.
 pub struct Own {
-    /// In words, for messages.
+    /// The controller in words, for messages.
     name: String,
     relay: Relay,
-    /// Absent for one that listens already.
+    /// Its program; `None` for a controller that is already running.
     program: Option<Program>,
     begun: Instant,
     limit: Duration,
@@ -26,8 +26,8 @@ pub struct Own {
 }
 
 impl Own {
-    /// Starts the controller's program in the calling thread's namespace, where it is to listen at `port`, and a relay
-    /// to it; if the controller has an address, a relay to that alone.
+    /// Starts the controller's program, which is to listen at `port`, in the calling thread's namespace, and a
+    /// relay to it. If the controller has an address, starts only a relay to it.
     pub fn start(home: &Home, controller: &Controller, port: u16) -> Result<Self> {
         let (name, target, outside, program) = if let Some((host, port)) = controller.host_and_port() {
             let outside = home.outside().context("this user can't return to the machine's network")?;
@@ -52,17 +52,17 @@ impl Own {
         })
     }
 
-    /// Returns the port at which switches reach it.
+    /// Returns the port of the relay, to which switches connect.
     pub fn port(&self) -> Result<u16> {
         self.relay.port()
     }
 
-    /// Returns the counts of messages between it and the switches.
+    /// Returns the counts of messages between the controller and the switches.
     pub fn state(&self) -> State {
         self.relay.state()
     }
 
-    /// Waits until its program listens at `port` in `namespace`.
+    /// Waits until the controller's program listens at `port` in `namespace`.
     pub fn await_listener(&self, home: &Home, namespace: &Namespace, port: u16) -> Result<()> {
         let listens = || home.visit(namespace, || Ok(nettrial_traffic::listens(port)?));
         while self.program.is_some() && !listens()? {
@@ -71,8 +71,8 @@ impl Own {
         Ok(())
     }
 
-    /// Waits until `count` switches have connected to it and it changes no rules any more. Returns the time at which the
-    /// last had connected.
+    /// Waits until `count` switches are connected and the controller has stopped changing rules. Returns the time
+    /// at which the last switch connected.
     pub fn await_switches(&self, count: usize) -> Result<Instant> {
         while self.state().connected() < count {
             if let (Some(reason), None) = (self.state().unreachable, &self.program) {
@@ -81,7 +81,7 @@ impl Own {
             self.go_on(|| format!("had {} of {count} switches", self.state().connected()))?;
         }
         let connected = Instant::now();
-        // One that always changes something is as ready as it gets.
+        // A controller that never stops changing rules counts as ready when the time is over.
         while self.state().quiet() < self.settle && connected.elapsed() < self.settle + self.limit {
             self.complain_of_end()?;
             std::thread::sleep(LOOK_AGAIN);
@@ -89,7 +89,7 @@ impl Own {
         Ok(connected)
     }
 
-    /// Waits a little; fails if the program has ended or the time is over.
+    /// Waits for a moment. Fails if the program has ended or the time is over.
     fn go_on(&self, state: impl Fn() -> String) -> Result<()> {
         self.complain_of_end()?;
         if self.begun.elapsed() > self.limit {
@@ -109,7 +109,7 @@ impl Own {
         }
     }
 
-    /// Returns the CPU time of its program and of all that it started, if it has one.
+    /// Returns the CPU time of the program and of all processes that it started; `None` without a program.
     pub fn cpu_ns(&self) -> Result<Option<u64>> {
         self.program.as_ref().map(|program| cpu_ns_of_all(program.process())).transpose()
     }

@@ -1,26 +1,27 @@
-//! Finds what keeps switches from being under a controller.
+//! Finds the reasons why this machine can't run switches under a controller.
 
 use super::{PYTHON, SCHEMA, python, search_path};
 use nettrial_scenario::{NodeKind, Place, Problem, Rate, Scenario, Shortfall};
 use std::path::Path;
 
-/// The programs of Open vSwitch that are used.
+/// The programs of Open vSwitch that nettrial uses.
 const PROGRAMS: [&str; 5] = ["ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl"];
-/// The device by which a bridge of the user-space datapath has its own interface.
+/// The device through which a bridge of the user-space datapath has its own interface.
 const TUN: &str = "/dev/net/tun";
 
-/// The highest rate of a link at a switch. Open vSwitch's user-space datapath carried 660 Mbit/s of TCP through one bridge on
-/// a virtual machine with two CPUs; the frames that it can't carry in a trial are counted, and the
-/// trial has a warning.
+/// The highest rate of a link at a switch. Open vSwitch's user-space datapath carried 660 Mbit/s of TCP through
+/// one bridge on a virtual machine with two CPUs. In a trial, the frames that it can't carry are counted and lead
+/// to a warning.
 const CEILING: Rate = Rate(500_000_000);
 
-/// A thing that is not there, and what gives it.
+/// A missing requirement, and its remedy.
 struct Lack {
     what: String,
     remedy: &'static str,
 }
 
-/// Returns what is not there for switches under a controller; os-ken is needed for one of nettrial's applications alone.
+/// Returns the missing requirements of switches under a controller. os-ken is required only by nettrial's own
+/// applications.
 fn lacks(with_application: bool) -> Vec<Lack> {
     let mut lacks = Vec::new();
     let path = search_path();
@@ -46,7 +47,7 @@ fn lacks(with_application: bool) -> Vec<Lack> {
     lacks
 }
 
-/// Returns what is missing for switches under a controller, which most trials do without.
+/// Returns the missing requirements of switches under a controller, which most trials do not need.
 pub fn limits() -> Vec<Shortfall> {
     let limit = |lack: Lack| Shortfall {
         what: "switches under an OpenFlow controller".into(),
@@ -56,8 +57,8 @@ pub fn limits() -> Vec<Shortfall> {
     lacks(true).into_iter().map(limit).collect()
 }
 
-/// Returns what keeps the switches of `scenario` from being under its controller here. `can_return` is true if the engine
-/// can return to the network that it came from.
+/// Returns the reasons why the switches of `scenario` can't be under its controller on this machine. `can_return`
+/// is true if the engine can return to its original network namespace.
 pub fn problems(scenario: &Scenario, can_return: bool) -> Vec<Problem> {
     let Some(controller) = &scenario.controller else { return Vec::new() };
     let place = Place::new("/controller", "the controller");

@@ -1,4 +1,4 @@
-//! A program that is spoken to by lines and ends with the engine.
+//! A program that reads and writes lines, and ends with the engine.
 
 use super::buffers::below;
 use anyhow::{Context, Result, bail};
@@ -11,19 +11,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes kept of the end of its words.
+/// The number of bytes kept of the end of its output.
 const KEPT_BYTES: usize = 2000;
-/// The time that the last words of an ended program may take.
+/// The time to wait for the last output of a program that has ended.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A running program. Dropping it kills it and all that it started.
+/// A running program. Dropping it kills the program and all processes that it started.
 pub struct Program {
     name: &'static str,
     input: ChildStdin,
     lines: Receiver<String>,
     errors: Arc<Mutex<String>>,
     process: u32,
-    /// Its end kills the program.
+    /// The sender, whose end kills the program.
     _stop: Sender<()>,
     /// The thread that is the program's parent.
     parent: Option<std::thread::JoinHandle<()>>,
@@ -33,8 +33,9 @@ pub struct Program {
 type Started = (ChildStdin, ChildStdout, ChildStderr, u32);
 
 impl Program {
-    /// Starts `command` in the calling thread's network namespace. With `hidden` a file system in memory covers that
-    /// directory for it; the second of the pair says whether the mounts of the machine are to be kept apart first.
+    /// Starts `command` in the calling thread's network namespace. With `hidden`, a file system in memory covers
+    /// that directory for the program; the second value of the pair is true if the machine's mounts must first be
+    /// separated from its own.
     pub fn start(name: &'static str, command: Command, hidden: Option<(&'static str, bool)>) -> Result<Self> {
         let (sender, lines) = channel();
         let (program, output) = Self::launch(name, command, hidden, lines)?;
@@ -48,14 +49,14 @@ impl Program {
         Ok(program)
     }
 
-    /// Starts `command`, of which only the last words are kept, from both of its outputs.
+    /// Starts `command` and keeps only the end of its outputs.
     pub fn watch(name: &'static str, command: Command) -> Result<Self> {
         let (program, output) = Self::launch(name, command, None, channel().1)?;
         keep_end(output, &program.errors);
         Ok(program)
     }
 
-    /// Starts `command`; returns it with its output, which must be read.
+    /// Starts `command`. Returns it with its output, which must be read.
     fn launch(
         name: &'static str,
         mut command: Command,
@@ -89,12 +90,12 @@ impl Program {
         Ok((Self { name, input, lines, errors: kept, process, _stop: stop, parent }, output))
     }
 
-    /// The process that was started.
+    /// Returns the process identifier of the program.
     pub fn process(&self) -> u32 {
         self.process
     }
 
-    /// Says these lines.
+    /// Writes lines to the program's input.
     pub fn say(&mut self, lines: &str) -> Result<()> {
         let lines = if lines.ends_with('\n') { lines.to_owned() } else { format!("{lines}\n") };
         if self.input.write_all(lines.as_bytes()).and_then(|()| self.input.flush()).is_err() {
@@ -103,7 +104,7 @@ impl Program {
         Ok(())
     }
 
-    /// Waits for a line until `deadline`.
+    /// Waits for a line of the program's output until `deadline`.
     pub fn hear(&self, deadline: Instant) -> Result<String> {
         match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(line) => Ok(line),
@@ -112,19 +113,19 @@ impl Program {
         }
     }
 
-    /// The CPU time of the process and of those it has waited for.
+    /// Returns the CPU time of the process and of the children for which it has waited.
     pub fn cpu_ns(&self) -> Result<u64> {
         cpu_ns_of(self.process).map_err(|_| anyhow::anyhow!("{}", self.told_end()))
     }
 
-    /// Returns true if the process has ended; nobody has waited for it yet, so it is there as a zombie.
+    /// Returns true if the process has ended. Nobody has waited for it yet, so it exists as a zombie.
     pub fn has_ended(&self) -> bool {
         fields_of(self.process).is_ok_and(|fields| fields.starts_with(['Z', 'X']))
     }
 
-    /// Its end, with its last words.
+    /// Returns a description of the program's end, with its last output.
     pub fn told_end(&self) -> String {
-        // The outputs end with the process, and those who read them hold what is kept until then.
+        // The outputs end with the process, and the threads that read them hold the kept text until then.
         let deadline = Instant::now() + PATIENCE;
         while Arc::strong_count(&self.errors) > 1 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
@@ -132,7 +133,7 @@ impl Program {
         format!("{} has ended; {}", self.name, self.complaint())
     }
 
-    /// Its last words.
+    /// Returns the program's last output.
     pub fn complaint(&self) -> String {
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -153,9 +154,9 @@ impl Drop for Program {
     }
 }
 
-/// The CPU time of a process and of those it has waited for.
+/// Returns the CPU time of a process and of the children for which it has waited.
 pub fn cpu_ns_of(process: u32) -> Result<u64> {
-    // After the state, which is field 3, utime to cstime are 14 to 17 (proc(5)).
+    // The state is field 3; utime to cstime are fields 14 to 17 (proc(5)).
     let fields = fields_of(process)?;
     let ticks: u64 =
         fields.split_whitespace().skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
@@ -163,21 +164,21 @@ pub fn cpu_ns_of(process: u32) -> Result<u64> {
     Ok(ticks * (1_000_000_000 / per_second))
 }
 
-/// The CPU time of a process and of all below it.
+/// Returns the CPU time of a process and of all processes below it.
 pub fn cpu_ns_of_all(process: u32) -> Result<u64> {
     let own = cpu_ns_of(process)?;
-    // One that has ended since has been waited for.
+    // The parent has waited for children that have ended since.
     Ok(own + below(process)?.into_iter().filter_map(|child| cpu_ns_of_all(child).ok()).sum::<u64>())
 }
 
-/// The fields of a process from its state on, which follows the name in parentheses (proc(5)).
+/// Returns the fields of a process from its state on, which follows the name in parentheses (proc(5)).
 fn fields_of(process: u32) -> Result<String> {
     let path = format!("/proc/{process}/stat");
     let text = std::fs::read_to_string(&path).with_context(|| format!("reading {path}"))?;
     Ok(text.rsplit_once(')').map_or("", |(_, fields)| fields.trim_start()).to_owned())
 }
 
-/// Covers `directory` by a file system in memory, for the calling thread and what it starts.
+/// Covers `directory` with a file system in memory, for the calling thread and the processes that it starts.
 fn hide((directory, private): (&'static str, bool)) -> Result<()> {
     unshare(CloneFlags::CLONE_NEWNS).context("making a mount namespace")?;
     if private {
@@ -188,6 +189,7 @@ fn hide((directory, private): (&'static str, bool)) -> Result<()> {
         .with_context(|| format!("mounting a file system in memory on {directory}"))
 }
 
+/// Returns the pipes and the process identifier of a child.
 fn pipes(child: &mut Child) -> Result<Started> {
     let input = child.stdin.take().context("no pipe to a program")?;
     let output = child.stdout.take().context("no pipe from a program")?;
@@ -195,7 +197,7 @@ fn pipes(child: &mut Child) -> Result<Started> {
     Ok((input, output, errors, child.id()))
 }
 
-/// Reads an output to its end, and keeps in `kept` what came last.
+/// Reads an output to its end, and keeps the end of it in `kept`.
 fn keep_end(mut output: impl Read + Send + 'static, kept: &Arc<Mutex<String>>) {
     let kept = Arc::clone(kept);
     std::thread::spawn(move || {

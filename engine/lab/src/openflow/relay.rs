@@ -1,5 +1,5 @@
-//! Carries OpenFlow between the switches and a controller that is not nettrial's, and counts what passes: such a
-//! controller tells nothing of its work, and the switches' messages are the same with each.
+//! Relays OpenFlow between the switches and a controller that is not nettrial's, and counts its messages: such a
+//! controller does not report its work, but the messages of switches are the same with every controller.
 
 use super::message::{Message, Messages, VERSIONS};
 use crate::namespace::Namespace;
@@ -14,59 +14,60 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Bytes that are read at once.
+/// The number of bytes to read at once.
 const PIECE: usize = 16 << 10;
-/// The time that a connection to the controller may take.
+/// The time after which a connection to the controller must be established.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The host and the port at which the controller listens.
 pub type Target = (String, u16);
 
-/// A listener for the switches, with a connection to the controller for each of theirs.
+/// A listener for the switches, with a connection to the controller for each of their connections.
 pub struct Relay {
     listener: TcpListener,
     accepting: Option<JoinHandle<()>>,
     state: Arc<Mutex<State>>,
 }
 
-/// The counts of messages until now, and the connections.
+/// The counts of messages so far, and the connections.
 #[derive(Debug, Clone, Default)]
 pub struct State {
-    /// The packets that switches sent to the controller, but for link discovery.
+    /// The packets that switches sent to the controller, without those of link discovery.
     pub packet_ins: u64,
-    /// The packets that the controller had switches send, but for link discovery.
+    /// The packets that the controller told switches to send, without those of link discovery.
     pub packet_outs: u64,
-    /// The changes of rules and groups.
+    /// The number of changes of rules and groups.
     pub changes: u64,
-    /// The datapath of each connection that stands.
+    /// The datapath of each established connection.
     connected: HashMap<u64, u64>,
-    /// The connections that have ended after they stood.
+    /// The number of established connections that have ended.
     pub ended: u64,
-    /// The time at which something last connected or changed.
+    /// The time of the last connection or change.
     last: Option<Instant>,
-    /// The lowest version of OpenFlow that a connection has.
+    /// The lowest OpenFlow version of a connection.
     version: Option<u8>,
-    /// The reason for which the controller could not be reached.
+    /// The reason why the controller could not be reached.
     pub unreachable: Option<String>,
 }
 
 impl State {
-    /// The number of switches with a connection.
+    /// Returns the number of connected switches.
     pub fn connected(&self) -> usize {
         self.connected.len()
     }
 
-    /// The time since something last connected or changed.
+    /// Returns the time since the last connection or change.
     pub fn quiet(&self) -> Duration {
         self.last.map_or(Duration::ZERO, |last| last.elapsed())
     }
 
-    /// The version of OpenFlow that was agreed on.
+    /// Returns the OpenFlow version of the connections.
     pub fn version(&self) -> &'static str {
         let found = VERSIONS.iter().find(|(number, _)| Some(*number) == self.version);
         found.map_or("unknown", |(_, name)| name)
     }
 
+    /// Counts a message.
     fn note(&mut self, connection: u64, message: Message) {
         match message {
             Message::Connected { datapath, version } => {
@@ -86,13 +87,14 @@ impl State {
 }
 
 impl Relay {
-    /// Begins to listen in the calling thread's namespace. The controller is reached from there, or from `outside`.
+    /// Begins to listen in the calling thread's namespace. The controller is reached from that namespace, or from
+    /// `outside`.
     pub fn start(to: Target, outside: Option<Namespace>) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("listening for switches")?;
         let own = listener.try_clone().context("listening for switches")?;
         let state = Arc::new(Mutex::new(State::default()));
         let noted = Arc::clone(&state);
-        // A thread is in the namespace of the one that started it.
+        // A new thread is in the namespace of the thread that started it.
         let accepting = std::thread::Builder::new().name("relay".into()).spawn(move || {
             if let Some(Err(error)) =
                 outside.map(|outside| setns(outside.file().as_fd(), CloneFlags::CLONE_NEWNET))
@@ -114,19 +116,19 @@ impl Relay {
         Ok(Self { listener, accepting, state })
     }
 
-    /// Returns the port at which switches find it.
+    /// Returns the port at which the relay listens.
     pub fn port(&self) -> Result<u16> {
         Ok(self.listener.local_addr().context("listening for switches")?.port())
     }
 
-    /// Returns the counts until now.
+    /// Returns the counts so far.
     pub fn state(&self) -> State {
         lock(&self.state).clone()
     }
 }
 
 impl Drop for Relay {
-    /// Ends the listener. Connections end with the switches'.
+    /// Ends the listener. Each connection ends with that of its switch.
     fn drop(&mut self) {
         let _ = shutdown(self.listener.as_raw_fd(), nix::sys::socket::Shutdown::Both);
         if let Some(accepting) = self.accepting.take() {
@@ -135,7 +137,7 @@ impl Drop for Relay {
     }
 }
 
-/// Carries a switch's connection until one of its ends is closed.
+/// Relays a switch's connection until one of its ends is closed.
 fn carry(
     switch: &TcpStream,
     (host, port): &Target,
@@ -144,7 +146,7 @@ fn carry(
 ) -> Result<()> {
     let controller =
         reach(host, *port).with_context(|| format!("connecting to the controller at {host} port {port}"))?;
-    // Messages are small, and the time of each counts.
+    // Messages are small, and delays would be measured.
     switch.set_nodelay(true)?;
     controller.set_nodelay(true)?;
     let note = |message| lock(state).note(connection, message);
@@ -157,6 +159,7 @@ fn carry(
     Ok(())
 }
 
+/// Connects to the controller.
 fn reach(host: &str, port: u16) -> Result<TcpStream> {
     let mut failed = None;
     for address in (host, port).to_socket_addrs()? {
@@ -183,6 +186,7 @@ fn copy(mut from: &TcpStream, mut to: &TcpStream, mut note: impl FnMut(Message))
     }
 }
 
+/// Locks the state, also after a thread panicked.
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -191,7 +195,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 mod tests {
     use super::*;
 
-    /// The header of a message of OpenFlow 1.3 with this type and body.
+    /// Returns a message of OpenFlow 1.3 with this type and body.
     fn message(kind: u8, body: &[u8]) -> Vec<u8> {
         [&[4, kind, 0, u8::try_from(8 + body.len()).unwrap(), 0, 0, 0, 1], body].concat()
     }
@@ -213,7 +217,7 @@ mod tests {
         let mut heard = vec![0; change.len()];
         switch.read_exact(&mut heard).unwrap();
         assert_eq!(heard, change);
-        // What was handed on is counted at once afterwards; the end of a connection comes last.
+        // Messages are counted immediately after they are relayed; the end of a connection comes last.
         drop(far);
         assert_eq!(switch.read(&mut [0]).unwrap(), 0);
         while relay.state().ended == 0 {
