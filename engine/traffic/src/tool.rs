@@ -1,7 +1,8 @@
-//! Other programs' traffic: starts them on the flow's two hosts and reads what they print into the same
-//! record that nettrial's own traffic gives. A figure that a program does not print is absent.
+//! The traffic of other programs: starts them on the flow's two hosts, and reads their output into the same record
+//! as that of nettrial's own traffic. A figure that a program does not print is absent.
 //!
-//! One module a program, all behind [`Program`]; [`process`] starts them so that none outlives the agent.
+//! Each program has a module, which implements [`Program`]; [`process`] starts programs so that none outlives the
+//! agent.
 
 mod curl;
 mod ditg;
@@ -29,32 +30,32 @@ use process::{Finished, Process, Watch};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Time that a program may take to say its version.
+/// The time in which a program must print its version.
 const QUICK: Duration = Duration::from_secs(5);
 
-/// A flow as its sending program is told of it.
+/// A flow from the point of view of its sending program.
 struct Job<'a> {
     flow: &'a Flow,
     tool: &'a Tool,
     source: IpAddr,
     destination: SocketAddr,
     congestion_control: &'a str,
-    /// Time from one reading of the transport's state to the next.
+    /// The time between two readings of the transport's state.
     sample_period: Duration,
 }
 
-/// A program: its commands, and the reading of its output.
+/// A program: its commands, and the parsing of its output.
 trait Program: Sync {
-    /// The programs that must be installed.
+    /// Returns the names of the programs that must be installed.
     fn names(&self, tool: &Tool) -> Vec<String>;
 
-    /// The command that installs them.
+    /// Returns the command that installs them.
     fn remedy(&self) -> &'static str;
 
-    /// The command that makes the program say its version; empty where no program is known.
+    /// Returns the command that prints the program's version; empty if the program is not known.
     fn version(&self) -> &'static [&'static str];
 
-    /// The settings of `flow` that the installed program cannot carry out.
+    /// Returns the settings of `flow` that the installed program does not support.
     fn problems(&self, _flow: &Flow, _tool: &Tool) -> Vec<(&'static str, String, String, String)> {
         Vec::new()
     }
@@ -64,20 +65,21 @@ trait Program: Sync {
         true
     }
 
-    /// The bytes of a directory in memory, in which the program's commands begin without privileges, if they need one.
+    /// Returns the bytes of a directory in memory in which the program's commands start without privileges, if
+    /// they need one.
     fn shelter_bytes(&self, _tool: &Tool) -> Option<u64> {
         None
     }
 
-    /// The command on the receiving host, or a download's server on the sending host, if there is one, which is to open a
-    /// port at `at`.
+    /// Returns the command on the receiving host, which is to open a port at `at`, or for a download the server on
+    /// the sending host; `None` if there is none.
     fn receiver(&self, flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>>;
 
-    /// The command on the sending host, or a download's client on the receiving host.
+    /// Returns the command on the sending host, or for a download the client on the receiving host.
     fn sender(&self, job: &Job) -> Vec<String>;
 
-    /// Runs `command`, which is [`sender`](Self::sender)'s; what it printed, and the congestion control of a connection of a program that
-    /// chooses none.
+    /// Runs `command`, the result of [`sender`](Self::sender). Returns its output, and the congestion control of a
+    /// connection if the program does not choose one.
     fn run(&self, tool: &Tool, command: &[String], limit: Duration) -> Result<Finished> {
         if let Some(bytes) = self.shelter_bytes(tool) {
             return Process::start_sheltered(command, bytes)?.finish(limit);
@@ -86,7 +88,7 @@ trait Program: Sync {
         process::run(command, watch, limit)
     }
 
-    /// The flow's figures out of what the sending program printed.
+    /// Returns the flow's figures from the output of the sending program.
     fn record(&self, flow: &Flow, tool: &Tool, finished: &Finished) -> Result<FlowRecord>;
 }
 
@@ -106,7 +108,8 @@ fn program(name: ToolName) -> &'static dyn Program {
     }
 }
 
-/// The problems that keep `tool` from carrying `flow`, which is at `place`, on this machine; empty if nothing does.
+/// Returns the reasons why `tool` can't carry `flow`, which is at `place`, on this machine; empty if there are
+/// none.
 pub fn problems(flow: &Flow, tool: &Tool, place: &Place) -> Vec<Problem> {
     let of_tool = place.within("traffic");
     let program = program(tool.tool);
@@ -122,7 +125,7 @@ pub fn problems(flow: &Flow, tool: &Tool, place: &Place) -> Vec<Problem> {
         .collect()
 }
 
-/// The problem of a duration that is not whole seconds, for a program that takes no other.
+/// Returns the problem of a duration that is not whole seconds, for a program that accepts no other.
 fn whole_seconds(tool: &Tool) -> Vec<(&'static str, String, String, String)> {
     let duration = tool.duration.unwrap_or_default();
     if duration.0 > 0 && duration.0.is_multiple_of(1_000_000_000) {
@@ -140,8 +143,8 @@ fn words(fixed: &[&str]) -> Vec<String> {
     fixed.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Starts the receiving program of `side`, if its tool has one, and gives its port once it listens; 0
-/// where there is none. It ends with the agent.
+/// Starts the receiving program of `side`, if its tool has one. Returns its port once it listens; 0 without a
+/// receiving program. It ends with the agent.
 pub fn listen(side: &Side, tool: &Tool) -> Result<u16> {
     let at = SocketAddr::new(side.address, ports::free_pair(side.address)?);
     let program = program(tool.tool);
@@ -158,7 +161,7 @@ pub fn listen(side: &Side, tool: &Tool) -> Result<u16> {
     }
     let name = side.flow.name.clone();
     std::thread::spawn(move || {
-        // Until the agent ends, unless it ends by itself: then the sender's failure needs a reason.
+        // The program runs until the agent ends. If it ends by itself, the sender's failure needs a reason.
         let why = process.finish(Duration::MAX).map_or_else(|error| format!("{error:#}"), |end| end.shown());
         eprintln!("flow {name:?}: {why}");
     });
@@ -191,26 +194,27 @@ pub fn run(side: &Side, tool: &Tool, destination: SocketAddr, sample_period: Dur
     Ok(record)
 }
 
-/// A program's version in its own words: the first line it prints that has a digit.
+/// Returns the version that a program prints: the first line with a digit.
 fn version(command: &[String]) -> Result<String> {
     let finished = process::run(command, Watch::Nothing, QUICK)?;
     let line = finished.printed.lines().find(|line| line.contains(|letter: char| letter.is_ascii_digit()));
     Ok(line.unwrap_or_default().trim().to_owned())
 }
 
-/// Returns true if the traffic of `flow` is another program's over TCP that has no option for the congestion control: its
-/// sockets have the system's default.
+/// Returns true if the traffic of `flow` is that of another program over TCP without an option for the congestion
+/// control, so that its sockets have the system's default.
 pub fn leaves_congestion_control(flow: &Flow) -> bool {
     let leaves = |tool: &Tool| !program(tool.tool).chooses_congestion_control();
     flow.transport == Transport::Tcp && of(flow).is_some_and(leaves)
 }
 
-/// Returns true if the traffic of `flow` is a download: its second host begins, and its first one listens.
+/// Returns true if the traffic of `flow` is a download, in which its second host opens the connection and its
+/// first one listens.
 pub fn is_download(flow: &Flow) -> bool {
     of(flow).is_some_and(|tool| tool.tool.downloads())
 }
 
-/// The tool of `flow`, if another program makes its traffic.
+/// Returns the tool of `flow`, if another program generates its traffic.
 pub fn of(flow: &Flow) -> Option<&Tool> {
     match &flow.traffic {
         Traffic::Tool(tool) => Some(tool),

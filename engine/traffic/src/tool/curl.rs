@@ -1,4 +1,5 @@
-//! Downloads by curl (tested with 7.88): by FTP from vsftpd (3.0.3), and by HTTP/1.1 and HTTP/2 from nginx (1.22).
+//! Downloads with curl (tested with 7.88): by FTP from vsftpd (3.0.3), and by HTTP/1.1 and HTTP/2 from nginx
+//! (1.22).
 
 use super::download::{self, FILE, MAKE_CERTIFICATE, Times};
 use super::process::Finished;
@@ -11,12 +12,12 @@ use std::net::SocketAddr;
 
 /// A download by FTP, in binary mode over a passive connection (EPSV, RFC 2428).
 pub const FTP: Curl = Curl { scheme: "ftp", version: None };
-/// A download by HTTP/1.1, not encrypted.
+/// A download by HTTP/1.1 without encryption.
 pub const HTTP1: Curl = Curl { scheme: "http", version: Some("1.1") };
-/// A download by HTTP/2 over TLS, with a certificate that is made for the flow.
+/// A download by HTTP/2 over TLS, with a certificate that is created for the flow.
 pub const HTTP2: Curl = Curl { scheme: "https", version: Some("2") };
 
-/// The figures asked for (curl's "--write-out").
+/// The selected figures (curl's "--write-out").
 const FIGURES: &str = concat!(
     r#"{"bytes": %{size_download}, "time_connect": %{time_connect}, "time_appconnect": %{time_appconnect}, "#,
     r#""time_pretransfer": %{time_pretransfer}, "time_starttransfer": %{time_starttransfer}, "#,
@@ -26,11 +27,11 @@ const FIGURES: &str = concat!(
 /// The program `curl`, and a server for one of its protocols.
 pub struct Curl {
     scheme: &'static str,
-    /// The version of HTTP as curl names it; `None` is FTP.
+    /// The version of HTTP in curl's notation; `None` for FTP.
     version: Option<&'static str>,
 }
 
-/// The figures that curl prints at the end; times are seconds from the begin.
+/// The figures that curl prints at the end; times are in seconds since the beginning.
 #[derive(Deserialize)]
 struct Figures {
     bytes: f64,
@@ -45,7 +46,7 @@ impl Curl {
         self.scheme == "https"
     }
 
-    /// The settings of vsftpd, which serves files as the user who starts it (run_as_launching_user).
+    /// Returns the settings of vsftpd, which serves files as the user who starts it (run_as_launching_user).
     fn vsftpd(at: SocketAddr) -> String {
         let (six, suffix) = if at.is_ipv4() { ("", "") } else { ("_ipv6", "6") };
         let (address, port, next) = (at.ip(), at.port(), at.port() + 1);
@@ -57,8 +58,8 @@ impl Curl {
         )
     }
 
-    /// The settings of nginx, which serves files in one process. Where that is root's, it is a user namespace's that may have
-    /// no other user.
+    /// Returns the settings of nginx, which serves files in one process. If that process is root's, this is the
+    /// root of a user namespace that may have no other user.
     fn nginx(&self, at: SocketAddr) -> String {
         let (options, tls) = match self.is_encrypted() {
             true => (
@@ -101,7 +102,8 @@ impl Program for Curl {
         &["curl", "-q", "--version"]
     }
 
-    /// The server's sockets carry the file, and neither vsftpd nor nginx has an option for their congestion control.
+    /// The server's sockets send the file, and neither vsftpd nor nginx has an option for their congestion
+    /// control.
     fn chooses_congestion_control(&self) -> bool {
         false
     }
@@ -129,7 +131,7 @@ impl Program for Curl {
 
     fn sender(&self, job: &Job) -> Vec<String> {
         let url = format!("{}://{}/{FILE}", self.scheme, job.destination);
-        // Neither settings nor a proxy of the machine or its user.
+        // Settings and proxies of the machine or its user are not used.
         let mut command = words(&["curl", "-q", "--noproxy", "*", "--globoff", "--silent", "--show-error"]);
         command.extend(words(&["--fail", "--output", "/dev/null", "--write-out", FIGURES]));
         command.extend(words(&["--interface", &job.source.to_string()]));
@@ -153,7 +155,7 @@ impl Program for Curl {
             ensure!(spoken == version, "curl and the server spoke HTTP/{spoken} and not HTTP/{version}");
         }
         let times = Times {
-            // For FTP curl gives the time until both connections were there.
+            // For FTP, curl reports the time at which both connections were established.
             connected: self.version.map(|_| figures.time_connect),
             ready: figures.time_pretransfer,
             done: figures.time_total,

@@ -1,8 +1,9 @@
-//! D-ITG (tested with 2.8.1): ITGSend asks ITGRecv for a log, which ITGDec decodes when the flow is over. With the argument
-//! `-m rttm` ITGRecv sends each packet back, and the log is ITGSend's: what are one-way delays else are round trips then.
+//! D-ITG (tested with 2.8.1): ITGSend requests a log from ITGRecv, which ITGDec decodes after the flow. With the
+//! argument `-m rttm`, ITGRecv returns each packet, and ITGSend writes the log, which then has round trips instead
+//! of one-way delays.
 //!
-//! The log is a file without a name (memfd_create(2)) that either opens by way of this agent's
-//! descriptor in /proc: both run on one machine, and nothing is left when the agent ends.
+//! The log is a file without a name (memfd_create(2)), which each program opens through this agent's descriptor in
+//! /proc: all run on one machine, and nothing remains when the agent ends.
 
 use super::process::{Finished, Watch, run};
 use super::record::nanoseconds;
@@ -15,15 +16,15 @@ use nettrial_scenario::{Flow, FlowRecord, Tool, Transport};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Placeholder of the log's path until there is one.
+/// The placeholder for the path of the log.
 const LOG: &str = "{log}";
-/// Bytes of a packet where none are given: D-ITG's own default.
+/// The bytes of a packet if no size is given: D-ITG's own default.
 const DEFAULT_SIZE_BYTES: u64 = 512;
-/// Packets per second that stand for "as fast as it can", which D-ITG has no option for.
+/// The packets per second for "as fast as possible", for which D-ITG has no option.
 const FASTEST: &str = "1000000";
-/// The log is complete when it has not grown for so long.
+/// The time without growth after which the log is complete.
 const SETTLED: Duration = Duration::from_millis(100);
-/// Microseconds of a day: the log has the time of day only.
+/// The microseconds of a day, because the log contains only the time of day.
 const DAY_US: i64 = 86_400_000_000;
 
 /// The programs `ITGSend`, `ITGRecv` and `ITGDec`.
@@ -61,10 +62,10 @@ impl Program for Ditg {
             job.tool.rate.map_or(FASTEST.into(), |rate| (rate.0 as f64 / (8 * size) as f64).to_string());
         let (to, port) = (job.destination.ip().to_string(), job.destination.port());
         let mut command = words(&["ITGSend", "-a", &to, "-Sdp", &port.to_string()]);
-        // Data goes to the port after the one for signaling. -sa fails over IPv4 in 2.8.1.
+        // Data goes to the port after the signaling port. -sa fails over IPv4 in 2.8.1.
         command.extend(words(&["-rp", &(port + 1).to_string(), "-T", protocol]));
         command.extend(words(&["-t", &milliseconds.to_string(), "-c", &size.to_string()]));
-        // The arguments may name another distribution of gaps, which replaces the constant rate.
+        // The arguments may contain another distribution of gaps, which replaces the constant rate.
         let gaps = ["-C", "-U", "-E", "-N", "-O", "-V", "-Y", "-G", "-W", "-Ft"];
         if !job.tool.arguments.iter().any(|argument| gaps.contains(&argument.as_str())) {
             command.extend(words(&["-C", &rate]));
@@ -80,7 +81,7 @@ impl Program for Ditg {
         let command: Vec<String> =
             command.iter().map(|word| if word == LOG { path.clone() } else { word.clone() }).collect();
         let sent = run(&command, Watch::Connections, limit)?;
-        // ITGSend's status is 0 even then.
+        // The exit status of ITGSend is 0 even in this case.
         let said = format!("{}{}", sent.printed, sent.complained);
         ensure!(sent.succeeded && !said.contains("rror"), "{}", sent.shown());
         settle(&log)?;
@@ -99,12 +100,12 @@ impl Program for Ditg {
     }
 }
 
-/// Returns true if D-ITG's meter is of round trips.
+/// Returns true if D-ITG measures round trips.
 fn has_round_trips(tool: &Tool) -> bool {
     tool.arguments.iter().any(|argument| argument == "rttm")
 }
 
-/// Waits until `log` does not grow any more.
+/// Waits until `log` has stopped growing.
 fn settle(log: &SharedFile) -> Result<()> {
     let length = || log.file.metadata().map(|found| found.len()).context("looking at a log");
     let mut before = length()?;
@@ -118,7 +119,7 @@ fn settle(log: &SharedFile) -> Result<()> {
     }
 }
 
-/// Reads ITGDec's summary, and its list of packets for the delays.
+/// Reads ITGDec's summary, and its list of packets, which contains the delays.
 fn read(flow: &Flow, tool: &Tool, summary: &str, packets: &str) -> Result<FlowRecord> {
     let total = summary.split_once("TOTAL RESULTS").context("ITGDec printed no results")?.1;
     let figure = |name: &str| {
@@ -159,7 +160,7 @@ struct Arrivals {
 
 impl Arrivals {
     fn add(&mut self, (sequence, delay_us): (u64, i64)) {
-        // A delay below zero is the clock's, and no delay.
+        // A negative delay is an error of the clock.
         if let Ok(delay) = u64::try_from(delay_us) {
             self.delays.record(delay * 1000);
         }
@@ -170,7 +171,7 @@ impl Arrivals {
     }
 }
 
-/// A packet's number and its delay, microseconds, of a line of ITGDec's list.
+/// Returns a packet's number and its delay in microseconds from a line of ITGDec's list.
 fn packet(line: &str) -> Option<(u64, i64)> {
     let sequence = between(line, "Seq>", "Src>")?.parse().ok()?;
     let departure = time_of_day_us(between(line, "txTime>", "rxTime>")?)?;
@@ -179,7 +180,7 @@ fn packet(line: &str) -> Option<(u64, i64)> {
     Some((sequence, delay))
 }
 
-/// The microseconds of "23:36:8.811289" since midnight.
+/// Returns the microseconds of "23:36:8.811289" since midnight.
 fn time_of_day_us(text: &str) -> Option<i64> {
     let (clock, fraction) = text.split_once('.')?;
     let mut parts = clock.split(':').map(|part| part.parse::<u8>().ok());

@@ -1,5 +1,5 @@
-//! The parts that downloads have in common: a server on the flow's first host and a client on its second, each in a directory of its
-//! own in memory and without privileges, where a shell script makes the files that the program needs.
+//! The common parts of downloads: a server on the flow's first host and a client on its second. Each runs without
+//! privileges in its own directory in memory, where a shell script creates the files that the program needs.
 
 use super::record::nanoseconds;
 use super::text::between;
@@ -9,62 +9,64 @@ use nettrial_scenario::{Flow, FlowRecord, Tool};
 
 /// The name of the file.
 pub const FILE: &str = "file";
-/// Bytes that a directory in memory has beside those of the file, for settings, certificates and the like.
+/// The bytes of a directory in memory in addition to those of the file, for settings, certificates and so on.
 const SPARE_BYTES: u64 = 16 << 20;
-/// Makes the directory with the file, of which the script's first argument is the size. Its bytes are zeros, which take no
-/// memory.
+/// Creates the directory with the file, whose size is the script's first argument. Its bytes are zeros, which
+/// occupy no memory.
 const MAKE_FILE: &str = "mkdir served && truncate -s \"$1\" served/file && chmod 555 served && shift && ";
 
-/// Makes a key and a certificate for a server.
+/// Creates a key and a certificate for a server.
 pub const MAKE_CERTIFICATE: &str = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
      -keyout key.pem -out certificate.pem -days 2 -subj /CN=nettrial -batch && ";
 /// Prints the size of the file that arrived.
 pub const SAY_SIZE: &str = "echo \"bytes that arrived: $(stat -c %s file)\"";
-/// The words before that size.
+/// The words before that size in the output.
 const SIZE: &str = "bytes that arrived: ";
 
-/// The ends of a download's parts, seconds after its begin.
+/// The ends of a download's phases, in seconds since its beginning.
 pub struct Times {
-    /// The connection's transport was there; `None` without connections.
+    /// The time at which the transport connection was established; `None` without connections.
     pub connected: Option<f64>,
-    /// The client could ask for the file: the connection was there, encrypted where it is.
+    /// The time at which the client could request the file: the connection was established, and encrypted if it
+    /// is.
     pub ready: f64,
-    /// The file's last byte had arrived.
+    /// The time at which the file's last byte had arrived.
     pub done: f64,
 }
 
-/// The size of the file, bytes.
+/// Returns the size of the file in bytes.
 pub fn file_bytes(tool: &Tool) -> u64 {
     tool.size.map_or(0, |size| size.0)
 }
 
-/// The bytes of a directory in memory that has the file.
+/// Returns the bytes of a directory in memory that contains the file.
 pub fn shelter_bytes(tool: &Tool) -> u64 {
     file_bytes(tool).saturating_add(SPARE_BYTES)
 }
 
-/// The command of a shell that runs `script` with these arguments.
+/// Returns the command of a shell that runs `script` with these arguments.
 pub fn shell(script: &str, arguments: &[&str], more: &[String]) -> Vec<String> {
     let fixed = ["sh", "-c", script, "sh"].into_iter().chain(arguments.iter().copied());
     fixed.map(str::to_owned).chain(more.iter().cloned()).collect()
 }
 
-/// The command of a server: makes the file as `served/file`, and runs `script` with these arguments after it.
+/// Returns the command of a server, which creates the file as `served/file` and then runs `script` with these
+/// arguments.
 pub fn server(tool: &Tool, script: &str, arguments: &[&str]) -> Vec<String> {
     let size = file_bytes(tool).to_string();
     let arguments: Vec<&str> = std::iter::once(size.as_str()).chain(arguments.iter().copied()).collect();
     shell(&format!("{MAKE_FILE}{script}"), &arguments, &tool.server_arguments)
 }
 
-/// The size that [`SAY_SIZE`] printed, bytes.
+/// Returns the size in bytes that [`SAY_SIZE`] printed.
 pub fn size_said(printed: &str) -> Option<u64> {
     between(printed, SIZE, "")?.parse().ok()
 }
 
-/// The record of a download that got `bytes`.
+/// Returns the record of a download that received `bytes`.
 ///
 /// # Errors
-/// Fails if it is not the whole file.
+/// Fails if the file is incomplete.
 pub fn record(flow: &Flow, tool: &Tool, bytes: Option<u64>, times: &Times) -> Result<FlowRecord> {
     let asked = file_bytes(tool);
     ensure!(

@@ -1,5 +1,5 @@
-//! Any command, which prints its figures itself: where the last line it prints is a JSON object, its
-//! fields are figures of the record, by their names there.
+//! Any command, which prints its own figures: if its last line is a JSON object, the fields are figures of the
+//! record with the same names.
 
 use super::process::Finished;
 use super::text::whole;
@@ -10,11 +10,11 @@ use nettrial_scenario::{Distribution, Flow, FlowRecord, PacketCounts, Tool};
 use serde::Deserialize;
 use std::net::SocketAddr;
 
-/// The command that the scenario names.
+/// The command in the scenario.
 pub struct Exec;
 
-/// Figures that a command may print in its last line. Every field is optional, and named and defined as in a
-/// flow's record; those called packets count in it under `packets`.
+/// The figures that a command may print in its last line. Every field is optional, and has the name and the
+/// definition of a flow's record; counts of packets belong to `packets` there.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Figures {
@@ -44,7 +44,7 @@ enum Values {
 }
 
 impl Values {
-    /// The distribution of what are microseconds here and there.
+    /// Returns the distribution of values in microseconds.
     fn distribution(&self) -> Option<Distribution> {
         let mut durations = Durations::default();
         let values = match self {

@@ -1,5 +1,5 @@
-//! Downloads by HTTP/3 (RFC 9114): gtlsclient and gtlsserver of ngtcp2 (tested with 0.12.1). Times are those at which the
-//! client logs frames, in whole milliseconds from the connection's begin.
+//! Downloads by HTTP/3 (RFC 9114) with gtlsclient and gtlsserver of ngtcp2 (tested with 0.12.1). Times are those
+//! at which the client logs frames, in whole milliseconds since the beginning of the connection.
 
 use super::download::{self, FILE, MAKE_CERTIFICATE, SAY_SIZE, Times, shell};
 use super::process::Finished;
@@ -21,7 +21,7 @@ impl Program for Http3 {
     }
 
     fn version(&self) -> &'static [&'static str] {
-        // Neither program says its version.
+        // Neither program prints its version.
         &[]
     }
 
@@ -55,7 +55,8 @@ impl Program for Http3 {
     }
 }
 
-/// Reads when the request left and when the last frame of the answer came. A connection's first stream is 0.
+/// Returns the times at which the request was sent and the last frame of the answer arrived. The first stream of a
+/// connection is 0.
 fn times(log: &str) -> Result<Times> {
     let frames = |direction: &str| {
         let frames = log.lines().filter(|line| line.contains(" STREAM(") && line.contains(" id=0x0 "));
@@ -67,7 +68,7 @@ fn times(log: &str) -> Result<Times> {
     Ok(Times { connected: Some(asked), ready: asked, done })
 }
 
-/// The time of a line of the log, which begins with "I" and milliseconds.
+/// Returns the time of a line of the log, which begins with "I" and milliseconds.
 fn seconds(line: &str) -> Option<f64> {
     let milliseconds: u32 = line.strip_prefix('I')?.split(' ').next()?.parse().ok()?;
     Some(f64::from(milliseconds) / 1e3)

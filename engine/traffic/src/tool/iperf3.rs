@@ -1,4 +1,4 @@
-//! iperf3 (tested with 3.12): goodput by the receiver's count; over TCP also the sender's TCP_INFO at its
+//! iperf3 (tested with 3.12): the goodput that the receiver counts; over TCP also the sender's TCP_INFO in
 //! intervals, over UDP loss, order and jitter.
 
 use super::process::{Finished, Watch, run};
@@ -11,7 +11,7 @@ use nettrial_scenario::{Flow, FlowRecord, Interval, PacketCounts, Tool, Transpor
 use serde_json::Value;
 use std::net::SocketAddr;
 
-/// iperf3 reports no more often.
+/// The shortest interval of iperf3's reports.
 const SHORTEST_INTERVAL_SECONDS: f64 = 0.1;
 
 /// The program `iperf3`.
@@ -57,7 +57,7 @@ impl Program for Iperf3 {
         command.extend(words(&["-t", &seconds, "-i", &interval]));
         match job.flow.transport {
             Transport::Udp => {
-                // Without -b iperf3 sends 1 Mbit/s over UDP; 0 is as fast as it can.
+                // Without -b, iperf3 sends 1 Mbit/s over UDP; 0 is as fast as possible.
                 let rate = job.tool.rate.map_or(0, |rate| rate.0).to_string();
                 command.extend(words(&["-u", "-b", &rate]));
             }
@@ -128,7 +128,7 @@ fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
     Ok(record)
 }
 
-/// Counts of the packets; iperf3 takes one that arrived twice for one that had been lost.
+/// Returns the counts of packets; iperf3 counts a duplicate as a packet that had been considered lost.
 fn packets(document: &Value) -> Option<PacketCounts> {
     let sum = |name: &str| document.pointer("/end/sum")?.get(name)?.as_f64().and_then(whole);
     let received = document.pointer("/end/sum_received/packets").and_then(Value::as_f64).and_then(whole);
@@ -155,7 +155,7 @@ fn read_interval(interval: &Value, mss_bytes: u32) -> Option<Interval> {
         srtt_us: small("rtt")?,
         cwnd_pkts: small("snd_cwnd")?.checked_div(mss_bytes)?,
         retransmissions_pkts: number("retransmits")?,
-        // iperf3 gives the smallest round-trip time for the whole test only.
+        // iperf3 reports the smallest round-trip time only for the whole test.
         ..Interval::default()
     })
 }

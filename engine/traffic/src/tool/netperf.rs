@@ -1,5 +1,4 @@
-//! netperf (tested with 2.7.0): TCP_STREAM, UDP_STREAM, TCP_RR and UDP_RR by its omni test, whose figures
-//! are asked for by name.
+//! netperf (tested with 2.7.0): TCP_STREAM, UDP_STREAM, TCP_RR and UDP_RR in its omni test, with output selectors.
 
 use super::process::Finished;
 use super::record::nanoseconds;
@@ -9,7 +8,7 @@ use anyhow::{Context, Result};
 use nettrial_scenario::{Distribution, Flow, FlowRecord, PacketCounts, Tool, Transport};
 use std::net::SocketAddr;
 
-/// The figures asked for (netperf's "omni output selectors").
+/// The selected figures (netperf's "omni output selectors").
 const FIGURES: &str = "ELAPSED_TIME,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD,REMOTE_RECV_THROUGHPUT,\
 LOCAL_SEND_CALLS,REMOTE_RECV_CALLS,LOCAL_CONG_CONTROL,LOCAL_TRANSPORT_RETRANS,TRANSPORT_MSS,\
 TRANSACTION_RATE,MIN_LATENCY,MEAN_LATENCY,STDDEV_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY,MAX_LATENCY,\
@@ -55,7 +54,7 @@ impl Program for Netperf {
             (false, true) => "UDP_RR",
         };
         let mut command = words(&["netperf", "-H", &to, "-L", &from, "-p", &port, "-l", &seconds]);
-        // Rates in 10^3 bit/s, latencies kept (-j), no heading; UDP through routers, too (-R 1).
+        // Rates are in 10^3 bit/s, latencies are kept (-j), there is no heading, and UDP may pass routers (-R 1).
         command.extend(words(&["-f", "k", "-j", "-P", "0", "-t", test, "--", "-k", FIGURES, "-R", "1"]));
         if is_tcp {
             command.extend(words(&["-K", &format!("{},", job.congestion_control)]));
@@ -78,7 +77,7 @@ impl Program for Netperf {
 }
 
 fn read(flow: &Flow, tool: &Tool, printed: &str) -> Result<FlowRecord> {
-    // netperf writes -1 for what it doesn't know.
+    // netperf writes -1 for unknown figures.
     let figure = |name: &str| number(printed, &format!("{name}="), "").filter(|value| *value >= 0.0);
     let count = |name: &str| figure(name).and_then(whole);
     let mut record = FlowRecord::blank(flow);
@@ -110,7 +109,7 @@ fn read(flow: &Flow, tool: &Tool, printed: &str) -> Result<FlowRecord> {
     Ok(record)
 }
 
-/// The round-trip times, microseconds; netperf keeps them in a histogram.
+/// Returns the round-trip times in microseconds; netperf keeps them in a histogram.
 fn latency(figure: impl Fn(&str) -> Option<f64>) -> Option<Distribution> {
     Some(Distribution {
         count: figure("LOCAL_SEND_CALLS").and_then(whole)?,

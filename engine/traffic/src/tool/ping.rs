@@ -35,8 +35,8 @@ impl Program for Ping {
 
     fn sender(&self, job: &Job) -> Vec<String> {
         let version = if job.flow.ip == IpVersion::V4 { "-4" } else { "-6" };
-        // So many requests as fit the duration: with a deadline instead, one that is still under way at
-        // its end would count as lost.
+        // The number of requests follows from the duration. With a deadline instead, a request in flight at its
+        // end would count as lost.
         let requests = job.tool.duration.unwrap_or_default().as_std().as_secs_f64() / interval(job.tool);
         let requests = (requests.round() as u64).max(1).to_string();
         let mut command = words(&["ping", version, "-n", "-D", "-I", &job.source.to_string()]);
@@ -50,12 +50,12 @@ impl Program for Ping {
     }
 
     fn record(&self, flow: &Flow, _tool: &Tool, finished: &Finished) -> Result<FlowRecord> {
-        // Status 1 says that replies are missing, which is a result.
+        // Status 1 means that replies are missing, which is a result.
         read(flow, &finished.printed).with_context(|| finished.shown())
     }
 }
 
-/// Seconds from one request to the next: ping's own, unless its arguments say otherwise.
+/// Returns the seconds between two requests: ping's default, unless its arguments contain an interval.
 fn interval(tool: &Tool) -> f64 {
     let mut arguments = tool.arguments.iter();
     let mut found = 1.0;
@@ -81,7 +81,7 @@ fn read(flow: &Flow, printed: &str) -> Result<FlowRecord> {
     for line in printed.lines() {
         let reply = number(line, "icmp_seq=", "ttl").zip(number(line, "time=", "ms"));
         let Some((sequence, milliseconds)) = reply else { continue };
-        // Sequence numbers have 16 bits (RFC 792); ping goes on from 0.
+        // Sequence numbers have 16 bits (RFC 792), and ping continues from 0.
         let number = unwrap(sequence as u64 & 0xffff, latest);
         if between(line, "(DUP!", ")").is_some() || !seen.insert(number) {
             duplicated += 1;
@@ -110,14 +110,14 @@ fn read(flow: &Flow, printed: &str) -> Result<FlowRecord> {
     Ok(record)
 }
 
-/// The number nearest to `latest` whose last 16 bits are `sequence`.
+/// Returns the number nearest to `latest` whose last 16 bits are `sequence`.
 fn unwrap(sequence: u64, latest: u64) -> u64 {
     let base = latest & !0xffff;
     let candidates = [base.saturating_sub(0x1_0000), base, base + 0x1_0000].map(|base| base + sequence);
     candidates.into_iter().min_by_key(|candidate| candidate.abs_diff(latest)).unwrap_or(sequence)
 }
 
-/// Counts the runs of requests, of those from 1 to `sent`, that had no reply, and finds the longest.
+/// Counts the bursts of requests from 1 to `sent` without a reply, and finds the longest one.
 fn runs(seen: &HashSet<u64>, sent: u64) -> (u64, u64) {
     let mut received: Vec<u64> = seen.iter().copied().filter(|number| (1..=sent).contains(number)).collect();
     received.sort_unstable();

@@ -1,4 +1,4 @@
-//! Ports for receiving programs, and whether one listens.
+//! Ports for receiving programs.
 
 use super::process::Process;
 use crate::platform;
@@ -7,17 +7,17 @@ use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
-/// The first port: below those that the kernel gives to connections
-/// (net.ipv4.ip_local_port_range), which could take one between its choice and its use.
+/// The first port, which is below those that the kernel assigns to connections (net.ipv4.ip_local_port_range): a
+/// connection could take one of those between its choice and its use.
 const FIRST: u16 = 20_001;
 const LAST: u16 = 32_000;
-/// Time that a receiving program may take until it listens.
+/// The time after which a receiving program must listen.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 static NEXT: AtomicU16 = AtomicU16::new(FIRST);
 
-/// A port that is free over TCP and UDP at `address`, and so is the one after it (D-ITG takes two). No
-/// port is given twice.
+/// Returns a port that is free over TCP and UDP at `address`, like the port after it (D-ITG uses two). No port is
+/// returned twice.
 pub fn free_pair(address: IpAddr) -> Result<u16> {
     loop {
         let port = NEXT.fetch_add(2, Ordering::Relaxed);
@@ -34,8 +34,8 @@ pub fn free_pair(address: IpAddr) -> Result<u16> {
     }
 }
 
-/// Waits until a socket of this network namespace listens at `port`, over TCP, or is bound to it, over
-/// UDP. The program sees no connection that is not the trial's.
+/// Waits until a socket of this network namespace listens at `port` over TCP, or is bound to it over UDP. The
+/// program sees only connections of the trial.
 pub fn await_listener(port: u16, process: &mut Process) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !platform::listens(port).context("looking for the receiving program's port")? {

@@ -1,4 +1,4 @@
-//! Programs that cannot outlive the agent: their outputs, their ends, and how long they may take.
+//! Programs that can't outlive the agent: their start, their output, and their end.
 
 use crate::platform;
 use anyhow::{Context, Result, bail};
@@ -10,29 +10,29 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Time from one look at whether a program has ended to the next.
+/// The time between two checks of whether a program has ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// Bytes kept of each output; programs that print more are not stopped by it.
+/// The largest number of bytes kept of each output; programs that print more are not stopped.
 const MOST_KEPT_BYTES: u64 = 64 << 20;
-/// Bytes of the output that a record keeps.
+/// The largest number of bytes of the output in a record.
 const RECORDED_BYTES: usize = 64 << 10;
 
-/// The number of looks at a program's connections, after which it is taken to have none.
+/// The number of attempts to find a program's connections, after which it counts as having none.
 const LOOKS: u32 = 100;
 
-/// The look at a program while it runs.
+/// The observation of a program while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watch {
-    /// None.
+    /// No observation.
     Nothing,
-    /// At its connections until there is one, for its congestion control.
+    /// The program's connections are observed until there is one, for its congestion control.
     Connections,
 }
 
 /// A running program. Dropping it kills it.
 pub struct Process {
     name: String,
-    /// Its end, or that of the channel, kills the program.
+    /// The sender, whose end kills the program.
     _stop: Sender<()>,
     ended: Receiver<io::Result<ExitStatus>>,
     end: Option<io::Result<ExitStatus>>,
@@ -46,15 +46,16 @@ pub struct Process {
 pub struct Finished {
     /// True if its exit status was 0.
     pub succeeded: bool,
-    /// Its end, in words.
+    /// A description of its end.
     pub status: String,
     /// Its standard output.
     pub printed: String,
     /// Its standard error.
     pub complained: String,
-    /// Its log, where one is asked for.
+    /// Its log, if there is one.
     pub logged: String,
-    /// The congestion control in force on its first TCP connection, where its connections were watched; empty if none was seen.
+    /// The congestion control in force on its first TCP connection, if its connections were observed; empty if
+    /// none was found.
     pub congestion_control: String,
 }
 
@@ -64,7 +65,7 @@ impl Process {
         Self::begin(command, watch, None)
     }
 
-    /// Starts `command` without privileges, in a directory of its own in memory, which holds `bytes` at most.
+    /// Starts `command` without privileges, in a directory of its own in memory with room for `bytes` bytes.
     pub fn start_sheltered(command: &[String], bytes: u64) -> Result<Self> {
         Self::begin(command, Watch::Nothing, Some(bytes))
     }
@@ -78,7 +79,7 @@ impl Process {
         let congestion_control = Arc::new(OnceLock::new());
         let seen = Arc::clone(&congestion_control);
         let looks = if watch == Watch::Connections { LOOKS } else { 0 };
-        // The thread is the program's parent: it lives as long, and only it has children elsewhere.
+        // The thread is the program's parent: it lives as long as the program, and has no other children.
         std::thread::spawn(move || match platform::spawn(&words, sheltered) {
             Ok(mut child) => {
                 let pipes = child.stdout.take().zip(child.stderr.take());
@@ -96,7 +97,7 @@ impl Process {
         Ok(Self { name, _stop: stop, ended, end: None, congestion_control, printed, complained })
     }
 
-    /// Returns whether it has ended by itself.
+    /// Returns whether the program has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         if self.end.is_none() {
             self.end = self.ended.try_recv().ok();
@@ -104,7 +105,7 @@ impl Process {
         self.end.is_some()
     }
 
-    /// Waits for its end, at most `limit`; then it is killed, and that is an error.
+    /// Waits for the program's end. After `limit`, the program is killed, and an error is returned.
     pub fn finish(mut self, limit: Duration) -> Result<Finished> {
         let end = match self.end.take() {
             Some(end) => Ok(end),
@@ -123,7 +124,7 @@ impl Process {
 
     fn collect(self, status: Option<&ExitStatus>) -> Finished {
         drop(self._stop);
-        // With its first process the whole namespace ends, so nobody holds the pipes any more.
+        // The whole namespace ends with its first process, so no process holds the pipes any more.
         Finished {
             succeeded: status.is_some_and(ExitStatus::success),
             status: format!("{} {}", self.name, status.map_or("was killed".into(), ToString::to_string)),
@@ -136,12 +137,12 @@ impl Process {
 }
 
 impl Finished {
-    /// An error that says how it ended, unless it succeeded.
+    /// Fails with a description of the program's end, unless it succeeded.
     pub fn check(&self) -> Result<()> {
         if self.succeeded { Ok(()) } else { bail!("{}", self.shown()) }
     }
 
-    /// Its end and the last lines of its output, for a message.
+    /// Returns the program's end and the last lines of its output, for a message.
     pub fn shown(&self) -> String {
         let said = if self.complained.trim().is_empty() { &self.printed } else { &self.complained };
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -150,7 +151,7 @@ impl Finished {
         if last.is_empty() { self.status.clone() } else { format!("{}: {last}", self.status) }
     }
 
-    /// The standard output as a record keeps it.
+    /// Returns the standard output in the form kept in a record.
     pub fn cut(&self) -> String {
         let end = (0..=RECORDED_BYTES.min(self.printed.len()))
             .rev()
@@ -159,12 +160,12 @@ impl Finished {
     }
 }
 
-/// Runs `command` to its end, at most `limit`.
+/// Runs `command` to its end, for at most `limit`.
 pub fn run(command: &[String], watch: Watch, limit: Duration) -> Result<Finished> {
     Process::start(command, watch)?.finish(limit)
 }
 
-/// Returns whether `name` is a program: a path to one, in PATH, or in a directory for administrators' programs.
+/// Returns whether `name` is a program: a path, or a name in PATH or in a directory for administrators' programs.
 pub fn is_installed(name: &str) -> bool {
     if name.contains('/') {
         return platform::is_executable(Path::new(name));
@@ -174,8 +175,8 @@ pub fn is_installed(name: &str) -> bool {
     std::env::split_paths(&path).chain(others).any(|directory| platform::is_executable(&directory.join(name)))
 }
 
-/// Waits for the child's end; kills it when the other end of `stopped` is gone. The congestion control of its first
-/// connection is put into `seen`, if one of so many looks finds it.
+/// Waits for the child's end, and kills it when the other end of `stopped` is gone. Stores the congestion control
+/// of its first connection in `seen`, if one is found within a number of attempts.
 fn attend(
     child: &mut Child,
     stopped: &Receiver<()>,
@@ -201,11 +202,11 @@ fn attend(
     }
 }
 
-/// Reads a pipe to its end from a thread of its own.
+/// Reads a pipe to its end in a separate thread.
 fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut kept = Vec::new();
-        // What was read before an error is what there is.
+        // After an error, the text that was read before it is used.
         let _ = pipe.by_ref().take(MOST_KEPT_BYTES).read_to_end(&mut kept);
         let _ = io::copy(&mut pipe, &mut io::sink());
         String::from_utf8_lossy(&kept).into_owned()
@@ -220,7 +221,7 @@ mod tests {
         ["sh", "-c", script].map(str::to_owned).to_vec()
     }
 
-    /// Returns whether this user may make PID namespaces; the tests that need it are part of `make test`, as root.
+    /// Returns whether this user may create PID namespaces; `make test` runs the tests that need them as root.
     fn may() -> bool {
         std::thread::spawn(|| platform::spawn(&shell("true"), None).is_ok()).join().unwrap()
     }
@@ -242,7 +243,7 @@ mod tests {
         if !may() {
             return;
         }
-        // The pipes would stay open if what was started outlived the shell.
+        // The pipes would stay open if a process that the shell started outlived it.
         let script = "echo begun; setsid sleep 600 & sleep 600";
         let error = run(&shell(script), Watch::Nothing, Duration::from_millis(100)).unwrap_err().to_string();
         assert!(error.contains("did not end within") && error.contains("begun"), "{error}");

@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 use nettrial_scenario::{Distribution, Flow, FlowRecord, IpVersion, PacketCounts, Tool, Transport};
 use std::net::SocketAddr;
 
-/// The first version that takes IPv6 addresses.
+/// The first version that supports IPv6 addresses.
 const IPV6_SINCE: (u32, u32) = (3, 8);
-/// A message's size where none is given, bytes.
+/// The bytes of a message if no size is given.
 const DEFAULT_SIZE_BYTES: u64 = 14;
 
 /// The program `sockperf`.
@@ -84,7 +84,7 @@ fn protocol(flow: &Flow) -> Option<String> {
     (flow.transport == Transport::Tcp).then(|| "--tcp".into())
 }
 
-/// Major and minor version of "sockperf, version 3.7-no.git".
+/// Returns the major and the minor version in "sockperf, version 3.7-no.git".
 fn version(said: &str) -> Option<(u32, u32)> {
     let rest = said.split_once("version ")?.1;
     let mut parts = rest.split(|letter: char| !letter.is_ascii_digit());
@@ -94,7 +94,7 @@ fn version(said: &str) -> Option<(u32, u32)> {
 fn read(flow: &Flow, tool: &Tool, printed: &str) -> Result<FlowRecord> {
     let count = |before: &str, after: &str| number(printed, before, after).and_then(whole);
     let percentile = |name: &str| number(printed, &format!("percentile {name} ="), "");
-    // What comes before the valid duration and after it sockperf leaves out.
+    // sockperf leaves out the time before and after the valid duration.
     let valid = printed.lines().find(|line| line.contains("[Valid Duration]"));
     let valid = valid.context("sockperf printed no valid duration")?;
     let observations = count("Total ", "observations").context("sockperf gave no number of observations")?;

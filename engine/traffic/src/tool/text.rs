@@ -1,7 +1,7 @@
-//! Reading what programs print.
+//! The parsing of programs' output.
 
-/// `text` without terminal colours (ECMA-48 control sequences) and without what a carriage return or
-/// a backspace would have overwritten with.
+/// Returns `text` without terminal colours (ECMA-48 control sequences), and without the characters that a carriage
+/// return or a backspace would have overwritten.
 pub fn plain(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut letters = text.chars();
@@ -15,7 +15,7 @@ pub fn plain(text: &str) -> String {
     kept
 }
 
-/// The text between `before` and the next `after` (or the line's end) in the first line that has both.
+/// Returns the text between `before` and the next `after` (or the end of the line) in the first line with both.
 pub fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let rest = line.split_once(before)?.1;
@@ -24,15 +24,15 @@ pub fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> 
     })
 }
 
-/// The finite number at the beginning of the text between `before` and `after`.
+/// Returns the finite number at the beginning of the text between `before` and `after`.
 pub fn number(text: &str, before: &str, after: &str) -> Option<f64> {
     let value: f64 = between(text, before, after)?.split_whitespace().next()?.parse().ok()?;
     value.is_finite().then_some(value)
 }
 
-/// A count or an amount as whole base units; `None` where it is negative or too large.
+/// Returns a count or an amount in whole base units; `None` if it is negative or too large.
 pub fn whole(value: f64) -> Option<u64> {
-    // Above 2^53 a floating-point number is no count any more.
+    // Above 2^53, floating-point numbers do not represent all integers.
     (0.0..9e15).contains(&value).then(|| value.round() as u64)
 }
 

@@ -38,7 +38,7 @@ impl Program for Tftp {
     }
 
     fn receiver(&self, _flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>> {
-        // It takes the user whom it already has.
+        // The server keeps the user that it already has.
         let script = "exec atftpd --daemon --no-fork --no-multicast --bind-address \"$1\" --port \"$2\" \
              --user \"$(id -un)\" --group \"$(id -gn)\" --logfile - /run/served";
         let (address, port) = (at.ip().to_string(), at.port().to_string());
@@ -54,7 +54,7 @@ impl Program for Tftp {
             let _ = writeln!(commands, "option windowsize {window}");
         }
         let _ = write!(commands, "get {FILE}\nstatus\nquit\n");
-        // atftp prints a time only where it is asked for it by commands.
+        // atftp prints the time only if a command requests it.
         let client = "commands=$1 && shift && printf %s \"$commands\" | atftp \"$@\" 2>&1";
         let script = format!("{client} && {SAY_SIZE}");
         let (to, port) = (job.destination.ip().to_string(), job.destination.port().to_string());

@@ -35,9 +35,9 @@ pub fn clear_environment(command: &mut Command) {
     command.env_clear().envs(kept);
 }
 
-/// Starts the program and arguments in `words`, with pipes for its outputs and little environment, from a thread that lives as
-/// long as the program and starts nothing else. With `sheltered` bytes it begins in a directory in memory that holds so many,
-/// and without privileges.
+/// Starts the program and arguments in `words`, with pipes for its outputs and little environment, from a thread
+/// that lives as long as the program and starts nothing else. With `sheltered`, it starts without privileges in a
+/// directory in memory with room for that many bytes.
 pub fn spawn(words: &[String], sheltered: Option<u64>) -> io::Result<Child> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -52,7 +52,7 @@ pub fn spawn(words: &[String], sheltered: Option<u64>) -> io::Result<Child> {
 /// start nothing else.
 ///
 /// # Errors
-/// Fails if this user may make no PID namespace, or the program can't be started.
+/// Fails if this user may not create a PID namespace, or the program can't be started.
 pub fn contain(mut command: Command) -> io::Result<Child> {
     // The next child of this thread is the first process of a new namespace.
     unshare(CloneFlags::CLONE_NEWPID)?;

@@ -1,4 +1,4 @@
-//! A place of its own for a program that serves or fetches files: a directory in memory, and few privileges.
+//! An isolated place for a program that serves or fetches files: a directory in memory, and few privileges.
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
@@ -6,19 +6,20 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// The directory, which nobody else sees.
+/// The directory, which no other process sees.
 const DIRECTORY: &str = "/run";
 /// The user and the group without privileges on Linux: `nobody`, and its group.
 const NOBODY: u32 = 65_534;
 
-/// Lets `command` begin in an empty directory in memory that holds `bytes` at most and is gone with the program, and, where
-/// this system has such a user, without privileges. Programs of directories for administrators are found, and no settings
-/// of the machine or its users for OpenSSL and clients are read.
+/// Makes `command` start in an empty directory in memory with room for `bytes` bytes, which is removed with the
+/// program, and without privileges if this system has a user without any. Programs in directories for
+/// administrators are found, and settings of the machine or its users for OpenSSL and clients are not read.
 ///
-/// The directory is one of the calling thread's mount namespace, which is made here: the thread must start nothing else.
+/// The directory belongs to the calling thread's mount namespace, which is created here, so the thread must start
+/// nothing else.
 ///
 /// # Errors
-/// Fails if this user may make no mount namespace, or the memory can't be mounted.
+/// Fails if this user may not create a mount namespace, or the memory can't be mounted.
 pub fn shelter(command: &mut Command, bytes: u64) -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
@@ -28,14 +29,14 @@ pub fn shelter(command: &mut Command, bytes: u64) -> io::Result<()> {
     command.current_dir(DIRECTORY).env("HOME", DIRECTORY).env("OPENSSL_CONF", "/dev/null");
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"));
-    // In a user namespace root is the user who made it, and there may be no other user.
+    // In a user namespace, root is the user who created it, and there may be no other user.
     if nix::unistd::geteuid().is_root() && maps(&std::fs::read_to_string("/proc/self/uid_map")?, NOBODY) {
         command.uid(NOBODY).gid(NOBODY);
     }
     Ok(())
 }
 
-/// Returns true if a map of users (user_namespaces(7)) has `user`.
+/// Returns true if a map of users (user_namespaces(7)) contains `user`.
 fn maps(map: &str, user: u32) -> bool {
     map.lines().any(|line| {
         let mut numbers = line.split_whitespace().map(|number| number.parse::<u64>().unwrap_or(0));
