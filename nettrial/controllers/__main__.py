@@ -1,5 +1,5 @@
-"""Starts a controller: reads what the engine tells from the standard input, a line, and serves switches until
-that ends."""
+"""Starts a controller, which reads a line from the engine on standard input and serves switches until that
+input ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> None:
-    """Serves switches as the first line of the standard input says."""
+    """Serves switches as described by the first line of standard input."""
     # os-ken's parts import each other in a circle that only this order gets through.
     from os_ken.base.app_manager import AppManager  # noqa: I001
     from os_ken import cfg

@@ -26,20 +26,20 @@ from nettrial.controllers.rules import OF_FLOW, Fabric, Match, Rule, difference
 from nettrial.controllers.told import Told, say
 
 TOLD: Told | None = None
-"""The engine's line; set before the application is made, which os-ken does."""
+"""The engine's line; set before os-ken creates the application."""
 
 _TO_CONTROLLER = 65_000
-"""The priority of the rule by which LLDP frames come here."""
+"""The priority of the rule that sends LLDP frames to the controller."""
 _IDLE_SECONDS = 10
-"""The time after which the rules of a flow without packets go."""
+"""The time in seconds after which the rules of a flow without packets are removed."""
 _LISTEN_SECONDS = 30
 _AGAIN_SECONDS = 0.25
-"""The time between LLDP frames at a port that has come up: its far end may come later."""
+"""The time in seconds between LLDP frames at a port that has come up: its far end may come up later."""
 _ATTEMPTS = 8
 
 
 class EventAsked(EventBase):
-    """The engine has said a line."""
+    """The event of a line from the engine."""
 
     def __init__(self, line: str) -> None:
         super().__init__()
@@ -47,11 +47,11 @@ class EventAsked(EventBase):
 
 
 class EventAgain(EventBase):
-    """The time for further LLDP frames has come."""
+    """The event of the time for further LLDP frames."""
 
 
 class Controller(OSKenApp):
-    """One of nettrial's controllers."""
+    """A controller of nettrial's own."""
 
     OFP_VERSIONS = [ofp.OFP_VERSION]
     _EVENTS = [EventAgain, EventAsked]
@@ -66,7 +66,7 @@ class Controller(OSKenApp):
         """The connection of each switch, by its datapath."""
         self.in_force: dict[tuple[int, int, Match], Rule] = {}
         self.groups: dict[tuple[int, tuple[int, ...]], int] = {}
-        """The number of the group of a switch that chooses one of some ports."""
+        """The number of the group that chooses one of several ports, by switch and ports."""
         self.awaited: set[int] = set()
         """The switches that have not answered a barrier yet."""
         self.attempts: dict[tuple[int, int], int] = {}
@@ -79,7 +79,7 @@ class Controller(OSKenApp):
         self.discovered = 0.0
         self.is_ready = False
         self.installs = False
-        """True once the rules are on their way that are installed beforehand."""
+        """True once the rules that are installed beforehand have been sent."""
         threading.Thread(target=self._listen, daemon=True).start()
         threading.Thread(target=self._tick, daemon=True).start()
 
@@ -90,7 +90,8 @@ class Controller(OSKenApp):
                 self.send_event(self.name, EventAgain())
 
     def _listen(self) -> None:
-        """Tells the engine when switches may connect, and hands on its lines; the end of them is ours."""
+        """Reports to the engine that switches may connect, and turns its lines into events; exits when they
+        end."""
         deadline = time.monotonic() + _LISTEN_SECONDS
         while time.monotonic() < deadline:
             with socket.socket() as probe:
@@ -107,7 +108,7 @@ class Controller(OSKenApp):
 
     @set_ev_cls(EventAsked)
     def _asked(self, _: EventAsked) -> None:
-        """Says what was done until now."""
+        """Reports the counts so far to the engine."""
         say("counts", **self.counted, setup_us=self.setup_us)
         self.setup_us = []
 
@@ -130,7 +131,7 @@ class Controller(OSKenApp):
             self.connected = self.connected or now
 
     def _ports(self, switch: Any) -> list[int]:
-        """The ports of a switch that are up."""
+        """Returns the ports of a switch that are up."""
         return sorted(
             number
             for number, port in switch.ports.items()
@@ -138,7 +139,7 @@ class Controller(OSKenApp):
         )
 
     def _await_barrier(self, switch: Any) -> None:
-        """Asks a switch to tell when it has carried out everything until now."""
+        """Asks a switch to report when it has processed all messages so far (barrier)."""
         self.awaited.add(switch.id)
         switch.send_msg(parser.OFPBarrierRequest(switch))
 
@@ -152,7 +153,7 @@ class Controller(OSKenApp):
                 self._output(self.switches[number], lldp.frame(number, port), [port], counts=False)
 
     def _ask_port(self, switch: Any, port: int) -> None:
-        """Has a switch send an LLDP frame at a port."""
+        """Makes a switch send an LLDP frame from a port."""
         self.attempts[switch.id, port] = _ATTEMPTS
         self._output(switch, lldp.frame(switch.id, port), [port], counts=False)
 
@@ -193,7 +194,7 @@ class Controller(OSKenApp):
             self._forward(switch, frame, data, begun)
 
     def _changed(self) -> None:
-        """Takes note of a link that has come or gone."""
+        """Updates the rules after a link has appeared or disappeared."""
         self.fabric.changed()
         self.learning.forget()
         if self.is_ready and self.told.mode == "reactive":
@@ -204,7 +205,7 @@ class Controller(OSKenApp):
         self._look()
 
     def _look(self) -> None:
-        """Goes on to install rules once all switches and links are known, and says so when they are there."""
+        """Installs rules once all switches and links are known, and reports when they are in place."""
         if self.installs or self.awaited or len(self.switches) < self.told.switches:
             return
         if len(self.fabric.links) < self.told.links:
@@ -246,7 +247,7 @@ class Controller(OSKenApp):
         )
 
     def _install(self) -> None:
-        """Puts the rules into force that the application wants now."""
+        """Installs the rules that the application wants, and removes others."""
         new, gone = difference(self.in_force, list(self.fabric.proactive()))
         for rule in gone:
             del self.in_force[rule.switch, rule.priority, rule.match]
@@ -259,7 +260,7 @@ class Controller(OSKenApp):
                 self._add(switch, rule.priority, rule.match, self._actions(switch, rule.ports))
 
     def _actions(self, switch: Any, ports: tuple[int, ...]) -> list[Any]:
-        """The actions that send a packet to one of some ports."""
+        """Returns the actions that send a packet to one of several ports."""
         if len(ports) == 1:
             return [parser.OFPActionOutput(ports[0])]
         key = (switch.id, ports)
@@ -274,8 +275,8 @@ class Controller(OSKenApp):
         return [parser.OFPActionGroup(self.groups[key])]
 
     def _forward(self, switch: Any, frame: frames.Frame, data: bytes, begun: float) -> None:
-        """Handles a frame to one host that no rule is for: with reactive rules a flow's first packet gets the
-        flow its rules; anything else goes to its host's port."""
+        """Handles a frame to a single host that matches no rule. With reactive rules, a flow's first packet
+        leads to the installation of the flow's rules; any other frame is sent from its host's port."""
         host = self.fabric.by_mac.get(frame.destination)
         if host is None:
             return
@@ -293,14 +294,15 @@ class Controller(OSKenApp):
             self._output(self.switches[host.switch], data, [host.port])
 
     def _relay(self, switch: Any, port: int, frame: frames.Frame, data: bytes) -> None:
-        """Hands a frame that is for all hosts to the one that it asks for, else to all but the sender."""
+        """Forwards a frame for all hosts to the host that it asks for or, if it asks for none, to all hosts
+        except the sender."""
         asked = self.fabric.by_address.get(frame.asked or "")
         for host in [asked] if asked else self.told.hosts:
             if (host.switch, host.port) != (switch.id, port) and host.switch in self.switches:
                 self._output(self.switches[host.switch], data, [host.port])
 
     def _learn(self, switch: Any, port: int, frame: frames.Frame, data: bytes) -> None:
-        """Handles a frame as a learning switch does."""
+        """Handles a frame like a learning switch."""
         links = self.fabric.links
         ports = [
             each
@@ -338,7 +340,7 @@ class Controller(OSKenApp):
         self._remove(switch, command=ofp.OFPFC_DELETE_STRICT, priority=rule.priority, match=match)
 
     def _remove_flows(self, switch: Any) -> None:
-        """Removes the rules of all flows, which the links have changed under."""
+        """Removes the rules of all flows, because links have changed."""
         self._remove(switch, command=ofp.OFPFC_DELETE, cookie=OF_FLOW, cookie_mask=2**64 - 1)
 
     def _remove(self, switch: Any, **which: Any) -> None:
@@ -347,7 +349,7 @@ class Controller(OSKenApp):
         self.counted["changes"] += 1
 
     def _output(self, switch: Any, data: bytes, ports: Iterable[int], counts: bool = True) -> None:
-        """Has a switch send a frame at these ports."""
+        """Makes a switch send a frame from these ports."""
         actions = [parser.OFPActionOutput(port) for port in ports]
         switch.send_msg(parser.OFPPacketOut(switch, ofp.OFP_NO_BUFFER, ofp.OFPP_CONTROLLER, actions, data))
         self.counted["packet_outs"] += counts

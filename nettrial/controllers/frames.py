@@ -1,4 +1,4 @@
-"""Frames, as far as controllers read them."""
+"""The parts of frames that controllers read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEIGHBOR_SOLICITATION = 135
 
 @dataclass(frozen=True)
 class FiveTuple:
-    """The addresses, the protocol and the ports of a packet; ports are 0 where it has none."""
+    """The addresses, the protocol and the ports of a packet; its ports are 0 if it has none."""
 
     source: str
     """The IP address of the sender."""
@@ -30,7 +30,7 @@ class FiveTuple:
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame, as far as controllers look at it."""
+    """The parts of a frame that controllers read."""
 
     destination: str
     """The Ethernet address."""
@@ -39,18 +39,18 @@ class Frame:
     ethertype: int
     """The EtherType (IEEE 802.3), such as 0x0800 for IPv4."""
     flow: FiveTuple | None
-    """The flow of an IP packet that is no later fragment."""
+    """The flow; None for a frame without an IP packet, and for a fragment other than the first."""
     asked: str | None
-    """The IP address whose Ethernet address is asked for (ARP; RFC 4861, neighbor solicitation)."""
+    """The IP address whose Ethernet address is requested (ARP; RFC 4861, neighbor solicitation), or None."""
 
     @property
     def is_to_all(self) -> bool:
-        """True of a broadcast or multicast frame."""
+        """Returns whether it is a broadcast or multicast frame."""
         return bool(int(self.destination[:2], 16) & 1)
 
 
 def read(data: bytes) -> Frame:
-    """Reads a frame; raises ValueError where it is cut off."""
+    """Returns the parts of a frame; raises ValueError if it is truncated."""
     if len(data) < 14:
         raise ValueError("a frame without a header")
     ethertype = struct.unpack_from("!H", data, 12)[0]

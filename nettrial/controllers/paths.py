@@ -12,34 +12,35 @@ import networkx as nx
 
 @dataclass
 class Links:
-    """The links between switches that a controller has found, each direction by itself."""
+    """The links between switches that a controller has discovered, with separate directions."""
 
     _far: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     """The switch and the port at the far end of each port."""
 
     def add(self, near: tuple[int, int], far: tuple[int, int]) -> bool:
-        """Notes that frames go from one switch's port to another's; returns whether it was not known."""
+        """Adds a link from one switch's port to another's; returns whether it is new."""
         known = self._far.get(near) == far
         self._far[near] = far
         return not known
 
     def remove(self, port: tuple[int, int]) -> bool:
-        """Forgets the link at a switch's port, in both directions; returns whether there was one."""
+        """Removes the link at a switch's port in both directions; returns whether there was one."""
         gone = [near for near, far in self._far.items() if port in (near, far)]
         for near in gone:
             del self._far[near]
         return bool(gone)
 
     def __len__(self) -> int:
-        """The number of links of which both directions are known."""
+        """Returns the number of links of which both directions are known."""
         return sum(self._far.get(far) == near for near, far in self._far.items()) // 2
 
     def has(self, port: tuple[int, int]) -> bool:
-        """Returns whether a link is at a switch's port."""
+        """Returns whether a switch's port has a link."""
         return port in self._far or port in self._far.values()
 
     def graph(self) -> nx.Graph:
-        """The switches with links, each edge with the port of one of its links at either end, in `ports`."""
+        """Returns the graph of switches; the `ports` of an edge are the ports of one of its links at both
+        ends."""
         graph = nx.Graph()
         for (switch, port), (other, far) in sorted(self._far.items()):
             if self._far.get((other, far)) == (switch, port) and not graph.has_edge(switch, other):
@@ -47,13 +48,13 @@ class Links:
         return graph
 
     def ports(self, switch: int, other: int) -> list[int]:
-        """The ports of a switch with a link to another, in order."""
+        """Returns the ports of a switch that have a link to another switch, in order."""
         far = self._far.items()
         return sorted(port for (near, port), (there, _) in far if (near, there) == (switch, other))
 
 
 def next_hops(graph: nx.Graph, destination: int) -> dict[int, list[int]]:
-    """The neighbours of each switch that are one link nearer to a destination, in order."""
+    """Returns the neighbours of each switch that are one link nearer to a destination, in order."""
     if destination not in graph:
         return {}
     distance = nx.single_source_shortest_path_length(graph, destination)
@@ -65,7 +66,8 @@ def next_hops(graph: nx.Graph, destination: int) -> dict[int, list[int]]:
 
 
 def tree(graph: nx.Graph) -> set[tuple[int, int]]:
-    """The ports, by switch, of a spanning tree of shortest paths from the first switch of each part."""
+    """Returns the ports by switch of a spanning tree of shortest paths from the first switch of each
+    connected part."""
     ports: set[tuple[int, int]] = set()
     seen: set[int] = set()
     for root in sorted(graph):
@@ -80,8 +82,8 @@ def tree(graph: nx.Graph) -> set[tuple[int, int]]:
 
 
 def shortest_paths(graph: nx.Graph, source: int, destination: int, count: int) -> list[list[int]]:
-    """The shortest paths without a loop between two switches, at most `count` (Yen, Management Science
-    17(11), 1971, by networkx). The other way they are the same, reversed."""
+    """Returns the shortest loop-free paths between two switches, at most `count` (Yen, Management Science
+    17(11), 1971, by networkx). Those in the opposite direction are the same paths, reversed."""
     first, last = min(source, destination), max(source, destination)
     if first == last:
         return [[source]]
@@ -94,8 +96,8 @@ def shortest_paths(graph: nx.Graph, source: int, destination: int, count: int) -
 def random_shortest_path(
     graph: nx.Graph, source: int, destination: int, draw: random.Random
 ) -> list[int] | None:
-    """One of the shortest paths between two switches, at each switch any next hop with the same
-    probability; None where there is none."""
+    """Returns one of the shortest paths between two switches; at each switch, every next hop has the same
+    probability. Returns None if there is no path."""
     hops, path = next_hops(graph, destination), [source]
     while path[-1] != destination:
         if not hops.get(path[-1]):
@@ -105,8 +107,8 @@ def random_shortest_path(
 
 
 def out_ports(links: Links, path: Sequence[int], last: int) -> Iterator[tuple[int, int]]:
-    """Each switch of a path and the port by which a packet leaves it, `last` at the last one; of several
-    links between two switches the first."""
+    """Returns each switch of a path with the port through which a packet leaves it: `last` at the last
+    switch, and that of the first of several links between two switches."""
     for switch, other in pairwise(path):
         yield switch, links.ports(switch, other)[0]
     yield path[-1], last

@@ -1,5 +1,5 @@
-"""The rules of all switches that an application wants, as plain data: what is put into force is told apart
-from what is wanted by the same keys."""
+"""The rules that an application wants on all switches, as plain data. Installed rules are compared with them
+by their keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Match = tuple[tuple[str, str | int], ...]
 """The fields of a packet and their values, by OpenFlow's names."""
 
 TO_HOST, OF_PAIR, OF_FLOW = 100, 200, 300
-"""Priorities: by the destination, by the pair of addresses, by the flow."""
+"""The priorities of rules for a destination, for a pair of addresses, and for a flow."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Rule:
     match: Match
     """The fields that a packet must have."""
     ports: tuple[int, ...]
-    """The ports to one of which a packet goes."""
+    """The ports, through one of which a packet leaves."""
 
 
 class Fabric:
-    """The network as a controller knows it, and what an application does with it."""
+    """The network as a controller knows it, and the application's choice of paths."""
 
     def __init__(self, told: Told) -> None:
         self.told = told
@@ -46,18 +46,18 @@ class Fabric:
 
     @property
     def graph(self) -> nx.Graph:
-        """The switches and their links, with every switch that has a host."""
+        """Returns the graph of all switches that have links or hosts."""
         if self._graph is None:
             self._graph = self.links.graph()
             self._graph.add_nodes_from(host.switch for host in self.told.hosts)
         return self._graph
 
     def changed(self) -> None:
-        """Forgets what was derived from the links."""
+        """Clears everything that was derived from the links."""
         self._graph = None
 
     def proactive(self) -> Iterator[Rule]:
-        """The rules for every destination and, with `k_shortest_paths`, every pair."""
+        """Returns the rules for every destination and, with `k_shortest_paths`, for every pair."""
         for host in self.told.hosts:
             yield from self._to(host)
         if self.told.application == "k_shortest_paths":
@@ -85,7 +85,8 @@ class Fabric:
             yield Rule(switch, OF_PAIR, match, (port,))
 
     def _path_of_pair(self, source: str, destination: str) -> list[int] | None:
-        """The path of a pair of addresses: that with the pair's number among those of the two hosts."""
+        """Returns the path of a pair of addresses: the one with the pair's number among the paths of the two
+        hosts."""
         near, far = self.by_address.get(source), self.by_address.get(destination)
         if near is None or far is None:
             return None
@@ -94,8 +95,8 @@ class Fabric:
         return known[number % len(known)] if known else None
 
     def reactive(self, switch: int, flow: FiveTuple) -> list[Rule]:
-        """The rules of one flow from the switch on that has its first packet, the last switch's first; none
-        where no path is known."""
+        """Returns the rules of a flow, beginning at the switch that received its first packet, with the last
+        switch's rule first; none if no path is known."""
         host = self.by_address.get(flow.destination)
         path = self._path(switch, host, flow) if host else None
         if host is None or path is None:
@@ -116,14 +117,14 @@ class Fabric:
 
 
 def addresses(source: str, destination: str) -> Match:
-    """The packets from one address to another."""
+    """Returns the match of the packets from one address to another."""
     if ":" in source:
         return (("eth_type", IPV6), ("ipv6_src", source), ("ipv6_dst", destination))
     return (("eth_type", IPV4), ("ipv4_src", source), ("ipv4_dst", destination))
 
 
 def five_tuple(flow: FiveTuple) -> Match:
-    """The packets of a flow."""
+    """Returns the match of a flow's packets."""
     match = (*addresses(flow.source, flow.destination), ("ip_proto", flow.protocol))
     of = {6: "tcp", 17: "udp"}.get(flow.protocol)
     if of is None:
@@ -134,7 +135,7 @@ def five_tuple(flow: FiveTuple) -> Match:
 def difference(
     now: Mapping[tuple[int, int, Match], Rule], wanted: list[Rule]
 ) -> tuple[list[Rule], list[Rule]]:
-    """The rules to put into force, and those to remove, by what is in force."""
+    """Returns the rules to install and those to remove, given the installed rules."""
     by_key = {(rule.switch, rule.priority, rule.match): rule for rule in wanted}
     return (
         [rule for key, rule in by_key.items() if now.get(key) != rule],

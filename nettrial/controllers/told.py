@@ -1,4 +1,4 @@
-"""The lines between the engine and a controller, of JSON each."""
+"""The lines between the engine and a controller, each a JSON document."""
 
 from __future__ import annotations
 
@@ -8,41 +8,49 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Application = Literal["learning", "shortest_path", "ecmp", "k_shortest_paths"]
+"""The application that chooses paths."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """A host or router, as the switch sees it that it is at."""
+    """A host or router at a switch."""
 
     mac: str
+    """The Ethernet address."""
     switch: int
     """The switch's datapath."""
     port: int
+    """The switch's port."""
     addresses: tuple[str, ...]
+    """The IP addresses."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """The network and the application, as the engine tells them."""
+    """The network and the application, as described by the engine."""
 
     application: Application
+    """The application."""
     mode: Literal["proactive", "reactive"]
+    """The time of installing rules: before the traffic, or on a flow's first packet."""
     paths: int
     """The largest number of paths of a pair of hosts."""
     seed: int
+    """The seed of the hash that chooses among equal paths."""
     listen: int
     """The TCP port at which switches connect."""
     switches: int
     """The number of switches."""
     links: int
-    """The number of links between them."""
+    """The number of links between switches."""
     hosts: tuple[Host, ...]
+    """The hosts and routers at switches."""
     pairs: tuple[tuple[str, str], ...]
-    """The pairs of IP addresses between which packets go."""
+    """The pairs of IP addresses between which packets are sent."""
 
     @classmethod
     def of(cls, line: str) -> Told:
-        """Reads the engine's line."""
+        """Returns the content of the engine's line."""
         document: dict[str, Any] = json.loads(line)
         hosts = (
             Host(host["mac"], host["switch"], host["port"], tuple(host["addresses"]))
@@ -53,6 +61,6 @@ class Told:
 
 
 def say(event: str, **fields: Any) -> None:
-    """Tells the engine of an event."""
+    """Reports an event to the engine."""
     sys.stdout.write(json.dumps({"event": event, **fields}) + "\n")
     sys.stdout.flush()
