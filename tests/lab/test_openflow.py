@@ -231,16 +231,21 @@ def test_a_controller_that_ends_marks_the_trial(tmp_path: Path, sandbox: Sandbox
 def test_a_killed_engine_takes_switches_and_controller_with_it(
     who: str, tmp_path: Path, sandbox: Sandbox, request: pytest.FixtureRequest
 ) -> None:
-    prefix = request.getfixturevalue("as_user") if who == "user" else []
+    """One of nettrial's applications as root, a command as a user."""
+    prefix: list[str] = []
+    controller: dict[str, Any] = {"application": "ecmp"}
+    if who == "user":
+        prefix, controller = request.getfixturevalue("as_user"), {"command": own("{port}", "1.3")}
     request.getfixturevalue("monkeypatch").setenv(CONTROLLERS, controllers_python())
-    made = scenario(tmp_path, {"application": "ecmp"}, seconds=60)
+    made = scenario(tmp_path, controller, seconds=60, spines=1)
     trial = json.loads(made.model_dump_json(by_alias=True, exclude_none=True))
+    process = "own_controller" if who == "user" else "nettrial.controllers"
     seen = set()
     for number in killed_engines(sandbox, prefix, trial, 2):
-        wanted = ("ovs-vswitchd", "nettrial.controllers", *(["dies-with-parent"] if number else []))
+        wanted = ("ovs-vswitchd", process, *(["dies-with-parent"] if number else []))
         there = lambda wanted=wanted: all(  # noqa: E731
             any(each in line for line in sandbox.processes().values()) for each in wanted
         )
         assert wait_for(there, 120)
         seen |= set(wanted)
-    assert seen == {"ovs-vswitchd", "nettrial.controllers", "dies-with-parent"}
+    assert seen == {"ovs-vswitchd", process, "dies-with-parent"}

@@ -10,6 +10,7 @@ import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from nettrial.controllers import frames, lldp
 from nettrial.controllers.frames import FiveTuple
@@ -17,6 +18,8 @@ from nettrial.controllers.learning import Learning
 from nettrial.controllers.paths import Links, next_hops, random_shortest_path, shortest_paths, tree
 from nettrial.controllers.rules import OF_PAIR, Fabric, difference
 from nettrial.controllers.told import Host, Told
+from nettrial.fields import Wrong
+from nettrial.study.network import ControllerSettings
 
 
 def told(graph: nx.MultiGraph, application: str, mode: str = "proactive", addresses: int = 1) -> Told:
@@ -231,3 +234,18 @@ def test_the_engine_tells_a_line():
     assert (read.seed, read.pairs) == (0, (("10.0.0.1", "10.0.0.2"),))
     with pytest.raises(TypeError):
         Told.of(line.replace("listen", "listens"))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"command": ["a"], "address": "tcp:a:1"}, "one of the two"),
+        ({"command": ["a"], "mode": "reactive"}, "none beside `command`"),
+        ({"address": "tcp:a:1", "application": "ecmp"}, "none beside `address`"),
+    ],
+)
+def test_a_controller_of_ones_own_has_no_settings_of_applications(given, expected):
+    with pytest.raises(ValidationError) as refused:
+        ControllerSettings.model_validate(given)
+    assert Wrong.of(refused.value)[0].expected == expected
+    assert ControllerSettings.model_validate({"command": ["a"], "settle": "2 s"}).application is None

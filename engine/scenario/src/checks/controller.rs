@@ -75,7 +75,52 @@ fn kind(controller: &Controller, place: &Place, problems: &mut Vec<Problem>) {
     for (name, limit) in [("connect_limit", controller.connect_limit), ("settle", controller.settle)] {
         if limit.0 == 0 || limit.0 > LONGEST_NS {
             let hint = "a controller takes some time, and a trial must end";
-            problems.push(place.problem(name, limit, "1 ns to 1 h", hint));
+            problems.push(place.problem(name, limit, "1 ns to 60 min", hint));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Scenario;
+    use serde_json::{Value, json};
+
+    /// Returns the problems of a scenario with this controller and one switch.
+    fn found(controller: Value) -> Vec<String> {
+        let scenario = Scenario::try_from(json!({
+            "format": 1,
+            "nodes": [{"name": "s", "kind": "switch"}],
+            "links": [],
+            "routing": {"policy": "shortest_path"},
+            "controller": controller,
+            "workload": [],
+            "measurement": {"interval": "100 ms", "queue_drops": "allowed"},
+        }))
+        .unwrap();
+        let problems =
+            crate::check(&scenario).into_iter().filter(|problem| problem.pointer.contains("controller"));
+        problems.map(|problem| format!("{}: {}", problem.setting, problem.value)).collect()
+    }
+
+    #[test]
+    fn a_controller_is_an_application_a_command_or_an_address() {
+        for one in [
+            json!({"application": "ecmp"}),
+            json!({"command": ["./own", "{port}"]}),
+            json!({"address": "tcp:192.0.2.1:6653", "settle": "40 s"}),
+            json!({"address": "tcp:[2001:db8::1]:6653"}),
+            json!({"address": "tcp:onos.example:6653"}),
+        ] {
+            assert_eq!(found(one), Vec::<String>::new());
+        }
+        assert_eq!(found(json!({})), ["controller: none of them"]);
+        let both = json!({"command": ["a"], "address": "tcp:a:1"});
+        assert_eq!(found(both), ["controller: command and address"]);
+        assert_eq!(found(json!({"command": [""]})), ["command: \"\""]);
+        for address in ["192.0.2.1:6653", "tcp:192.0.2.1", "tcp::6653", "tcp:a:0", "tcp:a:65536", "ssl:a:1"] {
+            assert_eq!(found(json!({"address": address})), [format!("address: {address}")]);
+        }
+        let limits = json!({"application": "ecmp", "connect_limit": "0 ns", "settle": "61 min"});
+        assert_eq!(found(limits).len(), 2);
     }
 }
