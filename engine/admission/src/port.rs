@@ -14,7 +14,7 @@ const RECOVERY: Duration = Duration::from_millis(100);
 /// The kind of log line about a connection that could not be accepted.
 const NOT_ACCEPTED: Kind = "a connection could not be accepted";
 
-/// The most callers at a time that have not yet shown what they want.
+/// The largest number of simultaneous callers that have not yet made a valid request.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Callers of all addresses.
@@ -36,8 +36,8 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// Marks that the caller has shown what it wants, so that it no longer counts towards [`Limits`], and returns
-    /// its connection, address and number.
+    /// Notes that the caller made a valid request, so that it no longer counts towards [`Limits`], and returns its
+    /// connection, address and number.
     pub fn admit(self) -> (TcpStream, SocketAddr, u64) {
         drop(self.pending);
         (self.stream, self.peer, self.number)

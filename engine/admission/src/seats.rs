@@ -31,7 +31,7 @@ impl Seats {
         self.take_several(peer, 1)
     }
 
-    /// Takes `count` places for `peer` at once, if so many are free.
+    /// Takes `count` places for `peer` at once, if enough are free.
     pub fn take_several(&self, peer: IpAddr, count: usize) -> Option<Seat> {
         let holder = network(peer);
         let mut taken = lock(&self.taken);

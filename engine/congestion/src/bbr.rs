@@ -81,7 +81,7 @@ impl Bbr {
         }
     }
 
-    /// Takes in an acknowledgment's delivery rate (bbr_update_bw).
+    /// Processes the delivery rate of an acknowledgment (bbr_update_bw).
     fn update_bandwidth(&mut self, ack: &Ack) {
         self.is_round_start = false;
         let Some((pkts, interval_ns)) = ack.rate.filter(|&(_, interval_ns)| interval_ns > 0) else { return };

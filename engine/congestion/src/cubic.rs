@@ -76,7 +76,7 @@ impl Cubic {
         *self = Self { hystart, ..Self::new() };
     }
 
-    /// Takes in a round-trip time (cubictcp_acked).
+    /// Processes a round-trip time (cubictcp_acked).
     fn sample(&mut self, window: &mut Window, ack: &Ack, rtt_ns: u64) {
         // Right after a recovery, samples include the queue that caused the loss.
         let young = self.epoch.as_ref().is_some_and(|epoch| ack.now_ns / 1_000_000 < epoch.start_ms + 1000);

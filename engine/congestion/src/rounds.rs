@@ -39,8 +39,8 @@ impl Rounds {
         *self = Self { end_bytes, phase: self.phase, ..Self::new() };
     }
 
-    /// Takes in an acknowledgment. Returns true if the sender has just returned to [`Phase::Open`], which begins a
-    /// new round.
+    /// Processes an acknowledgment. Returns true if the sender has just returned to [`Phase::Open`], which begins
+    /// a new round.
     pub fn take(&mut self, ack: &Ack) -> bool {
         if let Some(rtt_ns) = ack.rtt_ns {
             let rtt_ns = rtt_ns.max(1);

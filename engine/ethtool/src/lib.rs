@@ -80,8 +80,8 @@ impl Ethtool {
             .with_context(|| format!("setting the offloads of {interface} to {offloads:?}"))
     }
 
-    /// Has the kernel compute the checksums of what leaves by `interface`, for a reader of its frames that takes them as
-    /// they are.
+    /// Makes the kernel compute the checksums of frames that leave through `interface`, for a reader that does not
+    /// compute them itself.
     ///
     /// # Errors
     /// Fails if there is no such interface.

@@ -220,7 +220,7 @@ impl Jitter {
     }
 }
 
-/// Returns the summary of some values. A percentile is the smallest value that so many of the values do not
+/// Returns the summary of some values. A percentile is the smallest value that this share of the values do not
 /// exceed.
 pub fn distribution(mut values: Vec<u32>) -> Distribution {
     values.sort_unstable();

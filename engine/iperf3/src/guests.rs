@@ -138,7 +138,7 @@ impl Guests {
         Ok(Place { running: Arc::clone(&self.running), cookie, test, streams, _seat: seat })
     }
 
-    /// Takes places for the streams of a test, if so many are free.
+    /// Takes places for the streams of a test, if enough are free.
     pub fn streams(&self, peer: IpAddr, count: usize) -> Option<Seat> {
         self.streams.take_several(peer, count)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The state of a server that all its tests share.
 pub struct Shared {
-    /// The running tests, and the bounds of what they can take.
+    /// The running tests, and the limits on their resources.
     pub guests: Guests,
     /// The port of UDP streams.
     pub udp: Arc<UdpPort>,

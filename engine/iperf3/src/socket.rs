@@ -43,7 +43,7 @@ pub fn congestion_control(stream: &TcpStream) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
-/// Makes the kernel send at most so many bytes a second (SO_MAX_PACING_RATE, socket(7)).
+/// Limits the rate at which the kernel sends to `bytes_per_second` (SO_MAX_PACING_RATE, socket(7)).
 fn limit_rate(socket: &SockRef, bytes_per_second: u64) -> io::Result<()> {
     let length = libc::socklen_t::try_from(size_of_val(&bytes_per_second)).expect("the size of an integer");
     // SAFETY: the value is a readable integer of `length` bytes, and the descriptor is open.

@@ -64,7 +64,7 @@ fn sleep_and_measure(sleeps: usize) -> Result<Vec<u64>> {
 fn summarise(mut lateness: Vec<u64>) -> Option<TimerLateness> {
     lateness.sort_unstable();
     let last = lateness.len().checked_sub(1)?;
-    // A quantile is the smallest value that at least so many in a thousand do not exceed.
+    // A quantile is the smallest value that at least this share of the values (per mille) do not exceed.
     let quantile =
         |per_mille: usize| lateness[(lateness.len() * per_mille).div_ceil(1000).clamp(1, last + 1) - 1];
     Some(TimerLateness { median_ns: quantile(500), p99_ns: quantile(990), p99_9_ns: quantile(999) })

@@ -188,7 +188,8 @@ pub fn run(
     })
 }
 
-/// Says which port of a switch sends frames of a loop, if one does, with what it has sent since it was made.
+/// Returns the port of a switch that sends frames of a loop, if there is one, from the frames that it has sent
+/// since its creation.
 fn looping(network: &mut Network, scenario: &Scenario) -> Option<(String, String)> {
     let handled = network.fabric()?.handled();
     let counted = network.counters().ok()?;

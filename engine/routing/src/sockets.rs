@@ -9,9 +9,10 @@ use std::ops::RangeInclusive;
 
 /// Ports that hosts choose for themselves (net.ipv4.ip_local_port_range).
 pub const EPHEMERAL_PORTS: RangeInclusive<u16> = 32_768..=60_999;
-/// A flow starts up to so many picoseconds after its time, so that flows that start together don't run in step: 1 ms.
+/// The largest delay of a flow's start in picoseconds, by which flows that start together do not run in step: 1
+/// ms.
 const LATEST_START_PS: u64 = 1_000_000_000;
-/// Source ports that the connections of a flow use in turn where the path depends on the port.
+/// The number of source ports that the connections of a flow use in turn if the path depends on the port.
 const SOURCE_PORTS: usize = 64;
 /// Subflows of a connection at most.
 const SUBFLOWS: usize = 8;

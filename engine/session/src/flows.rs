@@ -54,10 +54,10 @@ impl Ready {
     }
 }
 
-/// Has one host of each flow listen, and returns the ready flows in the same order.
+/// Makes one host of each flow listen, and returns the ready flows in the same order.
 ///
 /// # Errors
-/// Fails if an agent does, or does not answer.
+/// Fails if an agent fails or does not answer.
 pub fn open(agents: &mut Agents, planned: Vec<Planned>) -> Result<Vec<Ready>> {
     let listen = |planned: &Planned| {
         let (host, side) = planned.listening();
@@ -82,7 +82,7 @@ pub fn open(agents: &mut Agents, planned: Vec<Planned>) -> Result<Vec<Ready>> {
 /// flow's number.
 ///
 /// # Errors
-/// Fails if an agent does, or does not answer.
+/// Fails if an agent fails or does not answer.
 pub fn inspect(agents: &mut Agents, ready: &[Ready]) -> Result<Vec<(usize, Connection)>> {
     let looked_at: Vec<(usize, &Ready)> =
         ready.iter().enumerate().filter(|(_, ready)| has_connection(&ready.side.flow)).collect();

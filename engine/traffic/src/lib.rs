@@ -48,7 +48,7 @@ pub use tool::{is_download, is_installed, leaves_congestion_control};
 
 use nettrial_scenario::{Flow, Place, Problem, Traffic};
 
-/// Returns what of `flow`, which is at `place`, the agent cannot carry; empty if it can.
+/// Returns the settings of `flow`, which is at `place`, that the agent does not support; empty if it supports all.
 pub fn problems(flow: &Flow, place: &Place) -> Vec<Problem> {
     let refusals = platform::refusals(flow);
     if !refusals.is_empty() {

@@ -12,16 +12,17 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes handed to the kernel, or taken from it, at a time, unless the flow says otherwise.
+/// The bytes of a read or a write, unless the flow has a setting for it.
 const BLOCK_BYTES: u64 = 128 << 10;
 
-/// Bytes that a TCP sender's kernel may have taken and not sent. What is unsent when an acknowledgment comes leaves in
-/// one burst, and the receiver's CPU is told of it only afterwards (receive packet steering): where the burst is as
-/// long as the queue between two CPUs (net.core.netdev_max_backlog), packets are lost there and both CPUs wait.
+/// The bytes that a TCP sender's kernel may have accepted and not sent. Unsent data leaves in one burst when an
+/// acknowledgment arrives, and only after the burst is the receiver's CPU notified (receive packet steering). If
+/// the burst is as long as the queue between two CPUs (net.core.netdev_max_backlog), packets are lost there and
+/// both CPUs wait.
 const UNSENT_BYTES: i32 = 256 << 10;
 
-/// Time that an MPTCP receiver keeps the connection open after its confirmation. When both ends have
-/// closed it, the sender's kernel forgets the subflows, and the sender has yet to read their counters.
+/// The time for which an MPTCP receiver keeps the connection open after its confirmation. When both ends have
+/// closed it, the sender's kernel removes the subflows, but the sender has yet to read their counters.
 const LINGER: Duration = Duration::from_millis(20);
 
 /// Sends the flow's transfers and gathers their figures.
@@ -75,7 +76,7 @@ impl Sender {
         Ok(Self { stream, first_write: Instant::now() })
     }
 
-    /// Sends `block` again and again until the transfer's size or its end is reached; how many bytes.
+    /// Sends `block` repeatedly until the transfer's size or its end is reached. Returns the number of bytes.
     fn send(
         &self,
         block: &[u8],
@@ -106,7 +107,7 @@ impl Sender {
         Ok(sent)
     }
 
-    /// Waits for the receiver to have read all: how many bytes it has.
+    /// Waits until the receiver has read everything, and returns its number of bytes.
     pub fn confirmation(&self) -> Result<u64> {
         let mut confirmation = [0; 8];
         (&*self.stream).read_exact(&mut confirmation).context("waiting for the receiver's confirmation")?;
@@ -114,7 +115,7 @@ impl Sender {
     }
 }
 
-/// Reads a transfer to its end and confirms how many bytes it had.
+/// Reads a transfer to its end and confirms its number of bytes.
 pub fn receive(mut stream: &TcpStream, side: &Side) -> Result<()> {
     let mut block = vec![0; block_bytes(&side.flow.socket)?];
     let reader = Reader::new(stream, &side.flow.socket);

@@ -1,25 +1,25 @@
-//! tests/arithmetic.c as functions of Rust.
+//! The functions of tests/arithmetic.c in Rust.
 
-/// Subflows that a connection has at most; `SUBFLOWS_MAX` of programs/coupling.h.
+/// The largest number of subflows of a connection: `SUBFLOWS_MAX` of programs/coupling.h.
 pub const SUBFLOWS_MAX: usize = 8;
-/// `WINDOW_MAX` of programs/coupling.h, packets.
+/// The largest window in packets: `WINDOW_MAX` of programs/coupling.h.
 pub const WINDOW_MAX: u32 = (1 << 20) - 1;
-/// One in a share's scale.
+/// The value 1 in the scale of shares.
 pub const SHARE_ONE: u64 = 1 << 31;
-/// One packet in an increase's scale.
+/// One packet in the scale of increases.
 pub const PACKET: u64 = 1 << 48;
 
 /// `struct subflow`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Subflow {
-    /// Packets.
+    /// The congestion window in packets.
     pub window: u32,
-    /// Eighths of a microsecond.
+    /// The round-trip time in eighths of a microsecond.
     pub rtt: u32,
-    /// The share of the connection's rate, by `SHARE_ONE`.
+    /// The share of the connection's rate, as a multiple of `SHARE_ONE`.
     pub share: u64,
-    /// OLIA's l.
+    /// OLIA's l in bytes.
     pub run_bytes: u64,
 }
 
@@ -32,7 +32,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// With these subflows, of which the first is the one that the arithmetic is for.
+    /// Returns a connection with these subflows; results are for the first one.
     pub fn of(subflows: &[Subflow]) -> Self {
         let mut places = [Subflow::default(); SUBFLOWS_MAX];
         places[..subflows.len()].copy_from_slice(subflows);
@@ -65,9 +65,8 @@ pub struct Window {
     pub fraction: u64,
 }
 
-// SAFETY: the signatures are those of tests/arithmetic.c, which keeps no pointer and reads and writes only what it
-// is given; the structs above are laid out as in programs/coupling.h, programs/repair.h and
-// programs/wvegas/arithmetic.h.
+// SAFETY: the signatures are those of tests/arithmetic.c, which keeps no pointer and only accesses its arguments;
+// the structs above are laid out as in programs/coupling.h, programs/repair.h and programs/wvegas/arithmetic.h.
 unsafe extern "C" {
     safe fn test_set_shares(connection: &mut Connection);
     safe fn test_lia_increase(connection: &mut Connection) -> u64;
@@ -85,33 +84,33 @@ unsafe extern "C" {
     safe fn test_grown(window: Window, increase: i64, acked: u32, least: u32, most: u32) -> Window;
 }
 
-/// The share of each subflow of the connection's rate.
+/// Returns the share of each subflow in the connection's rate.
 pub fn shares(mut connection: Connection) -> Vec<f64> {
     test_set_shares(&mut connection);
     connection.subflows.iter().map(|subflow| subflow.share as f64 / SHARE_ONE as f64).collect()
 }
 
-/// Packets per acknowledged packet.
+/// Returns LIA's increase in packets per acknowledged packet.
 pub fn lia_increase(mut connection: Connection) -> f64 {
     test_lia_increase(&mut connection) as f64 / PACKET as f64
 }
 
-/// Packets per acknowledged packet, negative where the window shrinks.
+/// Returns OLIA's increase in packets per acknowledged packet, which is negative if the window shrinks.
 pub fn olia_increase(mut connection: Connection) -> f64 {
     test_olia_increase(&mut connection) as f64 / PACKET as f64
 }
 
-/// Packets per acknowledged packet.
+/// Returns BALIA's increase in packets per acknowledged packet.
 pub fn balia_increase(mut connection: Connection) -> f64 {
     test_balia_increase(&mut connection) as f64 / PACKET as f64
 }
 
-/// Packets.
+/// Returns BALIA's window after a loss in packets.
 pub fn balia_window_after_loss(mut connection: Connection) -> u32 {
     test_balia_window_after_loss(&mut connection)
 }
 
-/// The state and the windows after a round trip; `share` of 1.
+/// Returns the state and the windows after a round trip; `share` is a part of 1.
 pub fn wvegas_round(
     mut state: Vegas,
     now: Windows,
@@ -124,12 +123,12 @@ pub fn wvegas_round(
     (state, windows)
 }
 
-/// The windows after a look for what no congestion control set.
+/// Returns the windows after the repair of values that no congestion control set.
 pub fn repaired(now: Windows, largest: u32, before_loss: u32) -> Windows {
     test_repaired(now, largest, before_loss)
 }
 
-/// The window after acknowledgements.
+/// Returns the window after acknowledgments.
 pub fn grown(window: Window, increase: i64, acked: u32, least: u32, most: u32) -> Window {
     test_grown(window, increase, acked, least, most)
 }

@@ -1,4 +1,4 @@
-//! LIA, OLIA and BALIA. All bounds are those that the README of each algorithm states.
+//! Tests of LIA, OLIA and BALIA, with the bounds in the README of each algorithm.
 
 use proptest::prelude::*;
 
@@ -88,7 +88,7 @@ impl Model {
     }
 }
 
-/// `paths` subflows that are all the same.
+/// Returns `paths` equal subflows.
 fn equal_paths(paths: usize, window: u32, rtt: u32) -> Connection {
     Connection::of(&vec![Subflow { window, rtt, share: 0, run_bytes: 1_000_000 }; paths])
 }
@@ -151,21 +151,21 @@ proptest! {
         prop_assert_eq!(library::balia_window_after_loss(connection), (window / 2).max(2));
     }
 
-    /// RFC 6356's second goal, in the small: equal subflows together grow as one flow of all their windows, by
-    /// 1 / (n^2 w) each acknowledged packet.
+    /// The second goal of RFC 6356 for single acknowledgments: equal subflows together grow like one flow with the
+    /// sum of their windows, each by 1 / (n^2 w) per acknowledged packet.
     #[test]
     fn equal_subflows_grow_as_one(paths in 1usize..=8, window in 1u32..100_000, rtt in 16..(1u32 << 26)) {
         let connection = equal_paths(paths, window, rtt);
         let together = 1.0 / (f64::from(window) * (paths * paths) as f64);
         for increase in [library::lia_increase, library::olia_increase, library::balia_increase] {
             let increase = increase(connection);
-            // BALIA's alpha is 1 for each, and both its factors with it.
+            // BALIA's alpha is 1 for each subflow, and so are both its factors.
             prop_assert!((increase - together).abs() <= together * ROUNDING, "{increase} instead of {together}");
         }
     }
 
-    /// OLIA moves window from one path to another and makes none: what alpha adds on the best paths it takes from
-    /// the widest, counted in packets per round trip.
+    /// OLIA moves window from one path to another without increasing the sum: alpha takes from the widest paths as
+    /// much as it adds to the best ones, in packets per round trip.
     #[test]
     fn what_olia_adds_it_takes_elsewhere(connection in connections()) {
         let coupled_and_not = |first: usize| {

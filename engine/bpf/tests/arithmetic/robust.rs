@@ -1,4 +1,4 @@
-//! Whatever is read from the kernel: results stay within bounds, and nothing overflows.
+//! Tests that results stay within bounds and nothing overflows, whatever is read from the kernel.
 
 use proptest::prelude::*;
 
@@ -42,7 +42,7 @@ proptest! {
         prop_assert!((2..=10).contains(&next.alpha));
     }
 
-    /// The window with its fraction is a number that changes by exactly what it is given.
+    /// The window with its fraction is a number that changes by exactly the given increase.
     #[test]
     fn a_window_grows_exactly(
         packets in 1u32..=WINDOW_MAX,
@@ -61,8 +61,8 @@ proptest! {
         prop_assert_eq!(got, after.clamp(i128::from(least) * one, i128::from(most) * one));
     }
 
-    /// Whatever a call left out answered, the windows end below what the connection has reached; and nothing in order
-    /// is touched.
+    /// Whatever a skipped call would have returned, the windows end below the largest one that the connection reached,
+    /// and valid windows do not change.
     #[test]
     fn only_windows_that_nobody_can_have_set_are_put_right(
         largest in 1u32..=WINDOW_MAX,

@@ -1,10 +1,10 @@
-//! wVegas, and what it settles at on a simulated path.
+//! Tests of wVegas, and of its equilibrium on a simulated path.
 
 use proptest::prelude::*;
 
 use crate::library::{Vegas, Windows, wvegas_round};
 
-/// The draft's round in floating point and real numbers, with its packets counted whole.
+/// Returns the result of the draft's round in floating point, with whole packets.
 fn model(state: Vegas, now: Windows, rtt_us: u32, share: f64) -> (Vegas, f64) {
     let (w, base, rtt) = (f64::from(now.window), f64::from(state.base_rtt_us), f64::from(rtt_us));
     let diff = (w * (rtt - base) / rtt).floor();
@@ -36,7 +36,7 @@ fn states() -> impl Strategy<Value = (Vegas, Windows, u32, f64)> {
     (windows, delays, 2u32..=10, 1u32..=1000).prop_map(
         |((window, threshold), (base_rtt_us, queueing_us, least_queueing_us), alpha, thousandths)| {
             let state = Vegas { base_rtt_us, least_queueing_us, alpha };
-            // Never on the edge between two alphas.
+            // The share is never on the boundary between two alphas.
             let share = (f64::from(thousandths) + 0.5) / 1001.0;
             (state, Windows { window, threshold }, base_rtt_us + queueing_us, share)
         },
@@ -68,8 +68,8 @@ proptest! {
         prop_assert_eq!(windows.window < windows.threshold, queued <= 1);
     }
 
-    /// A single flow on a path of its own: it never leaves the path idle for long, and its queue stays by alpha,
-    /// 10 packets, and what slow start leaves.
+    /// A single flow on its own path never leaves the path idle for long, and its queue stays near alpha, 10
+    /// packets, plus the remainder of slow start.
     #[test]
     fn a_path_of_its_own_is_filled(bandwidth_delay_pkts in 20u32..500, base_rtt_us in 1_000u32..100_000) {
         let mut state = Vegas { base_rtt_us, least_queueing_us: 0, alpha: 2 };

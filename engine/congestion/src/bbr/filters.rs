@@ -14,7 +14,7 @@ impl MaxFilter {
         self.best[0].1
     }
 
-    /// Takes in a value of round `round`, for a window of `window` rounds.
+    /// Adds a value of round `round`, for a window of `window` rounds.
     pub fn take(&mut self, window: u64, round: u64, value: f64) {
         let sample = (round, value);
         if value >= self.best[0].1 || round - self.best[2].0 > window {
@@ -70,8 +70,8 @@ impl Aggregation {
         self.acked_pkts = 0;
     }
 
-    /// Takes in `acked_pkts` acknowledged segments, at a bandwidth of `rate` segments per second and with a window
-    /// of `cwnd_pkts`.
+    /// Adds `acked_pkts` acknowledged segments, at a bandwidth of `rate` segments per second and with a window of
+    /// `cwnd_pkts`.
     pub fn take(&mut self, now_ns: u64, acked_pkts: u32, rate: f64, cwnd_pkts: u32, is_round_start: bool) {
         if acked_pkts == 0 {
             return;

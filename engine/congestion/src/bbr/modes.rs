@@ -154,7 +154,7 @@ impl Probing {
         }
     }
 
-    /// Takes in a round-trip time; returns true if the least one was too old (bbr_update_min_rtt).
+    /// Processes a round-trip time. Returns true if the smallest one was too old (bbr_update_min_rtt).
     fn take_rtt(&mut self, ack: &Ack) -> bool {
         let is_old = ack.now_ns > self.min_rtt_at_ns.saturating_add(MIN_RTT_NS);
         if let Some(rtt_ns) = ack.rtt_ns

@@ -115,7 +115,7 @@ impl BuiltNode {
         })
     }
 
-    /// Has the kernel compute the checksums of what leaves by each interface.
+    /// Makes the kernel compute the checksums of frames that leave through each interface.
     pub(super) fn compute_checksums(&self, home: &Home) -> Result<()> {
         home.visit(&self.namespace, || {
             let ethtool = Ethtool::open()?;

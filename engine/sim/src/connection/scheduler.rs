@@ -216,7 +216,7 @@ impl Side {
         }
     }
 
-    /// Has the other subflows resend the data that a subflow had in flight when it timed out (MPTCP's
+    /// Makes the other subflows resend the data that a subflow had in flight when it timed out (MPTCP's
     /// reinjection).
     pub(super) fn reinject(&mut self, index: usize) {
         if self.subflows.len() == 1 {

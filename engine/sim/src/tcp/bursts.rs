@@ -79,7 +79,8 @@ impl Bursts {
     }
 }
 
-/// The largest number of segments of a burst, at a pacing rate of so many bytes in 1/1024 s (tcp_tso_autosize).
+/// Returns the largest number of segments of a burst, at a pacing rate of `paced_bytes` in 1/1024 s
+/// (tcp_tso_autosize).
 fn most_pkts(paced_bytes: u64, minimum_rtt: Time, mss_bytes: u32, least_pkts: u32) -> u32 {
     let halvings = (minimum_rtt.as_ns() / 1000) >> RTT_LOG;
     let for_near = if halvings < 32 { LARGEST_BYTES >> halvings } else { 0 };
