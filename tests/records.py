@@ -4,7 +4,7 @@ from nettrial.scenario import Record
 
 
 def distribution(mean: float, p99: float | None = None) -> dict[str, float]:
-    """One with this mean."""
+    """Returns a distribution with this mean."""
     p99 = p99 if p99 is not None else mean
     return {
         "count": 100,
@@ -19,7 +19,7 @@ def distribution(mean: float, p99: float | None = None) -> dict[str, float]:
 
 
 def record(trial: str = "") -> Record:
-    """A record that `jumbo-ipv6` could have given. `trial` marks it, so that records can be told apart."""
+    """Returns a possible record of `jumbo-ipv6`. `trial` distinguishes records."""
     flow = {
         "transport": "tcp",
         "ip": 6,
@@ -137,7 +137,8 @@ CHANNEL = {
 
 
 def full_record() -> Record:
-    """One in which every metric has a figure: what no single trial gives, for only some traffic has each."""
+    """Returns a record with a figure for every metric, which no single trial has, because traffic has
+    different figures."""
     tails = {"p99_9": 3100.0, "p99_99": 3200.0, "p99_999": 3300.0}
     delays = {**distribution(1200, 2500), "count": 200_000, **tails}
     interval = {

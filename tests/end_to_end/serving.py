@@ -22,7 +22,7 @@ from tests import forked
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-only-for-these-tests"
 PATIENCE = 300.0
-"""Seconds that something may take that takes milliseconds on a quiet machine."""
+"""The time limit in seconds for operations that take milliseconds on a quiet machine."""
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -38,7 +38,7 @@ def nettrial(
 
 
 class Server:
-    """A `nettrial serve` that runs."""
+    """A running `nettrial serve`."""
 
     def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
         self.process = process
@@ -46,7 +46,7 @@ class Server:
         self.port = int(self.await_line(r"serving .* at .*:(\d+)")[1])
 
     def await_line(self, pattern: str) -> re.Match[str]:
-        """Waits until the server has said what matches."""
+        """Waits until the server has printed a match, and returns it."""
         found = until(lambda: re.search(pattern, self._log.read_text()), f"{pattern} in the log")
         assert isinstance(found, re.Match)
         return found
@@ -56,10 +56,10 @@ class Server:
         return self._log.read_text()
 
     def children(self) -> list[str]:
-        """The processes that it has started: its sessions' agents."""
+        """Returns the processes that the server started: the agents of its sessions."""
         found = []
         for task in Path(f"/proc/{self.process.pid}/task").iterdir():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # A thread that has just ended.
                 found += (task / "children").read_text().split()
         return found
 
@@ -74,7 +74,7 @@ class Server:
 
 
 def until(found: Any, what: str) -> Any:
-    """Waits until `found()` gives something true."""
+    """Waits until `found()` returns a true value, and returns it."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if result := found():
@@ -87,7 +87,7 @@ def until(found: Any, what: str) -> Any:
 def serving(
     directory: Path, *arguments: str, token: str | None = TOKEN, descriptors: int | None = None
 ) -> Iterator[Server]:
-    """A `nettrial serve` on a free port, with so many descriptors at most."""
+    """Runs `nettrial serve` on a free port, with at most `descriptors` descriptors."""
     log = directory / "serve.log"
 
     def limit() -> None:
@@ -111,7 +111,7 @@ def serving(
 
 
 def iperf3() -> str:
-    """The real iperf3; tests that need it are skipped without, but for CI, where that is a failure."""
+    """Returns the path of the real iperf3. Without it, tests are skipped; in CI, that is a failure."""
     found = shutil.which("iperf3")
     if found is None:
         if os.environ.get("CI"):
@@ -122,14 +122,14 @@ def iperf3() -> str:
 
 @contextlib.contextmanager
 def iperf3_server() -> Iterator[int]:
-    """A real iperf3 server; gives its port."""
+    """Runs a real iperf3 server, and yields its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
     process = subprocess.Popen(
         [iperf3(), "-s", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    # It must not be asked whether it listens: a connection without a cookie is an error to it.
+    # The test must not connect to see whether it listens: a connection without a cookie is an error.
     until(lambda: f":{port:04X} " in Path("/proc/net/tcp6").read_text(), "iperf3's port")
     try:
         yield port
@@ -139,7 +139,7 @@ def iperf3_server() -> Iterator[int]:
 
 
 def iperf3_client(port: int, *arguments: str, host: str = "127.0.0.1") -> dict[str, Any]:
-    """Runs the real client to its end; gives what it prints as JSON."""
+    """Runs the real client to its end, and returns its output as JSON."""
     command = [iperf3(), "-c", host, "-p", str(port), "-J", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     found = json.loads(done.stdout)

@@ -1,7 +1,8 @@
-"""A chain of hosts and routers in namespaces that vanish with this process, whatever ends it.
+"""A chain of hosts and routers in namespaces that end with this process, whatever ends it.
 
-One shell is the first process of a process-ID namespace and reads its commands from a pipe of ours: when the
-pipe closes the shell ends, and the kernel kills all that is left in there. The namespaces have no names."""
+One shell is the first process of a process-ID namespace and reads its commands from a pipe of this process:
+when the pipe closes, the shell ends, and the kernel kills all processes that are left in the namespace. The
+namespaces have no names."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class Chain:
     and fd00:n::2."""
 
     def __init__(self, mtus: Sequence[int]) -> None:
-        """Builds it: a link of each MTU."""
+        """Builds a chain with a link of each MTU."""
         options = ["--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
         self._shell = subprocess.Popen(
             ["unshare", *options, "--mount-proc", "bash", "-c", "mount -t tmpfs tmpfs /mnt && exec bash"],
@@ -32,7 +33,7 @@ class Chain:
         self._last = len(mtus) - 1
         script = "set -e\n"
         for node in range(self._nodes):
-            # It is there when the holder is no longer in the shell's namespace.
+            # The namespace exists when its holder has left the shell's namespace.
             script += f"unshare --net sleep infinity & node{node}=$!\n"
             script += f"while [ /proc/$node{node}/ns/net -ef /proc/$$/ns/net ]; do sleep 0.01; done\n"
         for number, mtu in enumerate(mtus):
@@ -71,19 +72,19 @@ class Chain:
         return "\n".join(lines) + "\n"
 
     def address(self, ip: int) -> str:
-        """The last host's."""
+        """Returns the address of the last host."""
         return self.end(self._last, ip)
 
     def end(self, link: int, ip: int) -> str:
-        """The address of a link's far end, by which a router answers that lies behind it."""
+        """Returns the address of a link's far end, with which the router there answers."""
         return str(ip_address(f"10.0.{link}.2" if ip == 4 else f"fd00:{link}::2"))
 
     def on(self, node: int, command: str) -> str:
-        """Runs a command line on a node and gives what it prints; fails if the command does."""
+        """Runs a command line on a node and returns its output. Fails if the command does."""
         return self._do(f"nsenter -t $node{node} -n {command}\n")
 
     def on_together(self, node: int, commands: Mapping[int, str]) -> dict[int, str]:
-        """Runs several commands at once and gives what each prints, by its key; fails if one does."""
+        """Runs several commands at once and returns the output of each by its key. Fails if one does."""
         begin = [
             f"nsenter -t $node{node} -n {line} > /mnt/{key} & p{key}=$!" for key, line in commands.items()
         ]
@@ -91,11 +92,11 @@ class Chain:
         return {key: self._do(f"cat /mnt/{key}; rm /mnt/{key}") for key in commands}
 
     def start(self, node: int, command: str) -> None:
-        """Starts a command that stays, and waits for its first line."""
+        """Starts a command that keeps running, and waits for its first line."""
         self._do(f"exec 5< <(nsenter -t $node{node} -n {command}); read -r -u 5 ready")
 
     def silence(self, node: int) -> None:
-        """Lets a node originate no ICMP."""
+        """Prevents a node from sending ICMP messages."""
         self.on(node, "ip rule add iif lo ipproto icmp blackhole")
         self.on(node, "ip -6 rule add iif lo ipproto ipv6-icmp blackhole")
 

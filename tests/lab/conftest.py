@@ -16,7 +16,7 @@ from tests.lab.lacking import lacking
 from tests.lab.sandbox import Sandbox
 from tests.measuring import Attempt, until_it_holds
 
-# Where tools/setup-tests.sh puts netperf; sudo has another PATH than whoever called it.
+# tools/setup-tests.sh installs netperf there, and sudo has another PATH than its caller.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def lab() -> Iterator[Backend]:
-    """The lab backend. Where it can't run the tests are skipped, but for CI, where that is a failure."""
+    """Returns the lab backend. If it can't run, tests are skipped; in CI, that is a failure."""
     with Backend("lab") as backend:
         missing = backend.preflight().missing
         if missing:
@@ -41,7 +41,8 @@ def lab() -> Iterator[Backend]:
 
 @pytest.fixture(scope="session")
 def resolve() -> Callable[..., Scenario]:
-    """Makes a scenario of the study `jumbo-ipv6` with settings changed, by dotted path."""
+    """Returns a function that makes a scenario of the study `jumbo-ipv6` with changed settings, by dotted
+    path."""
 
     def make(**overrides: str) -> Scenario:
         given = {name.replace("__", "."): value for name, value in overrides.items()}
@@ -49,14 +50,14 @@ def resolve() -> Callable[..., Scenario]:
             {"sender": "linux-cubic", "receiver": "linux-cubic", **given}
         )
         levels = {name: factor.levels[0] for name, factor in study.factors.items()}
-        return scenario_of(study, levels).model_copy(deep=True)  # a test may change it
+        return scenario_of(study, levels).model_copy(deep=True)  # A test may change it.
 
     return make
 
 
 @pytest.fixture(scope="session")
 def run(lab: Backend) -> Callable[[Scenario], Record]:
-    """Runs a scenario in the lab."""
+    """Returns a function that runs a scenario in the lab."""
 
     def trial(scenario: Scenario) -> Record:
         return lab.run("test", scenario, traffic_seconds(scenario) + 300)
@@ -66,19 +67,20 @@ def run(lab: Backend) -> Callable[[Scenario], Record]:
 
 @pytest.fixture(scope="session")
 def holds(run: Callable[[Scenario], Record]) -> Callable[[Attempt], None]:
-    """Makes attempts of a measurement in the lab until one holds, or it is clear that none does."""
+    """Returns a function that repeats a measurement in the lab until an attempt holds, or clearly none
+    does."""
     return lambda attempt: until_it_holds(run, attempt, timers)
 
 
 def timers() -> TimerLateness | None:
-    """Tells how late the machine's timers are now: an engine measures it when it starts."""
+    """Returns the current lateness of the machine's timers, which an engine measures when it starts."""
     with Backend("lab") as now:
         return now.preflight().environment.timer_lateness
 
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    """The sandbox in which the processes of a test run; afterwards none is left, and nothing of theirs."""
+    """Yields the sandbox in which the processes of a test run, and checks that nothing of it is left."""
     made = Sandbox()
     try:
         yield made
@@ -89,7 +91,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def as_user() -> list[str]:
-    """The beginning of a command that runs the rest as a user without privileges over the machine.
+    """Returns the beginning of a command that runs the rest as a user without privileges on the machine.
 
     A user namespace in which this user has another number: no capability is left, and files that this
     user can read stay readable wherever the checkout is."""

@@ -1,4 +1,4 @@
-"""Scenarios of fabrics in the lab, as a study's topology gives them."""
+"""Makes scenarios of fabrics in the lab from the topology of a study."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nettrial.study import load
 
 
 def fabric_scenario(directory: Path, network: dict[str, Any], *workload: dict[str, Any]) -> Scenario:
-    """The scenario of a study that is written to the directory, of this network and flows, whose hosts have
+    """Returns the scenario of a study with this network and these flows, written to the directory. Hosts use
     CUBIC."""
     document = {
         "study": "mine",

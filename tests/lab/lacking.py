@@ -1,4 +1,4 @@
-"""Skips, or in CI fails, tests that need what the machine lacks."""
+"""Skips, or in CI fails, tests whose requirements the machine lacks."""
 
 import os
 from typing import NoReturn
@@ -7,7 +7,7 @@ import pytest
 
 
 def lacking(why: str) -> NoReturn:
-    """Skips the test; in CI, whose machine has everything, that is a failure."""
+    """Skips the test; in CI, where all requirements are installed, that is a failure."""
     if os.environ.get("CI"):
         pytest.fail(why)
     pytest.skip(why)

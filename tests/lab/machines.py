@@ -1,4 +1,4 @@
-"""Machines that a test makes: a sender, routers and a receiver, each a network namespace with a home
+"""Machines that a test creates: a sender, routers and a receiver, each a network namespace with a home
 directory and an OpenSSH server of its own, and the runner, which reaches them over a network that carries no
 traffic of trials.
 
@@ -21,16 +21,16 @@ from tests.lab.sandbox import Sandbox, children, wait_for
 
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / ".venv" / "openssh-server"
-"""The OpenSSH server that tools/setup-tests.sh fetches."""
+"""The OpenSSH server that tools/setup-tests.sh extracts."""
 MACHINES = ("sender", "router", "receiver")
 OTHERS = {"sender": "client", "receiver": "server"}
-"""The nodes of studies that have other names."""
+"""The names of machines for nodes of studies that differ."""
 MAY_CHANGE = "mtu, offloads, icmp, congestion_control, sysctls"
 WATCHED = ("net.ipv4.tcp_sack", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
 def short_study(duration: str, receiver: str = "linux-cubic", replicates: int = 1) -> list[str]:
-    """The words of a command that runs `jumbo-ipv6` with two MTUs and short traffic."""
+    """Returns the words of a command that runs `jumbo-ipv6` with two MTUs and short traffic."""
     return [
         "jumbo-ipv6",
         "--set=mtu=1500,9000",
@@ -44,8 +44,8 @@ def short_study(duration: str, receiver: str = "linux-cubic", replicates: int = 
 
 
 def addresses(names: tuple[str, ...]) -> dict[str, dict[str, list[str]]]:
-    """The addresses of each interface of machines in a row: hosts at both ends have number 1, and of two
-    routers the one that is nearer to the sender 254."""
+    """Returns the addresses of each interface of machines in a row: hosts at both ends have the number 1; of
+    two routers, the one nearer to the sender has 254."""
     found: dict[str, dict[str, list[str]]] = {name: {} for name in names}
 
     def add(name: str, network: int, number: int) -> None:
@@ -59,7 +59,7 @@ def addresses(names: tuple[str, ...]) -> dict[str, dict[str, list[str]]]:
 
 
 class Machines:
-    """Machines in a row, the first and the last of them hosts, and a runner."""
+    """Machines in a row, of which the first and the last are hosts, and a runner."""
 
     def __init__(self, sandbox: Sandbox, folder: Path, names: tuple[str, ...] = MACHINES) -> None:
         self.folder = folder
@@ -74,7 +74,8 @@ class Machines:
         self.write()
 
     def _hold(self, name: str) -> int:
-        """A process that holds the namespaces of a machine; its number out here."""
+        """Starts a process that holds the namespaces of a machine, and returns its identifier outside the
+        sandbox."""
         home = self.folder / name
         home.mkdir()
         users = Path("/etc/passwd").read_text().splitlines()
@@ -89,23 +90,24 @@ class Machines:
         self.started.append(process)
         assert wait_for(lambda: children(process.pid), 20)
         number = children(process.pid)[0]
-        # Until then it is in the sandbox's network. The command line says so too early: the script is in it.
+        # Until then it is in the sandbox's network. Its command line shows that too early, because it
+        # contains the script.
         assert wait_for(lambda: Path(f"/proc/{number}/comm").read_text() == "sleep\n", 60), name
         return number
 
     def inside(self, name: str, command: list[str]) -> list[str]:
-        """The command line that runs this one on a machine, or on the runner."""
+        """Returns the command line that runs `command` on a machine, or on the runner."""
         enter = ["nsenter", "--target", str(self._holders[name]), "--pid", "--net", "--mount", "--"]
         return [*enter, "env", f"--chdir={self.folder}", f"HOME={self.folder / name}", *command]
 
     def do(self, name: str, *command: str) -> str:
-        """Runs a command there and gives its output."""
+        """Runs a command there and returns its output."""
         done = subprocess.run(self.inside(name, list(command)), capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{name}: {' '.join(command)}: {done.stderr}"
         return done.stdout
 
     def _join(self) -> None:
-        """The network of the trials, and that of the runner."""
+        """Creates the network of the trials, and that of the runner."""
 
         def link(one: str, at: str, other: str, there: str) -> None:
             pid = str(self._holders[other])
@@ -121,7 +123,7 @@ class Machines:
                     length, more = ("64", ["nodad"]) if ":" in address else ("24", [])
                     self.do(name, "ip", "address", "add", f"{address}/{length}", "dev", interface, *more)
                 self.do(name, "ip", "link", "set", interface, "up")
-        # Each finds what is further on by its neighbour there.
+        # Each machine reaches the networks behind a neighbour through it.
         networks = range(1, len(self.names))
         for place, name in enumerate(self.names):
             for network in networks:
@@ -170,7 +172,7 @@ class Machines:
                 "PasswordAuthentication no",
                 f"AuthorizedKeysFile {home / '.ssh' / 'authorized_keys'}",
                 "MaxStartups 100",
-                f"SetEnv PATH={os.environ['PATH']}",  # some tools are where only tests look
+                f"SetEnv PATH={os.environ['PATH']}",  # Some tools are in a directory that only tests search.
             ]
             for separate in ("sshd-session", "sshd-auth"):
                 if (SERVER / "usr/lib/openssh" / separate).exists():
@@ -193,9 +195,9 @@ class Machines:
         for name in self.names:
             lines += [f"  {name}:", f"    {other.get(name, f'ssh: root@{name}')}", "    interfaces:"]
             interfaces = list(self.interfaces[name].items())
-            # Studies have the links of hosts before those between routers, and so has to do the inventory.
+            # Studies list the links of hosts before those between routers, and so must the inventory.
             for interface, found in interfaces[:: -1 if name == "right" else 1]:
-                # The addresses of IPv6 need no quotes in a list of lines.
+                # IPv6 addresses need no quotes in a list of lines.
                 lines += [f"      {interface}:", *(f'        - "{address}"' for address in found)]
             nodes = ", ".join([name, *([OTHERS[name]] if name in OTHERS else [])])
             lines += [f"    may_change: [{may_change}]", f"    nodes: [{nodes}]"]
@@ -208,14 +210,15 @@ class Machines:
         return forked.run(forked.Command(arguments, given, self.folder, report=False, inside=inside))
 
     def command(self, *arguments: str) -> list[str]:
-        """The command line of that. The page of a report takes longer than a run: one line stands for it."""
+        """Returns the command line of a command of nettrial. A line replaces the report's page, which takes
+        longer than a run."""
         return self.inside("runner", [sys.executable, str(ROOT / "tests" / "without_report.py"), *arguments])
 
     def shape(self, rate: str, packets: int) -> None:
-        """Gives each link a rate, of bytes as they occupy the wire, and queues of so many packets."""
+        """Sets a rate of bytes on the wire on each link, and queues of `packets` packets."""
         for name, interfaces in self.interfaces.items():
             for interface in interfaces:
-                # GSO packets of one segment are charged exactly.
+                # GSO packets of one segment are accounted exactly.
                 self.do(name, "ip", "link", "set", interface, "gso_max_segs", "1")
                 at = ["dev", interface]
                 size = ["stab", "overhead", "24", "mpu", "84"]
@@ -228,12 +231,13 @@ class Machines:
                 self.do(name, "tc", "qdisc", "add", *at, "parent", "1:1", "handle", "10:", *queue)
 
     def install(self) -> None:
-        """Has the engine on every machine."""
+        """Installs the engine on every machine."""
         done = self.nettrial("machines", "install", f"--machines={self.file}")
         assert done.returncode == 0, done.stderr
 
     def state(self) -> dict[str, str]:
-        """Returns the settings of each machine that a study may change, and its journal, by name."""
+        """Returns the settings of each machine that a study may change, and its journal, by the machine's
+        name."""
         found = {}
         for name in self.names:
             for interface in self.interfaces[name]:
@@ -255,7 +259,8 @@ class Machines:
         return found
 
     def engines(self) -> dict[int, str]:
-        """The engines that run, the runner's and the machines', by their number in the sandbox."""
+        """Returns the running engines of the runner and the machines, by their process identifier in the
+        sandbox."""
         return {
             number: command
             for number, command in self.sandbox.processes().items()
@@ -274,7 +279,7 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def made(folder: Path) -> Iterator[Machines]:
-    """Machines that are there for a while."""
+    """Yields machines, and removes them afterwards."""
     sandbox = Sandbox()
     try:
         yield Machines(sandbox, folder)

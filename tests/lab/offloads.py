@@ -1,5 +1,5 @@
-"""Prints which features of the interface in its argument are asked for and in force (ETHTOOL_GFEATURES), as
-the bits of the kernel: unlike the names of ethtool(8), they leave nothing out."""
+"""Prints the requested and the active features of the interface in its argument (ETHTOOL_GFEATURES), as bits
+of the kernel: unlike the names of ethtool(8), they are complete."""
 
 import array
 import fcntl

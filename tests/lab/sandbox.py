@@ -1,7 +1,7 @@
-"""Processes that a test can account for: a process-ID namespace of their own.
+"""The processes of a test, in a process-ID namespace of their own.
 
-What is left in it after a kill is this test's, whoever else builds networks on the machine at the same time.
-A namespace or a socket lives by a process that holds it: where no process is left, neither is."""
+Processes that are left in it after a kill belong to this test, whoever else builds networks on the machine at
+the same time. A process holds each namespace and each socket, so none is left if no process is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pathlib import Path
 
 
 class Sandbox:
-    """Its first process waits for the end of its input, and with it ends all that was started in there."""
+    """A process-ID namespace. Its first process waits for the end of its input, and all others end with
+    it."""
 
     def __init__(self) -> None:
         self._outer = subprocess.Popen(
@@ -23,26 +24,28 @@ class Sandbox:
         assert wait_for(lambda: children(self._outer.pid), 120)
         self._first = children(self._outer.pid)[0]
         self._proc = Path(f"/proc/{self._first}/root/proc")
-        # Its /proc is there, and lists nobody but the first process.
+        # Its /proc is mounted, and lists only the first process.
         assert wait_for(lambda: list(self._numbers()) == [1], 120)
         self._mounts = self._mounted()
 
     def command(self, command: list[str], directory: Path | str = "/") -> list[str]:
-        """The command line that runs this one in the sandbox."""
+        """Returns the command line that runs `command` in the sandbox."""
         enter = ["nsenter", "--target", str(self._first), "--pid", "--mount", "--"]
         return [*enter, "env", f"--chdir={directory}", *command]
 
     def send(self, started: subprocess.Popen[bytes], signal: int) -> None:
-        """Sends a signal to what was started by a `command`, and not to what waits for it out here."""
+        """Sends a signal to the process that a `command` started, and not to the one that waits for it
+        outside."""
         for child in children(started.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal)
 
     def processes(self, user: int | None = None) -> dict[int, str]:
-        """The command lines of the processes in it but the first, of this user or of all, by number."""
+        """Returns the command lines of its processes except the first, of this user or of all, by
+        identifier."""
         found = {}
         for number in self._numbers():
-            # A process may end while it is looked at; a zombie has no command line.
+            # A process may end meanwhile; a zombie has no command line.
             with contextlib.suppress(OSError):
                 command = (self._proc / str(number) / "cmdline").read_bytes().decode(errors="replace")
                 owner = (self._proc / str(number)).stat().st_uid
@@ -51,14 +54,14 @@ class Sandbox:
         return found
 
     def kill(self, wanted: str, signal: int) -> None:
-        """Sends a signal to those with these words in their command line."""
+        """Sends a signal to the processes with these words in their command line."""
         for number, command in self.processes().items():
             if wanted in command:
                 kill = ["kill", f"-{signal}", str(number)]
                 subprocess.run(self.command(kill), check=False, stderr=subprocess.DEVNULL)
 
     def namespaces(self) -> set[str]:
-        """The network namespaces, but this one, that its processes are in or hold by a descriptor."""
+        """Returns the network namespaces, except this one, that its processes use or hold by a descriptor."""
         found = set()
         for number in self._numbers():
             entry = self._proc / str(number)
@@ -71,8 +74,8 @@ class Sandbox:
         return {name for name in found if name.startswith("net:")} - {os.readlink("/proc/self/ns/net")}
 
     def assert_empty(self) -> None:
-        """No process is left in it, and no mount."""
-        # A process that ends loses its command line before its descriptors, and with them its namespaces.
+        """Checks that no process is left in it, and no mount."""
+        # A process that ends loses its command line before its descriptors and namespaces.
         wait_for(lambda: not self.processes() and not self.namespaces(), 60)
         assert (self.processes(), self.namespaces()) == ({}, set())
         assert self._mounted() == self._mounts
@@ -96,7 +99,8 @@ def children(process: int) -> list[int]:
 
 
 def wait_for(condition: Callable[[], object], seconds: float) -> bool:
-    """Returns whether it came true within a time that is long beside what it takes on a quiet machine."""
+    """Returns whether the condition became true within the time, which is long compared with that on a quiet
+    machine."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
