@@ -83,10 +83,11 @@ ip netns exec a iperf3 --client 10.0.0.2 --time 3 --json
 
 def contained(script: str, **variables: str) -> str:
     """Runs a script beside Open vSwitch in namespaces that end with it; returns its output."""
-    within = ["unshare", "-n", "-m", "-p", "--fork", "--kill-child", "--mount-proc", "bash", "-e", "-c"]
+    dies_with_us = ["setpriv", "--pdeathsig", "KILL"]
+    apart = ["unshare", "-n", "-m", "-p", "--fork", "--kill-child", "--mount-proc", "bash", "-e", "-c"]
     given = [f"{name}={value}" for name, value in variables.items()]
     done = subprocess.run(
-        ["env", *given, *within, DAEMONS + script], capture_output=True, text=True, check=False
+        ["env", *given, *dies_with_us, *apart, DAEMONS + script], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()

@@ -20,7 +20,8 @@ def main() -> None:
     """Builds, waits and stops."""
     links = json.load(sys.stdin)["links"]
     begin = time.perf_counter()
-    net = Mininet(switch=partial(OVSSwitch, datapath="user"), controller=OVSController, build=False)
+    # The links have loops, in which the controller's switches would flood what hosts say by themselves.
+    net = Mininet(switch=partial(OVSSwitch, datapath="user", stp=True), controller=OVSController, build=False)
     net.addController("c0")
     nodes = {}
     for name in sorted({node for link in links for node in link}):
