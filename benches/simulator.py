@@ -1,22 +1,29 @@
-"""Measures the speed of the simulator beside that of ns-3, and its growth with flows, hops and simulated
-seconds.
+"""Measures the speed of the simulator beside those of ns-3 and htsim, and its growth with flows, hops and
+simulated seconds.
 
-    python benches/simulator.py [--ns3 DIRECTORY] [SECONDS]
+    python benches/simulator.py [--ns3 DIRECTORY] [--htsim PROGRAM] [SECONDS]
 
 DIRECTORY contains ns-3's installed Python wheel (`site-packages/ns3`, with its headers and libraries; `pip
-install ns3`); g++ compiles `simulator_ns3.cc` against it. Without it, only the simulator's own figures are
-printed. SECONDS (default 2) is the simulated time of each dumbbell. Fat trees run for a fifth of it, and the
-large fabrics, two treatments of the study jellyfish-vs-fat-tree, for a twentieth.
+install ns3`); g++ compiles `simulator_ns3.cc` against it. PROGRAM is the user's own: `simulator_htsim.cc` with
+htsim (github.com/Broadcom/csg-htsim). Without them, only the simulator's own figures are printed. SECONDS
+(default 2) is the simulated time of each dumbbell. Fat trees run for a fifth of it, and the large fabrics, two
+treatments of the study jellyfish-vs-fat-tree, for a twentieth.
 
-Both simulators run CUBIC with selective acknowledgments, timestamps and segments of 1448 bytes, start with
-ten segments, have drop-tail queues, and take one shortest path from each host to another: a dumbbell of 100
-flows (1 Gbit/s, 10 ms, 1000 packets), and a fat tree of 8 ports whose hosts each send to the one half the
+The simulator and ns-3 run CUBIC with selective acknowledgments, timestamps and segments of 1448 bytes, start
+with ten segments, have drop-tail queues, and take one shortest path from each host to another: a dumbbell of
+100 flows (1 Gbit/s, 10 ms, 1000 packets), and a fat tree of 8 ports whose hosts each send to the one half the
 hosts on (1 Gbit/s, 10 us, 100 packets). A packet is a frame sent by an interface: a packet-hop. Seconds are
 CPU seconds, so that other work on the machine hardly matters: of Simulator::Run alone for ns-3, of everything
-from the scenario's text to the record's for the simulator."""
+from the scenario's text to the record's for the simulator.
+
+Beside htsim, a fat tree of 8 ports, whose 128 hosts send one flow of Reno each, runs for a fifth of SECONDS,
+and one of 12 ports, whose 432 hosts send by MPTCP with 8 subflows and LIA, for a hundredth (1 Gbit/s, 10 us,
+100 packets). In both simulators acknowledgments cross links as data does, and are counted. htsim acknowledges
+each segment and has neither SACK nor headers; its seconds are those of its event loop alone."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -32,8 +39,8 @@ from nettrial.design import scenario_of
 from nettrial.stacks import STACKS
 from nettrial.study import load
 
-GOAL = 20
-"""The multiple of ns-3's packets per second that the simulator should reach."""
+GOALS = {"ns-3": 20, "htsim": 5}
+"""The multiple of the other simulator's packets per second that the simulator should reach."""
 SOURCE = Path(__file__).with_name("simulator_ns3.cc")
 MODULES = (
     "applications",
@@ -65,8 +72,9 @@ class Run:
 class Network:
     """A scenario under construction, with links of 1 Gbit/s."""
 
-    def __init__(self) -> None:
-        stack = STACKS["linux-cubic"].stack.model_dump(mode="json", exclude_none=True)
+    def __init__(self, control: str = "cubic", addresses: int = 1) -> None:
+        stack = STACKS[f"linux-{control}"].stack.model_dump(mode="json", exclude_none=True)
+        self.addresses = addresses
         self.stack = stack | {"receive_buffer": BUFFER, "send_buffer": BUFFER}
         self.nodes: dict[str, dict[str, Any]] = {}
         self.links: list[dict[str, Any]] = []
@@ -81,14 +89,15 @@ class Network:
     def join(self, near: str, far: str, delay: str, queue: str) -> None:
         """Adds a link."""
         number = len(self.links)
+        of_near = range(1, 1 + self.addresses) if self.nodes[near]["kind"] == "host" else [1]
         ends = [
             {
                 "node": node,
                 "interface": f"l{number}",
                 "mtu": "1500 B",
-                "addresses": [f"10.{number // 250}.{number % 250}.{last}/24"],
+                "addresses": [f"10.{number // 250}.{number % 250}.{last}/24" for last in own],
             }
-            for last, node in ((1, near), (2, far))
+            for own, node in ((of_near, near), ([254], far))
         ]
         self.links.append({"ends": ends, "rate": "1 Gbit/s", "delay": delay, "queue": queue})
 
@@ -96,7 +105,8 @@ class Network:
         """Adds a transfer."""
         number = len(self.flows)
         traffic = {"kind": "transfer", "duration": f"{round(seconds * 1e9)} ns"}
-        entry = {"name": f"f{number}", "from": near, "to": far, "transport": "tcp", "ip": 4}
+        transport = "tcp" if self.addresses == 1 else "mptcp"
+        entry = {"name": f"f{number}", "from": near, "to": far, "transport": transport, "ip": 4}
         self.flows.append(entry | {"start": f"{10 * number} us", "traffic": traffic})
 
     def scenario(self, policy: dict[str, Any]) -> dict[str, Any]:
@@ -128,10 +138,12 @@ def dumbbell(flows: int, seconds: float, hops: int = 1) -> dict[str, Any]:
     return network.scenario(SHORTEST)
 
 
-def fat_tree(ports: int, seconds: float, policy: dict[str, Any]) -> dict[str, Any]:
+def fat_tree(
+    ports: int, seconds: float, policy: dict[str, Any], control: str = "cubic", subflows: int = 1
+) -> dict[str, Any]:
     """Returns a fat tree (Al-Fares, Loukissas and Vahdat 2008) in which each host sends to the one half the
     hosts further on."""
-    network, half = Network(), ports // 2
+    network, half = Network(control, subflows), ports // 2
     hosts = [network.add(f"h{number}", "host") for number in range(ports * half * half)]
     delay, queue = "10 us", "100 packets"
     for number, host in enumerate(hosts):
@@ -147,6 +159,7 @@ def fat_tree(ports: int, seconds: float, policy: dict[str, Any]) -> dict[str, An
     return network.scenario(policy)
 
 
+ECMP = {"policy": "ecmp", "seed": 1}
 LARGE = {
     "Jellyfish, 245 switches, 780 flows": {"transport": "TCP 1 flow", "fabric": "Jellyfish ECMP"},
     "fat tree k=14, 5488 flows": {"transport": "TCP 8 flows", "fabric": "fat-tree ECMP"},
@@ -212,6 +225,19 @@ class Ns3:
         return Run(int(figures(1)[1]), float(figures(0)[0]))
 
 
+class Htsim:
+    """The user's program that runs htsim."""
+
+    def __init__(self, program: Path) -> None:
+        self.program = program
+
+    def run(self, hosts: int, subflows: int, seconds: float) -> Run:
+        """Runs a fat tree in which each host sends to another one."""
+        command = [str(self.program), str(hosts), str(hosts), str(subflows), str(seconds)]
+        cpu, packets = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        return Run(int(packets), float(cpu))
+
+
 def row(name: str, run: Run, other: Run | None = None) -> str:
     """Returns a line of the table."""
     beside = ""
@@ -221,10 +247,15 @@ def row(name: str, run: Run, other: Run | None = None) -> str:
     return f"{name:<34}{run.packets:12,}  {run.seconds:9.2f}  {run.speed:12,.0f}  {beside}"
 
 
-def beside(ns3: Ns3 | None, seconds: float) -> list[float]:
-    """Runs both simulators on the same scenarios, and returns the ratios of their speeds."""
-    print(f"{'':<34}{'simulator':>12}{'seconds':>11}{'packets/s':>14}  {'ns-3':>12}{'seconds':>11}", end="")
-    print(f"{'packets/s':>14}{'ratio':>8}")
+def heading(other: str) -> str:
+    """Returns the first line of a table beside another simulator."""
+    columns = f"{'simulator':>12}{'seconds':>11}{'packets/s':>14}  {other:>12}{'seconds':>11}"
+    return f"{'':<34}{columns}{'packets/s':>14}{'ratio':>8}"
+
+
+def beside_ns3(ns3: Ns3 | None, seconds: float) -> list[float]:
+    """Prints the simulator's speed, and ns-3's on the same scenarios; gives the ratios."""
+    print(heading("ns-3"))
     tree = seconds / 5
     pairs = (
         ("dumbbell, 100 flows", dumbbell(100, seconds), ("dumbbell", 100, seconds)),
@@ -237,10 +268,24 @@ def beside(ns3: Ns3 | None, seconds: float) -> list[float]:
         print(row(name, run, other), flush=True)
         if other:
             ratios.append(run.speed / other.speed)
-    ecmp = {"policy": "ecmp", "seed": 1}
-    print(row("fat tree k=8, equal paths", simulate(fat_tree(8, tree, ecmp))), flush=True)
+    print(row("fat tree k=8, equal paths", simulate(fat_tree(8, tree, ECMP))), flush=True)
     for name, treatment in LARGE.items():
         print(row(name, simulate(large(treatment, seconds / 20))), flush=True)
+    return ratios
+
+
+def beside_htsim(htsim: Htsim, seconds: float) -> list[float]:
+    """Prints both simulators' speeds; gives the ratios."""
+    print(f"\n{heading('htsim')}")
+    ratios = []
+    for name, ports, control, subflows, share in (
+        ("fat tree k=8, 128 TCP flows", 8, "reno", 1, 5),
+        ("fat tree k=12, 432 x 8 subflows", 12, "lia", 8, 100),
+    ):
+        run = simulate(fat_tree(ports, seconds / share, ECMP, control, subflows))
+        other = htsim.run(ports**3 // 4, subflows, seconds / share)
+        print(row(name, run, other), flush=True)
+        ratios.append(run.speed / other.speed)
     return ratios
 
 
@@ -257,17 +302,24 @@ def growth(seconds: float) -> None:
 
 
 def main() -> None:
-    """Prints the tables, and exits with 1 if the goal is missed."""
-    arguments = sys.argv[1:]
-    directory = Path(arguments[1]) if arguments[:1] == ["--ns3"] else None
-    rest = arguments[2:] if directory else arguments
-    seconds = float(rest[0]) if rest else 2.0
+    """Prints the tables; exits with 1 where a goal is missed."""
+    parser = argparse.ArgumentParser(description="Measures how fast the simulator is.")
+    parser.add_argument(
+        "--ns3", type=Path, metavar="DIRECTORY", help="where ns-3's Python wheel is installed"
+    )
+    parser.add_argument("--htsim", type=Path, metavar="PROGRAM", help="simulator_htsim.cc, compiled")
+    parser.add_argument("seconds", type=float, nargs="?", default=2.0, help="of each dumbbell")
+    given = parser.parse_args()
+    ratios = {}
     with tempfile.TemporaryDirectory() as scratch:
-        ns3 = Ns3(directory, Path(scratch)) if directory else None
-        ratios = beside(ns3, seconds)
-    growth(seconds)
-    if any(ratio < GOAL for ratio in ratios):
-        sys.exit(f"less than {GOAL} times ns-3's packets a second")
+        ns3 = Ns3(given.ns3, Path(scratch)) if given.ns3 else None
+        ratios["ns-3"] = beside_ns3(ns3, given.seconds)
+    if given.htsim:
+        ratios["htsim"] = beside_htsim(Htsim(given.htsim), given.seconds)
+    growth(given.seconds)
+    missed = [other for other, found in ratios.items() if any(ratio < GOALS[other] for ratio in found)]
+    if missed:
+        sys.exit("\n".join(f"less than {GOALS[other]} times {other}'s packets a second" for other in missed))
 
 
 if __name__ == "__main__":
