@@ -1383,6 +1383,7 @@ class Setting(
             "queue_series",
             "routing",
             "scheduler",
+            "small_queues",
             "system",
             "udp_gro",
             "udp_gso",
@@ -1409,6 +1410,7 @@ class Setting(
         "queue_series",
         "routing",
         "scheduler",
+        "small_queues",
         "system",
         "udp_gro",
         "udp_gso",
@@ -3322,6 +3324,12 @@ class Stack(Generated):
     send_buffer: Buffer
     """
     The send buffer.
+    """
+    small_queues: bool | None = None
+    """
+    TCP small queues: a connection keeps about a millisecond of its own data in its interface's queue, and sends
+    on when some has left (net.ipv4.tcp_limit_output_bytes; Linux since 3.6). Without them, the congestion window
+    alone limits what is there, and the queue's limit drops the rest.
     """
     timestamps: bool
     """

@@ -12,7 +12,7 @@ from nettrial.study import EVERY, LinkKind, Settings, Study
 Place = tuple[str | int, ...]
 """The path to a value in a study: fields, names and indices from its root."""
 
-OWN_OF_HOST = ("congestion_control", "ecn", "minimum_rto", "scheduler")
+OWN_OF_HOST = ("congestion_control", "ecn", "minimum_rto", "scheduler", "small_queues")
 """The settings of a stack profile that a host may override."""
 OF_FLOW = {"name": "flow", "pair": "pairs"}
 """The fields of a scenario's flow that have different names in a study."""

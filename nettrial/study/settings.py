@@ -34,6 +34,9 @@ class HostSettings(Strict):
     3168); only in the simulator."""
     minimum_rto: Duration | None = None
     """The smallest retransmission timeout; by default 200 ms, as in Linux. Only in the simulator."""
+    small_queues: bool | None = None
+    """False for a host without TCP small queues, like Linux before 3.6: the congestion window alone limits
+    the data that a connection has in the queue of the host's interface. Only in the simulator."""
     scheduler: Scheduler | None = None
     """The scheduler that chooses the subflow of an MPTCP connection for the next data, among those whose
     window has room: the one with the smallest round-trip time, as in Linux, or each in turn. Only in the

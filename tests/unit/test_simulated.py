@@ -108,6 +108,7 @@ def test_what_only_the_simulator_has_is_in_the_scenario():
             "hosts.sender.ecn": "true",
             "hosts.sender.minimum_rto": "10 ms",
             "hosts.receiver.scheduler": "round_robin",
+            "hosts.receiver.small_queues": "false",
         }
     )
     link = made.links[0]
@@ -119,6 +120,7 @@ def test_what_only_the_simulator_has_is_in_the_scenario():
     assert (sender.stack.ecn, sender.stack.minimum_rto.root) == (True, "10 ms")
     assert (receiver.cost, receiver.stack.ecn) == (None, None)
     assert receiver.stack.scheduler.root == "round_robin"
+    assert (sender.stack.small_queues, receiver.stack.small_queues) == (True, False)
     assert receiver.stack.congestion_control == "cubic"
 
 

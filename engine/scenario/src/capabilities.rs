@@ -106,6 +106,8 @@ pub enum Setting {
     Routing,
     /// The choice among the subflows of a connection: `stack.scheduler` of a node.
     Scheduler,
+    /// Connections without TCP small queues: `stack.small_queues` of a node.
+    SmallQueues,
     /// A guest's operating system: `system` of a node.
     System,
     /// UDP packets that arrive coalesced: `socket.udp_gro` of a flow.
@@ -164,7 +166,12 @@ impl<H: Fn(&str) -> &'static str> Found<'_, H> {
     /// follow it.
     fn setting(&mut self, setting: Setting, is_set: bool, place: &Place, name: &str, expected: &str) {
         if is_set && !self.can.settings.contains(&setting) {
-            self.refuse(place, name, if expected == "false" { "true" } else { "given" }, expected);
+            let found = match expected {
+                "false" => "true",
+                "true" => "false",
+                _ => "given",
+            };
+            self.refuse(place, name, found, expected);
         }
     }
 
@@ -181,6 +188,7 @@ impl<H: Fn(&str) -> &'static str> Found<'_, H> {
             self.setting(Setting::Ecn, stack.ecn, &place, "ecn", "false");
             self.setting(Setting::MinimumRto, stack.minimum_rto.is_some(), &place, "minimum_rto", "none");
             self.setting(Setting::MtuProbing, stack.mtu_probing, &place, "mtu_probing", "false");
+            self.setting(Setting::SmallQueues, !stack.small_queues, &place, "small_queues", "true");
             self.setting(Setting::Scheduler, has_scheduler, &place, "scheduler", "lowest_rtt");
         }
     }
@@ -243,7 +251,7 @@ mod tests {
         let buffer = json!({"minimum": "4 KiB", "initial": "128 KiB", "maximum": "6 MiB"});
         let stack = json!({"name": "mine", "congestion_control": "cubic", "receive_buffer": buffer,
             "send_buffer": buffer, "window_scaling": true, "sack": true, "timestamps": true, "ecn": true,
-            "minimum_rto": "1 ms", "scheduler": "round_robin", "mtu_probing": true});
+            "minimum_rto": "1 ms", "small_queues": false, "scheduler": "round_robin", "mtu_probing": true});
         let socket =
             json!({"block": "1 KiB", "window": "1 MiB", "zerocopy": true, "udp_gso": true, "udp_gro": true});
         json!({
@@ -300,6 +308,7 @@ mod tests {
             "queue_series",
             "reordering",
             "scheduler",
+            "small_queues",
             "system",
             "transport",
             "udp_gro",
@@ -325,7 +334,7 @@ mod tests {
             "minimum_rto",
         ];
         let further = ["mtu_probing", "packet_sizes", "pair", "queue_interval", "queue_series", "routing"];
-        let last = ["scheduler", "system", "udp_gro", "udp_gso", "window", "zerocopy"];
+        let last = ["scheduler", "small_queues", "system", "udp_gro", "udp_gso", "window", "zerocopy"];
         let can = Capabilities {
             transports: vec![Transport::Icmp],
             traffic: Traffic::KINDS.map(str::to_owned).to_vec(),

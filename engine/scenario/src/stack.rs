@@ -44,9 +44,18 @@ pub struct Stack {
     /// The smallest retransmission timeout (net.ipv4.tcp_rto_min_us); Linux's 200 ms if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_rto: Option<Duration>,
+    /// TCP small queues: a connection keeps about a millisecond of its own data in its interface's queue, and sends
+    /// on when some has left (net.ipv4.tcp_limit_output_bytes; Linux since 3.6). Without them, the congestion window
+    /// alone limits what is there, and the queue's limit drops the rest.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub small_queues: bool,
     /// The scheduler of MPTCP connections.
     #[serde(default, skip_serializing_if = "Scheduler::is_lowest_rtt")]
     pub scheduler: Scheduler,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The scheduler of an MPTCP connection, which chooses the subflow for the next data among those whose congestion

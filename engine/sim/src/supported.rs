@@ -34,6 +34,7 @@ pub fn capabilities() -> Capabilities {
             Setting::QueueSeries,
             Setting::Routing,
             Setting::Scheduler,
+            Setting::SmallQueues,
             Setting::Window,
         ],
         // All hosts have one clock: no error of one-way delays.

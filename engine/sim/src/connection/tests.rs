@@ -261,6 +261,7 @@ fn stack(control: &str) -> Stack {
         mtu_probing: false,
         ecn: false,
         minimum_rto: None,
+        small_queues: true,
         scheduler: Scheduler::LowestRtt,
     }
 }

@@ -46,6 +46,8 @@ pub(crate) struct Options {
     /// True if this side requests ECN and the other side agrees.
     pub(crate) has_ecn: bool,
     pub(crate) minimum_rto: Time,
+    /// True if the connection limits what it has in its interface's queue.
+    pub(crate) has_small_queues: bool,
     /// The part that segments this side's bursts; `None` if it sends segment by segment.
     pub(crate) cutter: Option<Cutter>,
     /// The headers of a data segment, and of an acknowledgment, including IP's; SACK blocks are added.
@@ -82,6 +84,7 @@ impl Options {
             has_timestamps,
             has_ecn: false,
             minimum_rto: Time::from_ns(rto.0),
+            has_small_queues: own.small_queues,
             cutter: None,
             data_header_bytes: headers + options,
             ack_header_bytes: headers + timestamps + if is_mptcp { DATA_ACK_BYTES } else { 0 },

@@ -163,6 +163,9 @@ impl Tcp {
             return Some(self.interface.paced_until);
         }
         self.interface.forget_departed(now);
+        if !self.options.has_small_queues {
+            return None;
+        }
         let mss = self.options.mss_bytes;
         let segment =
             if self.interface.tells { mss + SEGMENT_BYTES } else { self.options.packet_bytes(mss, 0) };

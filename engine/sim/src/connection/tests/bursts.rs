@@ -109,3 +109,22 @@ fn the_own_interface_holds_a_burst_more() {
     let (single, bursts) = (most_queued_us(&settings(&stack)), most_queued_us(&offloaded(&stack)));
     assert!((single + 450..single + 650).contains(&bursts), "{bursts} after {single}");
 }
+
+/// A window of 12 ms of the link, of which the path itself holds 40 us: the rest waits in the own interface, unless small
+/// queues keep it to about a millisecond.
+#[test]
+fn without_small_queues_the_window_waits_in_the_own_interface() {
+    let most_queued_us = |small_queues| {
+        let stack = Stack { small_queues, ..stack("reno") };
+        let mut trial =
+            Trial::new(&settings(&stack), both_directions(100_000_000, Time::from_us(20)), pass());
+        trial.to_write[0] = u64::MAX / 2;
+        let queued = (1..100).map(|step| {
+            trial.run(Time::from_ms(step));
+            trial.world.pipes[0].free_at.since(trial.world.now).0 / 1_000_000
+        });
+        queued.max().unwrap()
+    };
+    let (small, large) = (most_queued_us(true), most_queued_us(false));
+    assert!(small < 3_000 && large > 10_000, "{small}, {large}");
+}
