@@ -4,10 +4,10 @@ simulated seconds.
     python benches/simulator.py [--ns3 DIRECTORY] [--htsim PROGRAM] [SECONDS]
 
 DIRECTORY contains ns-3's installed Python wheel (`site-packages/ns3`, with its headers and libraries; `pip
-install ns3`); g++ compiles `simulator_ns3.cc` against it. PROGRAM is the user's own: `simulator_htsim.cc` with
-htsim (github.com/Broadcom/csg-htsim). Without them, only the simulator's own figures are printed. SECONDS
-(default 2) is the simulated time of each dumbbell. Fat trees run for a fifth of it, and the large fabrics, two
-treatments of the study jellyfish-vs-fat-tree, for a twentieth.
+install ns3`); g++ compiles `simulator_ns3.cc` against it. PROGRAM is the user's own: `simulator_htsim.cc`
+with htsim (github.com/Broadcom/csg-htsim). Without them, only the simulator's own figures are printed.
+SECONDS (default 2) is the simulated time of each dumbbell. Fat trees run for a fifth of it, and the large
+fabrics, two treatments of the study jellyfish-vs-fat-tree, for a twentieth.
 
 The simulator and ns-3 run CUBIC with selective acknowledgments, timestamps and segments of 1448 bytes, start
 with ten segments, have drop-tail queues, and take one shortest path from each host to another: a dumbbell of
@@ -254,7 +254,7 @@ def heading(other: str) -> str:
 
 
 def beside_ns3(ns3: Ns3 | None, seconds: float) -> list[float]:
-    """Prints the simulator's speed, and ns-3's on the same scenarios; gives the ratios."""
+    """Runs both simulators on the same scenarios, and returns the ratios of their speeds."""
     print(heading("ns-3"))
     tree = seconds / 5
     pairs = (
@@ -275,7 +275,7 @@ def beside_ns3(ns3: Ns3 | None, seconds: float) -> list[float]:
 
 
 def beside_htsim(htsim: Htsim, seconds: float) -> list[float]:
-    """Prints both simulators' speeds; gives the ratios."""
+    """Runs both simulators on the same networks, and returns the ratios of their speeds."""
     print(f"\n{heading('htsim')}")
     ratios = []
     for name, ports, control, subflows, share in (
@@ -302,7 +302,7 @@ def growth(seconds: float) -> None:
 
 
 def main() -> None:
-    """Prints the tables; exits with 1 where a goal is missed."""
+    """Prints the tables, and exits with 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description="Measures how fast the simulator is.")
     parser.add_argument(
         "--ns3", type=Path, metavar="DIRECTORY", help="where ns-3's Python wheel is installed"
