@@ -120,7 +120,7 @@ def test_what_only_the_simulator_has_is_in_the_scenario():
     assert (sender.stack.ecn, sender.stack.minimum_rto.root) == (True, "10 ms")
     assert (receiver.cost, receiver.stack.ecn) == (None, None)
     assert receiver.stack.scheduler.root == "round_robin"
-    assert (sender.stack.small_queues, receiver.stack.small_queues) == (True, False)
+    assert (sender.stack.small_queues, receiver.stack.small_queues) == (None, False)
     assert receiver.stack.congestion_control == "cubic"
 
 
