@@ -96,9 +96,9 @@ def controllers_python() -> str:
     return sys.executable if importlib.util.find_spec("os_ken") else ""
 
 
-def run_program(command: list[str], directory: Path, seconds: float) -> str | None:
-    """Runs a program in a directory for at most that many seconds. Returns the reason why it failed, or None
-    if it succeeded."""
+def run_program(command: list[str], directory: Path, seconds: float, data: bytes = b"") -> str | None:
+    """Runs a program in a directory for at most that many seconds, with `data` on its standard input. Returns
+    the reason why it failed, or None if it succeeded."""
     try:
         done = subprocess.run(
             command,
@@ -106,7 +106,7 @@ def run_program(command: list[str], directory: Path, seconds: float) -> str | No
             capture_output=True,
             check=False,
             timeout=seconds,
-            stdin=subprocess.DEVNULL,
+            input=data,
         )
     except FileNotFoundError:
         return f"there is no {command[0]} here"

@@ -1,19 +1,27 @@
-"""`nettrial export`: a run's tables as files."""
+"""`nettrial export`: the tables of a run, or of an archive of `nettrial monitor`, as files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from nettrial.cli.console import print_table, say
+from nettrial.monitor.archive import FILE, Archive
 from nettrial.store import Run
 
 
 def export_run(directory: Path, form: str, out: Path | None) -> None:
-    """Exports a run and prints the name of each file with its number of rows; raises BadInput."""
+    """Exports a run or an archive and prints the name of each file with its number of rows; raises
+    BadInput."""
     from nettrial import export  # imported only when needed: polars is slow to load
 
-    run = Run.open(directory)
     target = out or directory / f"export-{form}"
-    written = export.export(run, form, target)
+    if (directory / FILE).is_file():
+        from nettrial.monitor.tables import tables
+
+        archive = Archive.open(directory)
+        written = export.write(tables(archive), form, target, "nettrial monitor")
+        archive.close()
+    else:
+        written = export.export(Run.open(directory), form, target)
     print_table(["table", "rows"], [(name, str(rows)) for name, rows in written])
     say(f"exported: {target}")

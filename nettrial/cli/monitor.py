@@ -16,8 +16,8 @@ from nettrial.cli.console import print_table, say
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.monitor.archive import OPENING, Archive
 from nettrial.monitor.kinds import KINDS
-from nettrial.monitor.mesh import Mesh, load
-from nettrial.monitor.running import Monitor, SystemClock, Threads
+from nettrial.monitor.mesh import READING, Mesh, load
+from nettrial.monitor.running import Monitor, Post, SystemClock, Threads
 from nettrial.texts import visible
 
 ADDRESS = "127.0.0.1"
@@ -36,11 +36,17 @@ class MonitorOptions:
     port: int | None = None
     """The port of the page; None for no page, 0 for any free port."""
     bind: str = ADDRESS
+    allow_exec: bool = False
+    """True if the command of alerts may run."""
 
 
 def monitor(options: MonitorOptions) -> None:
     """Measures until Ctrl-C; raises BadInput and CannotRun."""
     mesh = load(options.file)
+    if mesh.alerts and mesh.alerts.command and not (options.allow_exec or options.dry):
+        expected = "--allow-exec, which lets the monitor run this program"
+        hint = "a mesh file of somebody else could name any program: read it first"
+        raise BadInput(READING, f"{options.file}: alerts.command", mesh.alerts.command[0], expected, hint)
     if options.systemd:
         print(unit(mesh, options), end="")
     elif options.dry:
@@ -61,7 +67,8 @@ def _run(mesh: Mesh, options: MonitorOptions) -> None:
         signal.signal(number, signal.default_int_handler)
     archive = Archive.create(mesh.archive)
     try:
-        monitor = Monitor(mesh, archive, Threads(), SystemClock(), note)
+        post = Post(mesh.alerts, options.file.parent) if mesh.alerts else None
+        monitor = Monitor(mesh, archive, Threads(), SystemClock(), note, post)
         try:
             monitor.begin()
         except sqlite3.Error as error:
@@ -123,6 +130,7 @@ def unit(mesh: Mesh, options: MonitorOptions) -> str:
     assert mesh.archive is not None
     archive = mesh.archive.absolute()
     words = [sys.executable, "-m", "nettrial.cli", "monitor", str(options.file.absolute())]
+    words += ["--allow-exec"] if options.allow_exec else []
     words += [] if options.port is None else ["--port", str(options.port), "--bind", options.bind]
     for text in (*words, str(archive)):
         if not text.isprintable():

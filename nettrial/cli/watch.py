@@ -7,11 +7,9 @@ import threading
 from pathlib import Path
 
 from nettrial.cli.console import say
+from nettrial.monitor.archive import FILE
 from nettrial.report import live
 from nettrial.report.serving import ADDRESS
-
-ARCHIVE = "archive.sqlite"
-"""The file of an archive."""
 
 
 def watch(directory: Path, port: int | None) -> None:
@@ -25,7 +23,7 @@ def watch(directory: Path, port: int | None) -> None:
         say(f"watching {directory} at {address} until Ctrl-C")
 
     try:
-        if (directory / ARCHIVE).is_file():
+        if (directory / FILE).is_file():
             from nettrial.monitor.site import server  # imported only when needed
 
             with server(directory, ADDRESS, port or 0) as served, served.running():

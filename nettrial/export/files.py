@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -23,24 +23,31 @@ def export(run: Run, form: str, directory: Path) -> list[tuple[str, int]]:
 
     Raises BadInput for a form that is not in `FORMS`, for a directory that exists or can't be created, and
     for a record that can't be read; nothing is left behind then."""
+    return write(frames(run), form, directory, run.command)
+
+
+def write(
+    tables: Mapping[str, Callable[[], pl.DataFrame]], form: str, directory: Path, command: str
+) -> list[tuple[str, int]]:
+    """Writes tables as `NAME.FORM`, like `export`; `command` is the one that made the data."""
     if form not in FORMS:
         raise BadInput(EXPORTING, "--to", form, ", ".join(FORMS))
     written = []
     hint = "choose another directory, or remove it"
     with appearing(directory, EXPORTING, hint=hint) as temporary:
-        for name, read in frames(run).items():
+        for name, read in tables.items():
             table = read()
-            FORMS[form](table, temporary / f"{name}.{form}", run)
+            FORMS[form](table, temporary / f"{name}.{form}", command)
             written.append((name, table.height))
     return written
 
 
-def _parquet(table: pl.DataFrame, target: Path, run: Run) -> None:
-    said = {"nettrial_version": __version__, "nettrial_command": run.command}
+def _parquet(table: pl.DataFrame, target: Path, command: str) -> None:
+    said = {"nettrial_version": __version__, "nettrial_command": command}
     table.write_parquet(target, metadata=said)
 
 
-def _csv(table: pl.DataFrame, target: Path, run: Run) -> None:
+def _csv(table: pl.DataFrame, target: Path, command: str) -> None:
     flat = table.with_columns(_as_text(name, kind) for name, kind in table.schema.items() if kind == pl.List)
     flat.write_csv(target, line_terminator="\r\n", datetime_format="%Y-%m-%dT%H:%M:%S%.3fZ")
 
@@ -51,5 +58,5 @@ def _as_text(name: str, kind: pl.DataType) -> pl.Expr:
     return pl.col(name).cast(pl.List(pl.String)).list.join(between)
 
 
-FORMS: dict[str, Callable[[pl.DataFrame, Path, Run], None]] = {"parquet": _parquet, "csv": _csv}
+FORMS: dict[str, Callable[[pl.DataFrame, Path, str], None]] = {"parquet": _parquet, "csv": _csv}
 """The functions that write tables, by the form's name, which is also the files' extension."""

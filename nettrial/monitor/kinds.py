@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ TRAFFIC_SECONDS = "5 s"
 """The default duration of traffic."""
 SET_UP_SECONDS = 2.0
 """The expected time of a measurement beside its traffic."""
+NDT7_PORT, NDT7_SECONDS = 4443, 10.0
+"""The default port of an ndt7 server, and the longest transfer that its specification allows, in seconds."""
 PATH_SECONDS = 20.0
 """The expected time of the examination of a path."""
 GONE = ("connecting to", "calling the iperf3 server", "the server does not answer")
@@ -104,7 +107,7 @@ class Traffic:
         """Returns what the hosts must be, if they are not."""
         if wrong := from_here(task):
             return wrong
-        if task.far.serves is None:
+        if task.far.serves not in ("nettrial", "iperf3"):
             return "a host with `serves: nettrial` or `serves: iperf3`"
         if self.kind == "rr" and task.far.serves == "iperf3":
             return "a host with `serves: nettrial`, because iperf3 has no requests and responses"
@@ -241,10 +244,68 @@ def path_states(path: PathRecord) -> dict[str, str]:
     return states
 
 
+class Ndt7:
+    """A download from an ndt7 server, or an upload to it, as of `nettrial measure --ndt7`."""
+
+    title = "ndt7"
+    headline = "goodput"
+    uses = frozenset({"duration", "ip"})
+    metrics = frozenset({"goodput", "min_rtt", "srtt", "retransmitted"})
+
+    def problem(self, task: Task) -> str:
+        """Returns what the hosts must be, if they are not."""
+        if wrong := from_here(task):
+            return wrong
+        return "" if task.far.serves == "ndt7" else "a host with `serves: ndt7`"
+
+    def seconds(self, task: Task) -> float:
+        """Returns the expected time of a measurement."""
+        return min(task.settings.seconds(TRAFFIC_SECONDS), NDT7_SECONDS) + SET_UP_SECONDS
+
+    def run(self, task: Task) -> Measured:
+        """Measures once; raises Missed."""
+        try:
+            from nettrial.protocols.ndt7.client import Client, NotReached, Target
+            from nettrial.protocols.ndt7.figures import outcome
+        except ImportError:
+            raise Missed("failed", "its Python packages are missing: pip install 'nettrial[ndt7]'") from None
+        far = task.far
+        assert far.address is not None
+        port = far.port or NDT7_PORT
+        try:
+            server, _ = find_server(far.address, port, task.settings.ip)
+        except LookupError as why:
+            raise Missed("host gone", f"{far.address}: {why}") from None
+        address = server.rpartition(":")[0].strip("[]")
+        target = Target(far.address, address, port, far.tls == "none", far.tls == "verified")
+        seconds = min(task.settings.seconds(TRAFFIC_SECONDS), NDT7_SECONDS)
+        try:
+            transfer = Client(target).run("download" if task.reverse else "upload", seconds)
+        except NotReached as why:
+            raise Missed("host gone", str(why)) from None
+        found = outcome(transfer)
+        figures = [
+            Figure(each.metric, each.title[:1].upper() + each.title[1:], each.unit, each.value)
+            for each in found.figures
+            if not isinstance(each.value, str)
+        ]
+        absent = {each.metric: each.value for each in found.figures if isinstance(each.value, str)}
+        if "goodput" in absent:
+            raise Missed("failed", absent["goodput"])
+        document = {
+            "kind": "ndt7",
+            "figures": {each.name: each.value for each in figures},
+            "absent": absent,
+            "warnings": found.warnings,
+        }
+        return Measured(figures, transfer.num_bytes, json.dumps(document))
+
+
 KINDS.add("tcp", Traffic("tcp", "TCP", "goodput", frozenset({"rate"})))
 KINDS.add("udp", Traffic("udp", "UDP", "loss", frozenset({"rate"})))
 KINDS.add("rr", Traffic("rr", "Requests and responses", "rtt", frozenset()))
 KINDS.add("path", PathKind())
+KINDS.add("ndt7", Ndt7())
 
 
 def token_of(mesh: Path, host: HostSettings) -> HostSettings:

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from nettrial.errors import BadInput
 from nettrial.fields import Name, Strict, in_short, name_in, wrong
+from nettrial.monitor.alerts import AlertsSettings
 from nettrial.monitor.kinds import KINDS, Task, token_of
 from nettrial.monitor.settings import (
     LONGEST_SECONDS,
@@ -74,6 +75,8 @@ class Mesh(Strict):
     """The time for which the archive keeps data."""
     changes: ChangesSettings = ChangesSettings()
     """The search for changes."""
+    alerts: AlertsSettings | None = None
+    """The recipients of alerts. By default, there are none."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Mesh:

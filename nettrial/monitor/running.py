@@ -11,14 +11,17 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 
+from nettrial.monitor.alerts import Alert, AlertsSettings, Cause, States, send
 from nettrial.monitor.archive import Archive, KnownSession
 from nettrial.monitor.changes import Detector
 from nettrial.monitor.kinds import KINDS, Task
 from nettrial.monitor.mesh import Mesh
 from nettrial.monitor.outcome import Figure, Measured, Missed
 from nettrial.monitor.schedule import DAY, HOUR, Budget, Gap, Limits, Moment, Plan, Schedule, Spent
+from nettrial.monitor.view import state_of
 from nettrial.systems import steady_clock
 from nettrial.units import PERIOD
 
@@ -26,6 +29,10 @@ LIFE_SECONDS = 60.0
 """The interval at which the archive notes that the monitor is alive, in seconds."""
 AGAIN_SECONDS = 10.0
 """The interval at which an archive that could not be written is tried again, in seconds."""
+MOST_WAITING = 1000
+"""The largest number of alerts that wait to be sent."""
+STATE = "state"
+"""The name of a pair's state from which the next alert follows."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -116,13 +123,54 @@ class Finished:
     events: list[Event] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A state to be kept."""
+
+    key: str
+    name: str
+    value: str
+
+
+class Post:
+    """Sends alerts one after the other in a thread, so that a slow recipient delays no measurement."""
+
+    def __init__(self, settings: AlertsSettings, folder: Path) -> None:
+        """Starts without an alert; commands run in `folder`."""
+        self.failures: queue.SimpleQueue[str] = queue.SimpleQueue()
+        """The reasons why alerts could not be sent."""
+        self._settings, self._folder = settings, folder
+        self._waiting: queue.SimpleQueue[Alert] = queue.SimpleQueue()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def __call__(self, alert: Alert) -> None:
+        """Sends an alert later."""
+        if self._waiting.qsize() < MOST_WAITING:
+            self._waiting.put(alert)
+        else:
+            self.failures.put(f"{MOST_WAITING} alerts wait to be sent: one was left out")
+
+    def _run(self) -> None:
+        while True:
+            for why in send(self._settings, self._waiting.get(), self._folder):
+                self.failures.put(why)
+
+
 class Monitor:
     """A monitor of a mesh."""
 
     def __init__(
-        self, mesh: Mesh, archive: Archive, hands: Hands, clock: Clock, note: Callable[[str], None]
+        self,
+        mesh: Mesh,
+        archive: Archive,
+        hands: Hands,
+        clock: Clock,
+        note: Callable[[str], None],
+        post: Callable[[Alert], None] | None = None,
     ) -> None:
-        """Prepares a monitor, which reports each outcome by `note`."""
+        """Prepares a monitor, which reports each outcome by `note` and sends alerts by `post`."""
+        self._post = post
+        self._alerting = States(mesh.alerts) if mesh.alerts else None
         self._mesh, self._archive, self._hands, self._clock, self._note = mesh, archive, hands, clock, note
         self._tasks = {task.key: task for task in mesh.tasks()}
         plans = [
@@ -142,7 +190,7 @@ class Monitor:
         self._schedule = Schedule(plans, self._budget)
         self._began: dict[str, Moment] = {}
         self._detectors: dict[tuple[str, str], Detector] = {}
-        self._pending: list[Gap | Finished | Event] = []
+        self._pending: list[Gap | Finished | Event | Kept] = []
         self._writable = True
         self._session = 0
         self._alive_s = self._forgot_s = -math.inf
@@ -181,6 +229,11 @@ class Monitor:
     def step(self) -> None:
         """Starts what is due, and waits until something ends or becomes due."""
         now = self._clock.now()
+        if isinstance(self._post, Post):
+            while not self._post.failures.empty():
+                why = f"an alert could not be sent: {self._post.failures.get()}"
+                self._note(why)
+                self._pending.append(Event(now.wall_s, "alert", why))
         self._enter(now)
         started, gaps = self._schedule.look(now, self._writable)
         if self._schedule.step_s:
@@ -217,7 +270,38 @@ class Monitor:
         self._schedule.finish(ended.key, began.wall_s, spent.seconds, spent.bytes)
         events = self._events(ended.key, outcome, began.wall_s) if isinstance(outcome, Measured) else []
         self._pending.append(Finished(ended.key, interval, spent, outcome, events))
-        self._note(f"{ended.key}: {_in_words(self._tasks[ended.key], outcome)}")
+        words = _in_words(self._tasks[ended.key], outcome)
+        self._note(f"{ended.key}: {words}")
+        for event in events:
+            self._send(ended.key, "change" if event.kind == "change" else "path", event.at_s, event.text)
+        state = "gap"
+        if isinstance(outcome, Measured):
+            bounds = self._tasks[ended.key].settings.thresholds
+            states = [
+                state_of(bounds[figure.name].texts(), figure.value)
+                for figure in outcome.figures
+                if figure.name in bounds
+            ]
+            state = next((each for each in ("alarm", "warning") if each in states), "good")
+        self._turn(ended.key, state, began.wall_s, words)
+
+    def _turn(self, key: str, state: str, at_s: float, text: str) -> None:
+        """Notes the state of a pair's latest interval, and sends an alert if it follows."""
+        if self._alerting is None:
+            return
+        before = self._states.get((key, STATE))
+        kept, cause = self._alerting.cause(key, before, state)
+        if kept != before:
+            self._states[key, STATE] = kept
+            self._pending.append(Kept(key, STATE, kept))
+        if cause:
+            self._send(key, cause, at_s, text)
+
+    def _send(self, key: str, cause: Cause, at_s: float, text: str) -> None:
+        alerts, task = self._mesh.alerts, self._tasks[key]
+        if self._post and alerts and cause in alerts.on:
+            mesh = self._mesh.title or self._mesh.mesh
+            self._post(Alert(cause, mesh, at_s, task.measurement, task.source, task.target, text))
 
     def _events(self, key: str, measured: Measured, at_s: float) -> list[Event]:
         """Returns the events that a measurement shows: other states, and changes of metrics."""
@@ -256,7 +340,7 @@ class Monitor:
                 (
                     place
                     for place in range(len(self._pending) - 1, -1, -1)
-                    if getattr(self._pending[place], "key", None) == gap.key
+                    if isinstance(each := self._pending[place], Gap | Finished) and each.key == gap.key
                 ),
                 None,
             )
@@ -269,7 +353,9 @@ class Monitor:
                 self._pending[place] = replace(before, last=gap.last)
             else:
                 self._pending.append(gap)
-            self._note(f"{gap.key}: no measurement: {gap.reason}: {gap.detail}")
+            words = f"no measurement: {gap.reason}: {gap.detail}"
+            self._note(f"{gap.key}: {words}")
+            self._turn(gap.key, "gap", now.wall_s, words)
 
     def _enter(self, now: Moment) -> None:
         """Enters what is pending in the archive. If that can't be written, it stays pending."""
@@ -301,9 +387,11 @@ class Monitor:
             self._forgot_s = now.steady_s
         self._pending.clear()
 
-    def _enter_one(self, each: Gap | Finished | Event, now: Moment) -> None:
+    def _enter_one(self, each: Gap | Finished | Event | Kept, now: Moment) -> None:
         if isinstance(each, Gap):
             self._archive.gap(each, now.wall_s)
+        elif isinstance(each, Kept):
+            self._archive.change_state(each.key, each.name, each.value)
         elif isinstance(each, Event):
             self._archive.event(each.at_s, None, each.kind, each.text, each.metric)
         elif isinstance(each.outcome, Missed):

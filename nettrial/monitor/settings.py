@@ -110,11 +110,14 @@ class HostSettings(Strict):
 
     address: str | None = None
     """The host's name or address."""
-    serves: Literal["nettrial", "iperf3"] | None = None
-    """The server that runs there: `nettrial serve`, or an iperf3 server. Without one, only its path can be
-    examined."""
+    serves: Literal["nettrial", "iperf3", "ndt7"] | None = None
+    """The server that runs there: `nettrial serve`, an iperf3 server, or an ndt7 server. Without one, only
+    its path can be examined."""
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
-    """The port of that server: by default 5210, of iperf3 5201."""
+    """The port of that server: by default 5210, of iperf3 5201, of ndt7 4443."""
+    tls: Literal["verified", "unverified", "none"] = "verified"
+    """The connection to an ndt7 server: with TLS and a certificate that is verified or not, or without
+    TLS."""
     token_file: Path | None = None
     """The file with the token of `nettrial serve`, relative to the mesh file's directory."""
     limits: LimitsSettings | None = None

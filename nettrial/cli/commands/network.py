@@ -275,6 +275,9 @@ def _monitor(
         str,
         typer.Option(metavar="ADDRESS", help="The address of the page: 0.0.0.0 or :: for every network."),
     ] = "127.0.0.1",
+    allow_exec: Annotated[
+        bool, typer.Option("--allow-exec", help="Allow the file's command for alerts to run.")
+    ] = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
 ) -> None:
@@ -286,4 +289,4 @@ def _monitor(
     Exit status: 0 stopped, 2 bad input, 3 the archive can't be written."""
     from nettrial.cli import monitor
 
-    monitor.monitor(monitor.MonitorOptions(mesh, dry, systemd, quiet, port, bind))
+    monitor.monitor(monitor.MonitorOptions(mesh, dry, systemd, quiet, port, bind, allow_exec))

@@ -109,7 +109,8 @@ def _export(
     """Write a run's data as Parquet or CSV files.
 
     Tables of trials, flows, hosts, interfaces, time series and warnings. Column names contain the units;
-    every row names its trial, block and levels."""
+    every row names its trial, block and levels. RUN may also be the archive of `nettrial monitor`, which has
+    tables of values, hours, gaps, events and sessions."""
     from nettrial.cli import export
 
     export.export_run(directory, to, out)
