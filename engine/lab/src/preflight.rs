@@ -165,6 +165,16 @@ fn limits(home: &Home) -> Vec<Shortfall> {
     }
     limits.extend(routing::limits());
     limits.extend(openflow::limits());
+    let (lacking, mut remedies): (Vec<String>, Vec<&str>) =
+        nettrial_traffic::lacking_tools().into_iter().unzip();
+    if !lacking.is_empty() {
+        remedies.dedup();
+        limits.push(Shortfall {
+            what: "some tools of studies".into(),
+            why: format!("programs are not installed: {}", lacking.join(", ")),
+            remedy: format!("those that a study asks for: {}", remedies.join("; ")),
+        });
+    }
     if let Err(error) = try_delay_line() {
         limits.push(shortfall(
             "delay, loss and the rest on a link",

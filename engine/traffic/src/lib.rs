@@ -44,7 +44,7 @@ pub use platform::{clear_environment, contain};
 #[cfg(not(target_os = "linux"))]
 pub use platform::{forbid_fragmentation, is_too_large, path_mtu};
 pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Report, Room, Side};
-pub use tool::{is_download, is_installed, leaves_congestion_control};
+pub use tool::{is_download, is_installed, lacking as lacking_tools, leaves_congestion_control};
 
 use nettrial_scenario::{Flow, Place, Problem, Traffic};
 

@@ -125,6 +125,34 @@ pub fn problems(flow: &Flow, tool: &Tool, place: &Place) -> Vec<Problem> {
         .collect()
 }
 
+/// Returns the tools whose programs are not all installed: the tool with the missing programs, in words, and the commands that
+/// install them.
+pub fn lacking() -> Vec<(String, &'static str)> {
+    use ToolName::{Ditg, Ftp, Http1, Http2, Http3, Iperf3, Netperf, Ping, Sockperf, Tftp};
+    let lack = |name: ToolName| {
+        let tool = Tool {
+            tool: name,
+            duration: None,
+            size: None,
+            rate: None,
+            request_response: false,
+            block_size: None,
+            window_size: None,
+            arguments: Vec::new(),
+            server_arguments: Vec::new(),
+        };
+        let program = program(name);
+        let missing: Vec<String> =
+            program.names(&tool).into_iter().filter(|name| !process::is_installed(name)).collect();
+        let words = format!("{} ({})", format!("{name:?}").to_lowercase(), missing.join(", "));
+        (!missing.is_empty()).then(|| (words, program.remedy()))
+    };
+    [Iperf3, Ping, Netperf, Ditg, Sockperf, Ftp, Tftp, Http1, Http2, Http3]
+        .into_iter()
+        .filter_map(lack)
+        .collect()
+}
+
 /// Returns the problem of a duration that is not whole seconds, for a program that accepts no other.
 fn whole_seconds(tool: &Tool) -> Vec<(&'static str, String, String, String)> {
     let duration = tool.duration.unwrap_or_default();
