@@ -12,8 +12,11 @@ use std::str::FromStr;
 /// The error of a text that is not a quantity: the text, and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
+    /// The kind of quantity.
     pub(crate) quantity: &'static str,
+    /// The text.
     pub(crate) text: String,
+    /// The expected form.
     pub(crate) expected: String,
 }
 

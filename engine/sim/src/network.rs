@@ -14,8 +14,11 @@ use nettrial_scenario::Scenario;
 pub struct Network {
     /// The directions of all links, by the number of the interface at which each begins ([`Interfaces`]).
     pub(crate) links: Vec<Link>,
+    /// The paths of all packets.
     pub(crate) paths: PathTable,
+    /// The detours around failed links.
     pub(crate) detours: Detours,
+    /// The radio channels.
     pub(crate) air: Air,
     /// The CPUs; `None` if work costs nothing and nothing is coalesced.
     pub(crate) processors: Option<Processors>,

@@ -49,7 +49,9 @@ pub(crate) const INITIAL_WINDOW: u32 = 10;
 
 /// The context in which a subflow handles an event: the world, and its side of the connection.
 pub(crate) struct Scope<'a> {
+    /// The simulated world.
     pub(crate) io: &'a mut dyn Io,
+    /// The current time.
     pub(crate) now: Time,
     /// The data of the side.
     pub(crate) stream: &'a mut Stream,
@@ -60,10 +62,15 @@ pub(crate) struct Scope<'a> {
 /// The counts for the record.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
+    /// The bytes of payload that were acknowledged.
     pub(crate) acked_bytes: u64,
+    /// The segments that were retransmitted.
     pub(crate) resent_pkts: u64,
+    /// The packets that were sent.
     pub(crate) sent_pkts: u64,
+    /// The bytes of the IP packets that were sent.
     pub(crate) sent_bytes: u64,
+    /// The retransmission timeouts.
     pub(crate) timeouts: u64,
 }
 
@@ -109,6 +116,7 @@ pub(crate) struct Tcp {
     own: usize,
     /// The sequence number after its FIN.
     fin_end: Option<u64>,
+    /// The counters of the subflow.
     pub(crate) counts: Counts,
 }
 
@@ -232,26 +240,32 @@ impl Tcp {
         self.options.mss_bytes - blocks.min(self.options.mss_bytes / 2)
     }
 
+    /// Returns the maximum segment size in bytes.
     pub(crate) fn mss_bytes(&self) -> u32 {
         self.options.mss_bytes
     }
 
+    /// Returns the state of the congestion window.
     pub(crate) fn window(&self) -> Window {
         self.window
     }
 
+    /// Returns the smoothed round-trip time; zero before the first sample.
     pub(crate) fn smoothed_rtt(&self) -> Time {
         self.rtt.smoothed
     }
 
+    /// Returns the smallest round-trip time; [`Time::NEVER`] before the first sample.
     pub(crate) fn minimum_rtt(&self) -> Time {
         self.rtt.minimum
     }
 
+    /// Returns the name of the congestion control.
     pub(crate) fn control_name(&self) -> &'static str {
         self.control.name()
     }
 
+    /// Returns the latest delivery rate in bits per second of payload.
     pub(crate) fn delivery_rate_bps(&self) -> u64 {
         self.rate.latest_bps(self.options.mss_bytes)
     }

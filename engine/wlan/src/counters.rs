@@ -11,6 +11,7 @@ pub struct Delay {
 }
 
 impl Delay {
+    /// Adds a delay in picoseconds.
     pub(crate) fn add(&mut self, delay_ps: u64) {
         self.count += 1;
         self.sum_ps += u128::from(delay_ps);
@@ -42,6 +43,7 @@ pub struct RateCounts {
 }
 
 impl RateCounts {
+    /// Adds a PPDU that is sent at `now_ps` at the rate with this index.
     pub(crate) fn add(&mut self, now_ps: u64, rate: usize, rate_bps: u64) {
         if self.ppdus.len() <= rate {
             self.ppdus.resize(rate + 1, 0);

@@ -13,9 +13,13 @@ const PACING_TIMER_US: u64 = 1000;
 
 /// The request to the server.
 pub struct Asked {
+    /// The parameters of the test.
     pub parameters: Parameters,
+    /// The direction of the test.
     pub direction: Direction,
+    /// The duration of the test, if it has one.
     pub duration: Option<Duration>,
+    /// The bytes to transfer, if they are limited.
     pub bytes: Option<u64>,
 }
 

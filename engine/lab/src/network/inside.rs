@@ -15,7 +15,9 @@ const LARGEST_MTU: u32 = 65_535;
 
 /// The namespace, with a socket in it.
 pub struct Inside {
+    /// A netlink socket of the namespace.
     pub netlink: Netlink,
+    /// The namespace.
     pub namespace: Namespace,
 }
 

@@ -27,8 +27,11 @@ pub struct BuiltNode {
     pub name: String,
     /// The node's namespace.
     pub namespace: Namespace,
+    /// A netlink socket of the node's namespace.
     pub(super) netlink: Netlink,
+    /// The name and the index of each interface.
     pub(super) interfaces: Vec<(String, i32)>,
+    /// The interfaces with a shaper.
     pub(super) shaped: Vec<Shaped>,
     /// True if the node is a guest, and this namespace is between the guest and the links.
     pub(super) is_before_guest: bool,
@@ -102,6 +105,7 @@ impl BuiltNode {
         self.interfaces.iter().map(|(name, index)| device(self.is_shared, name, *index))
     }
 
+    /// Returns the index of an interface by its name. Fails if the node does not have it.
     pub(super) fn index_of(&self, interface: &str) -> Result<i32> {
         let found = self.interfaces.iter().find(|(name, _)| name == interface);
         Ok(found.with_context(|| format!("{} has no interface {interface}", self.name))?.1)

@@ -15,7 +15,9 @@ const SK_BUFF_BYTES: u64 = 256;
 /// A piece of data to send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chunk {
+    /// The data sequence number of its first byte.
     pub(crate) data_sequence: u64,
+    /// Its bytes.
     pub(crate) bytes: u32,
     /// True if FIN can be sent with it.
     pub(crate) is_last: bool,

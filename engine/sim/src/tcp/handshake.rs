@@ -40,11 +40,15 @@ pub(super) enum State {
 /// The options negotiated from both sides' stacks and the path, and their sizes in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
+    /// True if the connection is MPTCP.
     pub(crate) is_mptcp: bool,
+    /// True if both sides support selective acknowledgments.
     pub(crate) has_sack: bool,
+    /// True if both sides support timestamps.
     pub(crate) has_timestamps: bool,
     /// True if this side requests ECN and the other side agrees.
     pub(crate) has_ecn: bool,
+    /// The smallest retransmission timeout.
     pub(crate) minimum_rto: Time,
     /// True if the connection limits what it has in its interface's queue.
     pub(crate) has_small_queues: bool,
