@@ -111,7 +111,7 @@ fn the_own_interface_holds_a_burst_more() {
 }
 
 /// A window of 12 ms of the link, of which the path itself holds 40 us: the rest waits in the own interface, unless small
-/// queues keep it to about a millisecond.
+/// queues keep it to a few milliseconds in slow start, and less after it.
 #[test]
 fn without_small_queues_the_window_waits_in_the_own_interface() {
     let most_queued_us = |small_queues| {
@@ -126,5 +126,5 @@ fn without_small_queues_the_window_waits_in_the_own_interface() {
         queued.max().unwrap()
     };
     let (small, large) = (most_queued_us(true), most_queued_us(false));
-    assert!(small < 3_000 && large > 10_000, "{small}, {large}");
+    assert!(small < 10_000 && large > 50_000, "{small}, {large}");
 }
