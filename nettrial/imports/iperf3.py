@@ -114,8 +114,9 @@ def imported(document: Document) -> Imported:
         "goodput_bps": received.bits_per_second,
         "connections": 0 if udp else test.num_streams,
     }
+    streams = "1 stream" if test.num_streams == 1 else f"{test.num_streams} streams"
     source = Source(
-        title=f"iperf3, {test.protocol}, {'reverse, ' if test.reverse else ''}{test.num_streams} streams",
+        title=f"iperf3, {test.protocol}, {'reverse, ' if test.reverse else ''}{streams}",
         program=document.start.version,
         transport=test.protocol.lower(),
         ip=_version(document.start),
