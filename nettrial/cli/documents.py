@@ -511,7 +511,7 @@ class DirectedMeasured(Measured):
     """A metric in one direction over the repeats of a measurement with another program."""
 
     direction: str
-    """The direction: `download` or `upload`."""
+    """The direction: `download` or `upload`; of STAMP `round trip`, `forward` or `backward`."""
 
 
 class AbsentMetric(Part):
@@ -590,6 +590,64 @@ class Ndt7Document(PeerDocument):
     """The kind of document."""
     repeats: list[Ndt7Repeat]
     """The tests."""
+
+
+class StampEstimate(Part):
+    """An estimate of the error of timestamps (RFC 4656, 4.1.2)."""
+
+    synchronised: bool
+    """True if the clock is synchronised to UTC, as far as its system knows."""
+    seconds: float
+    """The estimated error."""
+
+
+class StampAnswer(Part):
+    """An answer to a test packet. Times are in nanoseconds since 1970, each by the clock of the machine that
+    took it."""
+
+    number: int
+    """The packet's number, from 0."""
+    reflector_number: int
+    """The reflector's own number."""
+    sent_ns: int
+    """The time at which this machine sent the packet (T1)."""
+    received_ns: int
+    """The time at which it arrived at the reflector (T2)."""
+    reflected_ns: int
+    """The time at which the reflector sent the answer (T3)."""
+    arrived_ns: int
+    """The time at which the answer arrived (T4)."""
+    ttl: int
+    """The TTL or hop limit with which the packet arrived at the reflector, of 255; 0 where it does not
+    tell."""
+
+
+class StampRepeat(Part):
+    """A session of test packets."""
+
+    sent: int
+    """The number of packets sent."""
+    foreign: int
+    """The number of packets that arrived and are no answers."""
+    kernel_departures: bool
+    """True if `sent_ns` is the time by the kernel; else that by nettrial, before it sent the packet."""
+    kernel_arrivals: bool
+    """True if `arrived_ns` is the time by the kernel; else that at which nettrial was told."""
+    own_estimate: StampEstimate
+    """This machine's estimate of its error."""
+    reflector_estimate: StampEstimate
+    """The reflector's estimate of its error, in the last answer."""
+    answers: list[StampAnswer]
+    """The answers in order of arrival, with duplicates."""
+
+
+class StampDocument(PeerDocument):
+    """A measurement with a STAMP or TWAMP Light reflector."""
+
+    document: Literal["measure-stamp"] = "measure-stamp"
+    """The kind of document."""
+    repeats: list[StampRepeat]
+    """The sessions."""
 
 
 class PairsOfNodes(Part):
@@ -766,6 +824,7 @@ DOCUMENTS: tuple[type[Document], ...] = (
     PredictDocument,
     MeasureDocument,
     Ndt7Document,
+    StampDocument,
     ServeDocument,
     DrawDocument,
     CalibrateDocument,

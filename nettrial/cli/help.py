@@ -79,6 +79,7 @@ EXAMPLES = {
     "serve": (
         "nettrial serve --token-file token",
         "nettrial serve --iperf3",
+        "nettrial serve --stamp --bind 0.0.0.0 --token-file key",
         "nettrial serve --ndt7 --bind 0.0.0.0 --certificate cert.pem --key key.pem",
     ),
     "monitor": ("nettrial monitor mesh.yaml --dry-run", "nettrial monitor mesh.yaml"),
@@ -87,6 +88,7 @@ EXAMPLES = {
         "nettrial measure host.example -P 4 --token-file token",
         "nettrial measure host.example udp --iperf3 --time 5 --rate 100M --size 1400 -R",
         "nettrial measure host.example --ndt7 --replicates 5",
+        "nettrial measure host.example --stamp --interval 10ms --dscp 46",
     ),
 }
 """Examples for each command; those for nettrial itself under the empty name."""

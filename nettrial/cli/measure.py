@@ -140,9 +140,14 @@ def measure(options: MeasureOptions) -> int:
     return INTERRUPTED if stopped else 0
 
 
-def seconds_of(time: str) -> float:
-    """Returns the duration that was given as `--time`, in seconds; raises BadInput."""
-    return _quantity("--time", DURATION, _with_unit(time, IPERF3_UNITS["time"])) / 1e9
+def seconds_of(time: str, option: str = "--time") -> float:
+    """Returns the duration that was given as an option, in seconds; raises BadInput."""
+    return _quantity(option, DURATION, _with_unit(time, IPERF3_UNITS["time"])) / 1e9
+
+
+def bytes_of(size: str) -> int:
+    """Returns the size that was given as `--size`, in bytes; raises BadInput."""
+    return _quantity("--size", SIZE, _with_unit(size, IPERF3_UNITS["size"]))
 
 
 def _with_units(options: MeasureOptions) -> MeasureOptions:

@@ -51,7 +51,7 @@ def repeat(
     quiet: bool,
     once: Callable[[], T],
     warned: Callable[[T], int],
-    failure: type[Exception],
+    failure: type[Exception] | tuple[type[Exception], ...],
     kill: Callable[[], None],
 ) -> Repeats[T]:
     """Calls `once` that many times, and shows the progress; each call takes about `seconds`.

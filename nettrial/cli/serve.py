@@ -16,6 +16,7 @@ class ServeOptions:
 
     iperf3: bool
     ndt7: bool
+    stamp: bool
     port: int | None
     bind: str | None
     token_file: Path | None
@@ -27,11 +28,11 @@ class ServeOptions:
 
 def serve(options: ServeOptions) -> None:
     """Serves until the process ends; raises BadInput and CannotRun."""
-    protocols = {"--iperf3": options.iperf3, "--ndt7": options.ndt7}
+    protocols = {"--iperf3": options.iperf3, "--ndt7": options.ndt7, "--stamp": options.stamp}
     chosen = [name for name, wanted in protocols.items() if wanted]
     if len(chosen) > 1:
         raise BadInput(READING, chosen[1], "", f"no {chosen[1]} with {chosen[0]}", "start a server for each")
-    if chosen and options.token_file is not None:
+    if chosen and not options.stamp and options.token_file is not None:
         hint = f"{chosen[0].removeprefix('--')} clients use no token; leave out one of the two options"
         raise BadInput(
             READING, "--token-file", str(options.token_file), f"no --token-file with {chosen[0]}", hint
@@ -44,6 +45,11 @@ def serve(options: ServeOptions) -> None:
         from nettrial.cli import serve_ndt7
 
         serve_ndt7.serve(options)
+        return
+    if options.stamp:
+        from nettrial.cli import serve_stamp
+
+        serve_stamp.serve(options)
         return
     arguments = ["--iperf3"] if options.iperf3 else []
     arguments += ["--port", str(options.port)] if options.port is not None else []

@@ -73,13 +73,16 @@ TokenFile = Annotated[
 def _serve(
     iperf3: Annotated[bool, typer.Option("--iperf3", help="Serve iperf3 clients instead.")] = False,
     ndt7: Annotated[bool, typer.Option("--ndt7", help="Serve ndt7 clients (M-Lab) instead.")] = False,
+    stamp: Annotated[
+        bool, typer.Option("--stamp", help="Reflect packets of STAMP and TWAMP Light instead.")
+    ] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
             callback=between(0, 65535),
             metavar="PORT",
             help="The port; 0: any.",
-            show_default="5210, iperf3: 5201, ndt7: 4443",
+            show_default="5210, iperf3: 5201, ndt7: 4443, stamp: 862",
         ),
     ] = None,
     bind: Annotated[
@@ -87,7 +90,7 @@ def _serve(
         typer.Option(
             metavar="ADDRESS",
             help="Address to listen on.",
-            show_default="every address, ndt7: 127.0.0.1",
+            show_default="every address, ndt7 and stamp: 127.0.0.1",
         ),
     ] = None,
     token_file: TokenFile = None,
@@ -113,10 +116,13 @@ def _serve(
 
     Clients need the token in --token-file or in the environment variable NETTRIAL_TOKEN; without either, a
     token is generated and printed. With --iperf3 or --ndt7 there is no token: anyone who can reach the port
-    is served. Exit status: 2 bad input, 3 the port can't be opened."""
+    is served. With --stamp, the token is the key of authenticated mode; without one, anyone is served.
+    Exit status: 2 bad input, 3 the port can't be opened."""
     from nettrial.cli import serve
 
-    serve.serve(serve.ServeOptions(iperf3, ndt7, port, bind, token_file, certificate, key, plain, as_json))
+    serve.serve(
+        serve.ServeOptions(iperf3, ndt7, stamp, port, bind, token_file, certificate, key, plain, as_json)
+    )
 
 
 @command(commands, "measure")
@@ -130,13 +136,17 @@ def _measure(
         bool,
         typer.Option("--ndt7", help="Measure against an ndt7 server (M-Lab): a download and an upload each."),
     ] = False,
+    stamp: Annotated[
+        bool,
+        typer.Option("--stamp", help="Measure delays and loss with a reflector of STAMP or TWAMP Light."),
+    ] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
             callback=between(1, 65535),
             metavar="PORT",
             help="Its port.",
-            show_default="5210, iperf3: 5201, ndt7: 4443",
+            show_default="5210, iperf3: 5201, ndt7: 4443, stamp: 862",
         ),
     ] = None,
     ip: Ip = None,
@@ -177,7 +187,17 @@ def _measure(
         typer.Option(
             metavar="SIZE",
             help="Size of each packet, message or write: 1400, 16 KiB.",
-            show_default="udp: 1400 B, rr: 64 B",
+            show_default="udp: 1400 B, rr: 64 B, stamp: 44 B, with a key 112 B",
+        ),
+    ] = None,
+    interval: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="TIME", help="stamp: time between packets.", show_default="20 ms"),
+    ] = None,
+    dscp: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            callback=between(0, 63), metavar="N", help="stamp: the packets' DSCP.", show_default="0"
         ),
     ] = None,
     seed: Annotated[
@@ -206,32 +226,42 @@ def _measure(
 ) -> None:
     """Measure between this machine and another one.
 
-    The other machine runs `nettrial serve`, or a server of iperf3 or ndt7.
+    The other machine runs `nettrial serve`, or a server of iperf3, ndt7 or STAMP.
 
     Exit status: 0 done, 2 bad input, 3 no session with that machine, 4 repeats failed, 130 interrupted.
     """
     from nettrial.cli import measure, peers
 
+    of_others: dict[str, object] = {
+        "KIND": kind != "tcp" and kind,
+        "--iperf3": iperf3,
+        "--parallel": parallel != 1 and parallel,
+        "--reverse": reverse,
+        "--rate": rate,
+        "--seed": seed,
+        "--out": out,
+    }
+    of_ndt7: dict[str, object] = {"--plain": plain, "--no-verify": no_verify}
+    of_stamp: dict[str, object] = {"--interval": interval, "--dscp": dscp is not None and str(dscp)}
     if ndt7:
         from nettrial.cli import measure_ndt7
 
-        others: dict[str, object] = {
-            "--iperf3": iperf3,
-            "KIND": kind != "tcp" and kind,
-            "--parallel": parallel != 1 and parallel,
-            "--reverse": reverse,
-            "--rate": rate,
-            "--size": size,
-            "--seed": seed,
-            "--token-file": token_file,
-            "--out": out,
-        }
-        peers.refuse("--ndt7", others)
+        also = {"--stamp": stamp, "--size": size, "--token-file": token_file}
+        peers.refuse("--ndt7", {**of_others, **of_stamp, **also})
         ndt7_options = measure_ndt7.Ndt7Options(
             host, port, ip, replicates, time, plain, not no_verify, as_json, quiet
         )
         raise typer.Exit(measure_ndt7.measure(ndt7_options))
-    peers.refuse("this server; --ndt7 has it", {"--plain": plain, "--no-verify": no_verify})
+    if stamp:
+        from nettrial.cli import measure_stamp
+
+        peers.refuse("--stamp", {**of_others, **of_ndt7})
+        stamp_options = measure_stamp.StampOptions(
+            host, port, ip, replicates, time, size, interval, dscp or 0, token_file, as_json, quiet
+        )
+        raise typer.Exit(measure_stamp.measure(stamp_options))
+    peers.refuse("this server; --ndt7 has it", of_ndt7)
+    peers.refuse("this server; --stamp has it", of_stamp)
     options = measure.MeasureOptions(
         host,
         kind,

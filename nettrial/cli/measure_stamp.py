@@ -1,0 +1,154 @@
+"""`nettrial measure --stamp`: delays and loss with a reflector of STAMP or TWAMP Light."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from nettrial.cli import READING, documents, peers
+from nettrial.cli.console import say
+from nettrial.cli.measure import TIME, bytes_of, seconds_of, server_at
+from nettrial.cli.run import INTERRUPTED
+from nettrial.cli.stamp_key import key_of
+from nettrial.errors import BadInput, CannotRun, Lack
+from nettrial.protocols.figures import Outcome
+from nettrial.protocols.stamp.clock import ErrorEstimate
+from nettrial.protocols.stamp.figures import outcome
+from nettrial.protocols.stamp.packet import base_size, is_size, sizes
+from nettrial.protocols.stamp.reflector import MOST_RATE, PORT
+from nettrial.protocols.stamp.sender import NotReached, Result, Sender, Session
+from nettrial.report import numbers
+
+INTERVAL = "20 ms"
+"""The default of `--interval`."""
+MOST_PACKETS = 100_000
+"""The largest number of packets of a session."""
+
+
+@dataclass(frozen=True)
+class StampOptions:
+    """The options of the command, as they were given."""
+
+    host: str
+    port: int | None
+    ip: int | None
+    replicates: int
+    time: str | None
+    size: str | None
+    interval: str | None
+    dscp: int
+    key_file: Path | None
+    as_json: bool
+    quiet: bool
+
+
+@dataclass(frozen=True)
+class Made:
+    """A session that was made."""
+
+    result: Result
+    outcome: Outcome
+
+
+def measure(options: StampOptions) -> int:
+    """Runs sessions, prints the results, and returns the exit status; raises BadInput, CannotRun and
+    TrialsFailed."""
+    session, server, version = _session(options)
+    seconds = session.packets * session.interval
+    words = f"STAMP with {options.host} port {session.port}" + (" (authenticated)" if session.key else "")
+    if not options.quiet:
+        sessions = numbers.counted(options.replicates, "session")
+        say(f"{words}: {sessions} of {session.packets} packets of {session.size} B, IPv{version}")
+    sender = Sender(session)
+
+    def once() -> Made:
+        result = sender.run()
+        if not result.answers:  # ended by the user
+            raise NotReached("the session was ended")
+        return Made(result, outcome(result))
+
+    try:
+        found = peers.repeat(
+            options.replicates,
+            seconds,
+            options.quiet,
+            once,
+            lambda made: len(made.outcome.warnings),
+            (NotReached, OSError),
+            sender.kill,
+        )
+    except (NotReached, OSError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        remedy = "start `nettrial serve --stamp` or another reflector there, and open its UDP port"
+        raise CannotRun(f"measuring with a reflector at {server}", [Lack("a session", why, remedy)]) from None
+    if found.made:
+        outcomes = [made.outcome for made in found.made]
+        if options.as_json:
+            _print_json(server, [made.result for made in found.made], outcomes)
+        else:
+            heading = f"{numbers.counted(len(found.made), 'session')} of {session.packets} packets"
+            peers.show(f"{words}, {heading} of {session.size} B", outcomes)
+    found.check()
+    return INTERRUPTED if found.stopped else 0
+
+
+def _session(options: StampOptions) -> tuple[Session, str, int]:
+    """Returns the settings of each session, the reflector's address with its port, and the IP version; raises
+    BadInput."""
+    key = key_of(options.key_file)
+    size = base_size(key) if options.size is None else bytes_of(options.size)
+    if not is_size(size, key):
+        raise BadInput(READING, "--size", options.size or "", sizes(key), "the UDP payload")
+    interval = seconds_of(options.interval or INTERVAL, "--interval")
+    if interval * MOST_RATE < 1:
+        raise BadInput(READING, "--interval", options.interval or "", f"{1000 / MOST_RATE:g} ms or more")
+    packets = int(seconds_of(options.time or TIME) / interval)
+    if not 1 <= packets <= MOST_PACKETS:
+        expected = f"1 to {MOST_PACKETS} packets, one for each --interval"
+        raise BadInput(READING, "--time", options.time or TIME, expected)
+    port = options.port or PORT
+    server, version = server_at(options.host, port, options.ip)
+    address = server.rpartition(":")[0].strip("[]")
+    return Session(address, port, packets, interval, size, options.dscp, key), server, version
+
+
+def _print_json(server: str, results: list[Result], outcomes: list[Outcome]) -> None:
+    documents.show(
+        documents.StampDocument(
+            command=shlex.join(["nettrial", *sys.argv[1:]]),
+            server=server,
+            metrics=peers.metrics(outcomes),
+            absent=peers.absent(outcomes),
+            warnings=peers.warnings(outcomes),
+            repeats=[_repeat(result) for result in results],
+        )
+    )
+
+
+def _repeat(result: Result) -> documents.StampRepeat:
+    return documents.StampRepeat(
+        sent=result.sent,
+        foreign=result.foreign,
+        kernel_departures=result.departures,
+        kernel_arrivals=result.arrivals,
+        own_estimate=_estimate(result.own),
+        reflector_estimate=_estimate(result.answers[-1].estimate),
+        answers=[
+            documents.StampAnswer(
+                number=each.number,
+                reflector_number=each.reflector_number,
+                sent_ns=each.sent_ns,
+                received_ns=each.received_ns,
+                reflected_ns=each.reflected_ns,
+                arrived_ns=each.arrived_ns,
+                ttl=each.ttl,
+            )
+            for each in result.answers
+        ],
+    )
+
+
+def _estimate(estimate: ErrorEstimate) -> documents.StampEstimate:
+    return documents.StampEstimate(synchronised=estimate.synchronised, seconds=estimate.seconds)

@@ -1,0 +1,38 @@
+"""`nettrial serve --stamp`: reflects test packets of STAMP and TWAMP Light."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+
+from nettrial.cli import documents
+from nettrial.cli.console import say
+from nettrial.cli.serve import ServeOptions
+from nettrial.cli.serve_ndt7 import HERE
+from nettrial.cli.stamp_key import key_of
+from nettrial.errors import CannotRun, Lack
+from nettrial.protocols.door import Log
+from nettrial.protocols.stamp.port import Port
+from nettrial.protocols.stamp.reflector import PORT, Reflector, reflect
+
+
+def serve(options: ServeOptions) -> None:
+    """Reflects until the process ends; raises BadInput and CannotRun."""
+    key = key_of(options.token_file)
+    address, port = options.bind or HERE, PORT if options.port is None else options.port
+    try:
+        opened = Port(socket.AF_INET6 if ":" in address else socket.AF_INET)
+        opened.socket.bind((address, port))
+    except OSError as error:
+        remedy = "choose another with --port" + (", such as 8620" if port < 1024 else "")
+        lack = Lack(f"UDP port {port} at {address}", error.strerror or str(error), remedy)
+        raise CannotRun("serving STAMP", [lack]) from None
+    at, on = opened.socket.getsockname()[:2]
+    where = f"[{at}]:{on}" if ":" in at else f"{at}:{on}"
+    mode = "authenticated mode" if key else "unauthenticated mode; anyone who reaches it can use it"
+    say(f"serving STAMP and TWAMP Light at {where} in {mode}")
+    if options.as_json:
+        served = documents.ServeDocument(address=where, port=on, token=None)
+        print(served.model_dump_json(), flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        reflect(Reflector(Log(say), key), opened, key)

@@ -1,0 +1,235 @@
+"""A session of test packets, from this machine to a reflector and back."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+from nettrial.protocols.stamp.clock import ErrorEstimate, ntp, own_estimate, timestamping_error, unix_ns
+from nettrial.protocols.stamp.packet import NotATestPacket, Sent, read_reflected, sender_packet
+from nettrial.protocols.stamp.port import Port
+
+WAIT_SECONDS = 1.0
+"""The time after the last packet for which answers are awaited; later ones count as lost."""
+POLL_SECONDS = 0.1
+"""The longest time without a look at a request to end."""
+_KEPT = 16
+"""The number of packets over which the error of timestamps is the largest seen."""
+
+
+class NotReached(Exception):
+    """No packet was answered; the text is the reason."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """The settings of a session."""
+
+    address: str
+    port: int
+    packets: int
+    interval: float
+    """The time between two packets in seconds."""
+    size: int
+    """The size of a packet's payload in bytes."""
+    dscp: int = 0
+    key: bytes | None = None
+    """The key of authenticated mode; None for unauthenticated mode."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer to a packet. Times are in nanoseconds since 1970: T1 to T4 of RFC 8762."""
+
+    number: int
+    """The packet's number."""
+    reflector_number: int
+    """The reflector's own number."""
+    sent_ns: int
+    """T1: by the kernel when the packet left, or else by this program."""
+    received_ns: int
+    """T2."""
+    reflected_ns: int
+    """T3."""
+    arrived_ns: int
+    """T4."""
+    ttl: int
+    """The TTL with which the packet arrived at the reflector."""
+    estimate: ErrorEstimate
+    """The reflector's estimate of its errors."""
+
+
+@dataclass
+class Result:
+    """The packets of a session and the answers to them."""
+
+    sent: int = 0
+    answers: list[Answer] = field(default_factory=list)
+    """The answers in order of arrival, with duplicates."""
+    foreign: int = 0
+    """The number of packets that arrived and are no answers: damaged, forged, or with another key."""
+    refused: bool = False
+    """True if a host answered that nothing listens at the port."""
+    departures: bool = False
+    """True if the kernel took the time of every departure."""
+    arrivals: bool = True
+    """True if the kernel took the time of every arrival."""
+    own: ErrorEstimate = field(default_factory=lambda: ErrorEstimate(False, False, 0.0))
+    """This machine's estimate of its errors, at the end."""
+
+
+class Sender:
+    """Runs sessions, one after the other; another thread, or a signal, can end the running one."""
+
+    def __init__(self, session: Session) -> None:
+        """Prepares sessions with these settings."""
+        self._session = session
+        self._ended = threading.Event()
+
+    def kill(self) -> None:
+        """Ends the running session, and all later ones at once."""
+        self._ended.set()
+
+    def run(self) -> Result:
+        """Runs a session; raises NotReached if nothing was answered, and OSError if there is no way to the
+        reflector."""
+        session = self._session
+        port = Port(socket.AF_INET6 if ":" in session.address else socket.AF_INET, session.dscp, True)
+        try:
+            port.socket.connect((session.address, session.port))
+            port.socket.setblocking(False)
+            result = _Run(session, port, self._ended).run()
+        finally:
+            port.close()
+        if not result.answers and not self._ended.is_set():
+            raise NotReached(_reason(result))
+        return result
+
+
+def _reason(result: Result) -> str:
+    if result.refused:
+        return "nothing listens at that port"
+    if result.foreign:
+        return f"{result.foreign} packets came back, and none is an answer: is the key the reflector's?"
+    return f"no answer to {result.sent} packets within {WAIT_SECONDS:g} s"
+
+
+class _Run:
+    """A running session."""
+
+    def __init__(self, session: Session, port: Port, ended: threading.Event) -> None:
+        self._session, self._port, self._ended = session, port, ended
+        self._result = Result()
+        self._sent: dict[int, tuple[int, int]] = {}
+        """The timestamp and the time of each packet, by number."""
+        self._handed: list[int] = []
+        """The numbers of the packets that the kernel accepted, in order: it numbers departures so."""
+        self._left: dict[int, int] = {}
+        self._errors: deque[float] = deque([timestamping_error()], maxlen=_KEPT)
+        self._arrived: list[Answer] = []
+        self._answered: set[int] = set()
+
+    def run(self) -> Result:
+        session, result = self._session, self._result
+        interval = int(session.interval * 1e9)
+        due = time.monotonic_ns()
+        for number in range(session.packets):
+            self._hear_until(due)
+            if self._ended.is_set():
+                break
+            self._send(number)
+            due += interval
+        last = time.monotonic_ns() + int(WAIT_SECONDS * 1e9)
+        self._hear_until(last, until_all=True)
+        self._depart()
+        result.sent = len(self._sent)
+        result.departures = len(self._left) == result.sent > 0
+        result.own = own_estimate(max(self._errors))
+        result.answers = [self._with_departure(answer) for answer in self._arrived]
+        return result
+
+    def _send(self, number: int) -> None:
+        session = self._session
+        estimate = own_estimate(max(self._errors)).field()
+        now = time.time_ns()
+        packet = sender_packet(Sent(number, ntp(now), estimate, 0), session.size, session.key)
+        self._sent[number] = ntp(now), now
+        for _ in range(2):
+            try:
+                self._port.socket.send(packet)
+            except ConnectionRefusedError:  # the answer to an earlier packet, in place of which this one goes
+                self._result.refused = True
+            except OSError:
+                return  # no room, or no way for now: the packet is lost
+            else:
+                self._handed.append(number)
+                break
+        self._errors.append((time.time_ns() - now) / 1e9)
+
+    def _hear_until(self, due: int, until_all: bool = False) -> None:
+        """Receives answers until a time of the monotonic clock; with `until_all`, at most until every packet
+        is answered."""
+        poll = select.poll() if hasattr(select, "poll") else None
+        if poll:
+            poll.register(self._port.socket, select.POLLIN)
+        while not self._ended.is_set():
+            if until_all and len(self._answered) == len(self._sent):
+                return
+            left = (due - time.monotonic_ns()) / 1e9
+            if left <= 0:
+                return
+            wait = min(left, POLL_SECONDS)
+            if poll:
+                poll.poll(wait * 1000)
+            else:
+                select.select([self._port.socket], [], [], wait)
+            self._depart()
+            self._receive()
+
+    def _depart(self) -> None:
+        for count, taken in self._port.departures().items():
+            if count < len(self._handed):
+                self._left[self._handed[count]] = taken
+
+    def _receive(self) -> None:
+        """Reads the answers that have arrived."""
+        result = self._result
+        while True:
+            try:
+                arrival = self._port.receive()
+            except ConnectionRefusedError:
+                result.refused = True
+                continue
+            except OSError:
+                return
+            try:
+                found = read_reflected(arrival.payload, self._session.key)
+            except NotATestPacket:
+                result.foreign += 1
+                continue
+            if found.sender_sent != self._sent.get(found.sender_sequence, (None, 0))[0]:
+                result.foreign += 1
+                continue
+            result.arrivals &= arrival.by_kernel
+            self._answered.add(found.sender_sequence)
+            near, ptp = arrival.arrived_ns, found.estimate.ptp
+            answer = Answer(
+                number=found.sender_sequence,
+                reflector_number=found.sequence,
+                sent_ns=self._sent[found.sender_sequence][1],
+                received_ns=unix_ns(found.received, near, ptp),
+                reflected_ns=unix_ns(found.sent, near, ptp),
+                arrived_ns=arrival.arrived_ns,
+                ttl=found.ttl,
+                estimate=found.estimate,
+            )
+            self._arrived.append(answer)
+
+    def _with_departure(self, answer: Answer) -> Answer:
+        """Returns an answer with the kernel's time of the packet's departure, if there is one."""
+        left = self._left.get(answer.number)
+        return answer if left is None else replace(answer, sent_ns=left)

@@ -1,0 +1,106 @@
+"""STAMP: the commands as users run them, and another implementation as the judge."""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nettrial.cli.documents import StampDocument
+from tests.end_to_end.serving import PATIENCE, nettrial, serving, until
+
+pytestmark = pytest.mark.end_to_end
+
+ROOT = Path(__file__).parents[2]
+SHORT = ("--interval", "2 ms", "--time", "100 ms", "--replicates", "2", "--quiet")
+STAMP_SUITE = "1.0.0"
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    file = tmp_path / "key"
+    file.write_text("00112233445566778899aabbccddeeff\n")
+    return file
+
+
+def test_the_commands_measure_with_each_other(tmp_path: Path, key: Path) -> None:
+    with serving(tmp_path, "--stamp", "--token-file", str(key), token=None) as server:
+        at = ("measure", "localhost", "--ip", "4", "--stamp", "--port", str(server.port), *SHORT)
+        other = nettrial(*at)
+        assert other.returncode == 3
+        assert "no answer to 50 packets" in other.stderr
+        done = nettrial(*at, "--token-file", str(key), "--size", "200", "--dscp", "46", "--json")
+        assert done.returncode == 0, done.stderr
+        document = StampDocument.model_validate_json(done.stdout)
+        assert [each.sent for each in document.repeats] == [50, 50]
+        assert all(each.kernel_arrivals and each.kernel_departures for each in document.repeats)
+        found = {(each.direction, each.metric): each.mean for each in document.metrics}
+        assert found["round trip", "rtt"] > 0
+        assert found["forward", "loss"] == found["backward", "loss"] == 0
+        told = nettrial(*at, "--token-file", str(key))
+        assert "round trip: round-trip time, mean" in told.stdout
+        server.await_line(r"a session of 200 B")
+
+
+@pytest.fixture(scope="module")
+def stamp_suite() -> str:
+    """The program stamp-suite, which is compiled when it is first needed: that takes a minute."""
+    root = ROOT / ".venv" / "stamp-suite"
+    program = root / "bin" / "stamp-suite"
+    if not program.exists():
+        if shutil.which("cargo") is None:
+            pytest.skip("cargo is not installed")
+        command = ["cargo", "install", "stamp-suite", "--version", STAMP_SUITE, "--locked", "--debug"]
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("RUSTC_")}
+        subprocess.run([*command, "--root", str(root)], check=True, capture_output=True, env=plain)
+    return str(program)
+
+
+def options(mode: str, key: Path) -> list[str]:
+    return ["-A", "A", "--hmac-key-file", str(key)] if mode == "authenticated" else []
+
+
+@pytest.fixture
+def reflector(stamp_suite: str, mode: str, key: Path) -> Iterator[int]:
+    """A reflector of stamp-suite; gives its port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [stamp_suite, "-i", "--local-addr", "127.0.0.1", "--local-port", str(port)]
+    process = subprocess.Popen(
+        [*command, "--stateful-reflector", *options(mode, key)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until(lambda: f":{port:04X} " in Path("/proc/net/udp").read_text(), "the reflector's port")
+    yield port
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["open", "authenticated"])
+def test_stamp_suite_reflects(reflector: int, mode: str, key: Path) -> None:
+    secured = ("--token-file", str(key)) if mode == "authenticated" else ()
+    for size in ((), ("--size", "400")):
+        at = ("measure", "127.0.0.1", "--stamp", "--port", str(reflector))
+        done = nettrial(*at, *SHORT, *secured, *size, "--json")
+        assert done.returncode == 0, done.stderr
+        document = StampDocument.model_validate_json(done.stdout)
+        assert all(len(each.answers) == each.sent for each in document.repeats)
+        assert all(each.foreign == 0 for each in document.repeats)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["open", "authenticated"])
+def test_stamp_suite_sends(tmp_path: Path, stamp_suite: str, mode: str, key: Path) -> None:
+    secured = ("--token-file", str(key)) if mode == "authenticated" else ()
+    with serving(tmp_path, "--stamp", *secured, token=None) as server:
+        command = [stamp_suite, "--remote-addr", "127.0.0.1", "--remote-port", str(server.port)]
+        command += ["--local-addr", "127.0.0.1", "--local-port", "0", "-c", "20", "-d", "5", "-L", "1"]
+        command += ["--direct-measurement", *options(mode, key)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert "Packets received: 20" in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,320 @@
+"""STAMP and TWAMP Light: packets, error estimates, the reflector's limits, and the figures of a session.
+Sender and reflector run in this process, over loopback."""
+
+import json
+import random
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nettrial.cli.stamp_key import key_of
+from nettrial.errors import BadInput
+from nettrial.protocols.door import Log
+from nettrial.protocols.stamp import packet as wire
+from nettrial.protocols.stamp import reflector as reflecting
+from nettrial.protocols.stamp.clock import ErrorEstimate, ntp, own_estimate, unix_ns
+from nettrial.protocols.stamp.figures import outcome
+from nettrial.protocols.stamp.port import Arrival, Port
+from nettrial.protocols.stamp.reflector import Reflector, reflect_one
+from nettrial.protocols.stamp.sender import Answer, NotReached, Result, Sender, Session
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "stamp.json").read_text())
+"""Packets of stamp-suite 1.0.0, and the key of its authenticated ones."""
+KEY = b"sixteen bytes or more"
+NOW = 1_795_484_281_863_642_121
+SECOND = 10**9
+
+
+@given(st.integers(0, 2**62))
+def test_a_timestamp_stands_for_its_time_in_every_era(now):
+    assert 0 <= now - unix_ns(ntp(now), now + 5 * SECOND) <= 1
+    assert unix_ns(((now // SECOND) % 2**32) << 32 | now % SECOND, now, ptp=True) == now
+
+
+@given(st.floats(0, 1e9))
+def test_an_error_is_never_understated_and_at_most_by_a_part_too_large(seconds):
+    field = ErrorEstimate(True, False, seconds).field()
+    found = ErrorEstimate.of(field)
+    assert (found.synchronised, found.ptp) == (True, False)
+    assert field & 255 >= 1, "RFC 4656 forbids a multiplier of 0"
+    assert seconds <= found.seconds <= seconds * (1 + 1 / 64) + 2**-31
+
+
+def test_the_fields_are_where_the_rfcs_have_them():
+    sent = wire.Sent(sequence=0x01020304, sent=0x1112131415161718, estimate=0x8001, ssid=0x0A0B)
+    plain = bytes(wire.sender_packet(sent, 48, None))
+    assert plain[:16] == bytes.fromhex("01020304 1112131415161718 8001 0a0b")
+    assert plain[16:44] == bytes(28)
+    assert plain[44:] == bytes.fromhex("80 01 0000"), "Extra Padding, unrecognised until it is recognised"
+    secured = bytes(wire.sender_packet(sent, 112, KEY))
+    assert secured[:4] + secured[16:28] == bytes.fromhex("01020304 1112131415161718 8001 0a0b")
+    assert secured[96:] == wire.digest(secured[:96], KEY)
+    for key, size in ((None, 48), (KEY, 120)):
+        answer = wire.reflected_packet(bytes(wire.sender_packet(sent, size, key)), 7, 8, 9, 64, key)
+        wire.stamp(answer, 10, key)
+        assert len(answer) == size
+        found = wire.read_reflected(bytes(answer), key)
+        assert (found.sequence, found.received, found.sent, found.ttl) == (7, 8, 10, 64)
+        assert (found.sender_sequence, found.sender_sent, found.ssid) == (sent.sequence, sent.sent, sent.ssid)
+        assert answer[wire.base_size(key)] == 0, "the reflector knows Extra Padding"
+
+
+@pytest.mark.parametrize("mode", ["open", "authenticated"])
+def test_packets_of_another_program_are_read(mode):
+    key = bytes.fromhex(VECTORS["key"]) if mode == "authenticated" else None
+    sent, reflected = (bytes.fromhex(VECTORS[mode][kind]) for kind in ("sender", "reflector"))
+    assert wire.read_sent(sent, key).sequence == 0
+    found = wire.read_reflected(reflected, key)
+    assert found.sender_sequence == wire.read_sent(bytes.fromhex(VECTORS[mode]["asked"]), key).sequence
+    assert found.sender_sent == wire.read_sent(bytes.fromhex(VECTORS[mode]["asked"]), key).sent
+    assert abs(unix_ns(found.sent, NOW) - unix_ns(found.received, NOW)) < SECOND
+    if key:
+        with pytest.raises(wire.NotATestPacket, match="HMAC"):
+            wire.read_reflected(reflected, KEY)
+
+
+def arrival(payload, port=50_000, address="192.0.2.1", at=NOW):
+    return Arrival(bytes(payload), (address, port), at, True, 255, 0, b"")
+
+
+def sent(number=0, size=44, key=None, at=NOW):
+    return bytes(wire.sender_packet(wire.Sent(number, ntp(at), 1, 0), size, key))
+
+
+def answer(reflector, payload, **more):
+    return reflector.answer(arrival(payload, **more), more.get("at", NOW) + 1000, 1)
+
+
+@given(st.binary(max_size=300), st.booleans())
+def test_no_input_is_answered_with_more_and_none_ends_the_reflector(payload, secured):
+    key = KEY if secured else None
+    reflector = Reflector(Log(lambda _: None), key)
+    found = answer(reflector, payload)
+    assert found is None or len(found) == len(payload) >= wire.TWAMP_LEAST
+    if secured:
+        assert found is None, "its HMAC can't be right"
+        sealed = sent(key=key, size=112) + payload  # with whatever extensions
+        assert len(answer(reflector, sealed) or b"") == len(sealed)
+
+
+def test_flags_say_what_became_of_extensions():
+    def extension(kind, value, flags=0x80):
+        return bytes([flags, kind, len(value) >> 8, len(value) & 255]) + value
+
+    def flags(payload, key):
+        found = bytes(answer(Reflector(Log(lambda _: None), key), payload))
+        return [found[at] for at, *_ in wire._extensions(found, wire.base_size(key))[0]]
+
+    padding, unknown = extension(1, b"xxxx"), extension(200, b"yyyy")
+    assert flags(sent() + padding + unknown, None) == [0, wire.UNKNOWN]
+    assert flags(sent() + unknown[:-1], None) == [wire.UNKNOWN | wire.MALFORMED]
+    base = sent(3, 112, KEY)
+    sealed = extension(8, wire.digest(base[:4] + unknown, KEY))
+    assert flags(base + padding, KEY) == [0]
+    assert flags(base + unknown + sealed + padding, KEY) == [wire.UNKNOWN, 0, 0]
+    assert flags(base + unknown, KEY) == [wire.UNKNOWN | wire.NOT_GENUINE]
+    forged = extension(8, bytes(16))
+    assert flags(base + unknown + forged, KEY) == [wire.UNKNOWN | wire.NOT_GENUINE, wire.NOT_GENUINE]
+    # The answer's own HMAC covers its own number and the flags that it has now.
+    found = bytes(answer(Reflector(Log(lambda _: None), KEY), base + unknown + sealed))
+    at = len(base) + len(unknown)
+    assert found[at + 4 :] == wire.digest(found[:4] + found[len(base) : at], KEY)
+
+
+def test_two_reflectors_do_not_answer_each_other():
+    here, there = Reflector(Log(lambda _: None)), Reflector(Log(lambda _: None))
+    payload, bounces, now = sent(), 0, NOW
+    while bounces < 10:
+        now += 1000
+        one = here if bounces % 2 == 0 else there
+        found = one.answer(arrival(payload, port=862, at=now), now, 1)
+        if found is None:
+            break
+        bounces += 1
+        wire.stamp(found, ntp(now), None)
+        payload = bytes(found)
+    assert bounces == 2
+    assert answer(here, sent(), port=7) is None, "echo answers everything"
+
+
+def test_sessions_and_rates_are_bounded(monkeypatch):
+    monkeypatch.setattr(reflecting, "MOST_SESSIONS", 3)
+    monkeypatch.setattr(reflecting, "MOST_SESSIONS_EACH", 2)
+    said = []
+    reflector = Reflector(Log(said.append))
+    took = [answer(reflector, sent(), port=port) is not None for port in (2001, 2002, 2003)]
+    took += [answer(reflector, sent(), port=2001, address=other) is not None for other in ("::1", "::2")]
+    assert took == [True, True, False, True, False]
+    later = NOW + int((reflecting.IDLE_SECONDS + 1) * SECOND)
+    assert answer(reflector, sent(), port=2003, at=later) is not None, "idle sessions end"
+    burst = [
+        answer(reflector, sent(number), port=2003, at=later) for number in range(reflecting.MOST_RATE + 9)
+    ]
+    assert sum(each is not None for each in burst) == reflecting.MOST_RATE - 1
+    assert any("packets a second" in line for line in said)
+
+
+def test_a_twamp_sender_gets_as_many_bytes_as_it_sent():
+    for size in (41, 42, 43, 44, 60):
+        assert len(answer(Reflector(Log(lambda _: None)), sent()[:14] + bytes(size - 14))) == size
+    assert answer(Reflector(Log(lambda _: None)), sent()[:40]) is None
+
+
+@pytest.mark.parametrize(
+    ("family", "address", "key", "size"),
+    [(socket.AF_INET, "127.0.0.1", None, 44), (socket.AF_INET6, "::1", KEY, 300)],
+)
+def test_a_session_measures_over_loopback(family, address, key, size):
+    port, packets = Port(family), 20
+    port.socket.bind((address, 0))
+    reflector = Reflector(Log(lambda _: None), key)
+
+    def run():
+        for _ in range(packets):
+            reflect_one(reflector, port, key, 1e-6)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    session = Session(address, port.socket.getsockname()[1], packets, 0.001, size, 46, key)
+    result = Sender(session).run()
+    thread.join()
+    port.close()
+    assert (result.sent, len(result.answers), result.foreign) == (packets, packets, 0)
+    assert [each.reflector_number for each in result.answers] == list(range(packets))
+    assert {each.ttl for each in result.answers} == {255}
+    for each in result.answers:
+        assert each.sent_ns <= each.received_ns <= each.reflected_ns <= each.arrived_ns
+    if own_estimate(0.0).synchronised is False:
+        assert any("not synchronised" in text for text in outcome(result).warnings)
+    assert (result.departures, result.arrivals) == (True, True), "Linux has both"
+
+
+def test_without_answers_the_reason_is_said():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = silent.getsockname()[1]
+        ended = Sender(Session("127.0.0.1", port, 3, 0.001, 44))
+        ended.kill()
+        assert ended.run().sent == 0
+    with pytest.raises(NotReached, match="nothing listens"):
+        Sender(Session("127.0.0.1", port, 3, 0.05, 44)).run()
+
+
+def test_forged_answers_are_none():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as forger:
+        forger.bind(("127.0.0.1", 0))
+        draw = random.Random(3)
+
+        def run():
+            _, sender = forger.recvfrom(100)
+            for length in (0, 3, 44, 44, 112, 1000):
+                forger.sendto(draw.randbytes(length), sender)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        with pytest.raises(NotReached, match="6 packets came back, and none is an answer"):
+            Sender(Session("127.0.0.1", forger.getsockname()[1], 1, 0.001, 44)).run()
+        thread.join()
+
+
+def made(pairs, sent=None, **more):
+    """A result with answers of these numbers and reflector's numbers: 1 ms forward, 2 ms at the reflector, 3
+    ms back, and clocks that agree."""
+    answers = [
+        Answer(
+            number, other, *(NOW + ms * 10**6 for ms in (0, 1, 3, 6)), 255, ErrorEstimate(True, False, 1e-3)
+        )
+        for number, other in pairs
+    ]
+    known = {"departures": True, "own": ErrorEstimate(True, False, 2e-3)}
+    return Result(sent=sent or len({number for number, _ in pairs}), answers=answers, **known | more)
+
+
+def figures(result):
+    return {(each.direction, each.metric): each.value for each in outcome(result).figures}
+
+
+def test_delays_are_those_of_the_four_timestamps():
+    found = figures(made([(number, number) for number in range(100)]))
+    assert found["round trip", "rtt"] == 4
+    assert found["forward", "owd"] == found["forward", "owd_p99"] == 1
+    assert found["backward", "owd"] == 3
+    assert found["forward", "owd_error"] == 3
+    assert found["forward", "delay_variation_p50"] == 0
+
+
+COUNTED = {
+    "nothing lost": ([(0, 0), (1, 1)], 2, (0, 0, 0), (0, 0), (0, 0)),
+    # Packet 1 never arrived there; packet 3's answer was lost.
+    "a loss each way": ([(0, 0), (2, 1), (4, 3)], 5, (40, 20, 25), (0, 0), (0, 0)),
+    # Packet 0 arrived twice there: two answers with different numbers.
+    "doubled forward": ([(0, 0), (0, 1), (1, 2)], 2, (0, 0, 0), (100 / 3, 0), (0, 0)),
+    # One answer arrived twice; packet 2 was lost forward.
+    "doubled backward": ([(0, 0), (0, 0), (1, 1), (3, 2)], 4, (25, 25, 0), (0, 25), (0, 0)),
+    "reordered forward": ([(1, 0), (0, 1), (2, 2)], 3, (0, 0, 0), (0, 0), (100 / 3, 0)),
+    "reordered backward": ([(2, 1), (0, 0), (3, 2)], 4, (25, 25, 0), (0, 0), (0, 100 / 3)),
+}
+
+
+@pytest.mark.parametrize(("pairs", "sent", "loss", "doubled", "late"), COUNTED.values(), ids=COUNTED)
+def test_a_stateful_reflectors_numbers_give_losses_duplicates_and_reordering_a_direction(
+    pairs, sent, loss, doubled, late
+):
+    found = figures(made(pairs, sent))
+    way = ("round trip", "forward", "backward")
+    assert [found[each, "loss"] for each in way] == pytest.approx(loss)
+    assert [found[each, "duplication"] for each in way[1:]] == pytest.approx(doubled)
+    assert [found[each, "reordering"] for each in way[1:]] == pytest.approx(late)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sent", "reason"),
+    [
+        ([(0, 0), (2, 2)], 3, "no direction follows"),
+        ([(0, 0), (2, 1)], 9, "after the last answer"),
+        ([(0, 40), (2, 42)], 3, "do not begin with the session"),
+    ],
+)
+def test_a_loss_without_a_direction_has_none(pairs, sent, reason):
+    found = figures(made(pairs, sent))
+    assert reason in found["forward", "loss"]
+    assert reason in found["backward", "loss"]
+    assert isinstance(found["round trip", "loss"], float)
+
+
+def test_what_limits_the_figures_is_said():
+    pairs = [(0, 0), (1, 1)]
+    good = outcome(made(pairs))
+    assert [text for text in good.warnings if "right within" in text]
+    lost = outcome(
+        made(pairs, own=ErrorEstimate(False, False, 1e-6), departures=False, arrivals=False, foreign=1)
+    )
+    assert len(lost.warnings) == 4
+    assert isinstance(figures(made(pairs, own=ErrorEstimate(False, False, 0)))["forward", "owd_error"], str)
+    odd = made(pairs)
+    odd.answers[0] = Answer(0, 0, NOW, NOW - 5, NOW - 5, NOW, 0, ErrorEstimate(True, True, 0))
+    odd.answers[1:] = []
+    assert "PTP" in str(figures(odd)["forward", "owd"])
+    assert any("one time" in text for text in outcome(odd).warnings)
+    behind = made([])
+    behind.answers.append(Answer(0, 0, NOW, NOW - 5, NOW, NOW + 5, 0, ErrorEstimate(True, False, 0)))
+    behind.sent = 1
+    assert any("negative" in text for text in outcome(behind).warnings)
+
+
+def test_a_key_is_hexadecimal_digits_or_text(tmp_path):
+    file = tmp_path / "key"
+    for text, key in ((KEY.hex() + "\n", KEY), ("sixteen letters, as text\n", b"sixteen letters, as text")):
+        file.write_text(text)
+        assert key_of(file) == key
+    assert key_of(None) is None
+    for text in ("short", "", "00" * 15):
+        file.write_text(text)
+        with pytest.raises(BadInput, match="16 bytes or more"):
+            key_of(file)
+    with pytest.raises(BadInput, match="No such file"):
+        key_of(tmp_path / "none")
