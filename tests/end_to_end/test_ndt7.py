@@ -108,6 +108,7 @@ def test_m_labs_client_in_a_browser_is_served(page_at: str, ndt7_port: int) -> N
         assert told[-1]["ConnectionInfo"]["Client"].startswith("127.0.0.1:")
 
 
+@pytest.mark.settles
 def test_the_commands_measure_with_each_other(tmp_path: Path) -> None:
     short = ("--time", "300 ms", "--replicates", "2")
     with serving(tmp_path, "--ndt7", token=None) as server:

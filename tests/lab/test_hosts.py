@@ -207,6 +207,7 @@ def test_the_other_studies_run_unchanged_between_four_machines(row: Machines) ->
     assert all(flow.bytes or flow.rtt_us for flow in trial.record.flows)
 
 
+@pytest.mark.settles
 def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
     row.shape("100mbit", 100)
     study = [
@@ -215,8 +216,9 @@ def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
     study += ["--set=mtu=1500", "--set=receiver=linux-cubic", "--set=network.rate=100 Mbit/s"]
     study += ["--set=workload.probe.traffic.duration=4 s", "--set=workload.transfer.traffic.duration=4 s"]
     study[0] = without_warm_up(row, study[0])
+    out = f"disturbed-{time.monotonic_ns()}"
     runner = subprocess.Popen(
-        row.command("run", *study, "--out=disturbed"), stderr=subprocess.PIPE, env=environment()
+        row.command("run", *study, f"--out={out}"), stderr=subprocess.PIPE, env=environment()
     )
     agents = lambda: [c for c in row.sandbox.processes().values() if VICTIMS["agent"] in c]  # noqa: E731
     assert wait_for(lambda: len(agents()) >= 2, 60)
@@ -232,7 +234,7 @@ def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
     row.sandbox.kill("time.sleep(0.01)", signal.SIGKILL)
     other.wait()
     assert runner.returncode == 0, said
-    (trial,) = Run.open(row.folder / "disturbed").trials()
+    (trial,) = Run.open(row.folder / out).trials()
     warned = {(warning.code, warning.object) for warning in trial.record.warnings}
     assert ("other_traffic", "machine sender") in warned, trial.record.warnings
     assert ("agent_starved", "machine sender") in warned, trial.record.warnings
@@ -304,7 +306,7 @@ def power_cut(machines: Machines, out: str) -> None:
         machines.command("run", *STUDY, f"--out={out}"), stderr=subprocess.PIPE, env=environment()
     )
     journal = machines.folder / "sender" / ".local/state/nettrial/journal"
-    assert wait_for(lambda: journal.exists() and "mtu" in journal.read_text(), 60)
+    assert wait_for(lambda: journal.exists() and "mtu" in journal.read_text(), 300)
     # A power cut ends the guard with all others: those of the machines, before anyone notices.
     for signal_number in (signal.SIGSTOP, signal.SIGKILL):
         for words in ("machine guard", "machine serve"):

@@ -288,8 +288,8 @@ def test_nothing_is_left_after_the_engine_is_killed(
     with begin(sandbox, build(*flows, rate="10 Mbit/s"), tmp_path) as runner:
         # Servers and clients, and the one that escapes.
         assert wait_for(lambda: len(strays(sandbox)) >= 20, 60), strays(sandbox)
-        servers = {Path(command.split()[0]).name for command in sandbox.processes(NOBODY).values()}
-        assert servers >= {*SERVERS, *CLIENTS}
+        programs = lambda: {Path(c.split()[0]).name for c in sandbox.processes(NOBODY).values()}  # noqa: E731
+        assert wait_for(lambda: programs() >= {*SERVERS, *CLIENTS}, 60), programs()
         time.sleep(0.5)
         assert len(sandbox.namespaces()) >= 3  # the engine's and two hosts'
         sandbox.kill("nettrial-engine lab", signal.SIGKILL)
