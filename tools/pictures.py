@@ -36,7 +36,7 @@ RUNS = {
     "mtu-packet-size": (),
     "jumbo-path": (),
     "tool-agreement": (),
-    "simulator-agreement": (),
+    "simulator-agreement": ("--backend", "sim"),
     "jellyfish-mptcp": (),
     "jellyfish-mptcp-hosts": (),
     "jellyfish-mptcp-settings": (),
