@@ -15,8 +15,9 @@ MOST_TREATMENTS = 10_000
 """The largest number of combinations of the factors' levels."""
 MOST_TRIALS = 100_000
 """The largest number of trials of a run: treatments times replicates."""
-MOST_FLOWS = 20_000
-"""The largest number of flows of a trial."""
+MOST_FLOWS = 120_000
+"""The largest number of flows of a trial with any backend. Most backends have a lower limit, which their
+capabilities state."""
 MOST_SIZES = 1_000_000
 """The largest product of a sweep's sizes and repeats."""
 MOST_DOCUMENT_BYTES = 256 * 2**20

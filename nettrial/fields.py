@@ -3,8 +3,10 @@ values."""
 
 from __future__ import annotations
 
+import gc
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -85,6 +87,19 @@ class Generated(BaseModel):
     commands need only a few."""
 
     model_config = ConfigDict(defer_build=True)
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Disables the garbage collector while many documents are made or read: they have no reference cycles,
+    and it would scan all documents made so far again and again, which takes longer than making them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Strict(BaseModel):

@@ -218,7 +218,7 @@ class Results:
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def __repr__(self) -> str:
-        planned, done = len(self.run.plan), len(self.run.trials())
+        planned, done = len(self.run.plan), self.run.finished()
         responses = ", ".join(response.name for response in self.study.responses)
         return (
             f"<run of {self.study.study} in {self.run.directory}: {done} of {planned} trials\n"

@@ -1922,7 +1922,8 @@ class StationRecord(Generated):
 class SubflowRecord(Generated):
     """
     A subflow's state at the end of its connection. Subflows of several connections between the same addresses are
-    one entry, with the sum of their bytes and retransmissions, and the state of the last.
+    one entry, with the sum of their bytes and retransmissions, and the state of the last. Figures that a backend does not
+    have are absent.
     """
 
     model_config = ConfigDict(
@@ -1936,7 +1937,7 @@ class SubflowRecord(Generated):
     """
     The subflow's congestion control in force.
     """
-    cwnd_pkts: Annotated[int, Field(ge=0)]
+    cwnd_pkts: Annotated[int | None, Field(ge=0)] = None
     """
     Congestion window in segments.
     """
@@ -1944,7 +1945,7 @@ class SubflowRecord(Generated):
     """
     Address and port of the flow's first host.
     """
-    min_rtt_us: Annotated[int, Field(ge=0)]
+    min_rtt_us: Annotated[int | None, Field(ge=0)] = None
     """
     Smallest round-trip time.
     """
@@ -1952,11 +1953,11 @@ class SubflowRecord(Generated):
     """
     Address and port of the flow's second host.
     """
-    retransmissions_pkts: Annotated[int, Field(ge=0)]
+    retransmissions_pkts: Annotated[int | None, Field(ge=0)] = None
     """
     Segments retransmitted.
     """
-    srtt_us: Annotated[int, Field(ge=0)]
+    srtt_us: Annotated[int | None, Field(ge=0)] = None
     """
     Smoothed round-trip time.
     """
@@ -2467,6 +2468,14 @@ class Capabilities(Generated):
     """
     Hosts are models: the scenario states the cost of a packet, and hosts need nothing of the kernel.
     """
+    most_flows: Annotated[int, Field(ge=0)]
+    """
+    The largest number of flows of a trial.
+    """
+    most_nodes: Annotated[int, Field(ge=0)]
+    """
+    The largest number of hosts, routers and switches of a trial.
+    """
     parallel: bool
     """
     Several trials may run at the same time on one machine without affecting each other.
@@ -2896,9 +2905,10 @@ class FlowRecord(Generated):
     The time after an event for which goodput was below `recovered_share` of what it was before, the longest of all
     events. Absent where it can't be told; `absent` then says why.
     """
-    retransmissions_pkts: Annotated[int, Field(ge=0)]
+    retransmissions_pkts: Annotated[int | None, Field(ge=0)] = None
     """
-    The segments retransmitted (TCP_INFO tcpi_total_retrans) on all connections.
+    The segments retransmitted (TCP_INFO tcpi_total_retrans) on all connections; absent from records of a backend
+    without this figure.
     """
     rtt_histogram: Histogram | None = None
     """

@@ -7,8 +7,8 @@ from nettrial.analysis.answers import Answers, answers
 from nettrial.analysis.changes import Change, averaged_change, change, corrected, unpaired_change
 from nettrial.analysis.clocks import clocks, clocks_are_known
 from nettrial.analysis.curves import Curve, Estimate, Ratio, curves, estimate, ratios
+from nettrial.analysis.digest import digest, frame
 from nettrial.analysis.findings import Finding, LevelEffect, Place, findings
-from nettrial.analysis.frame import frame
 from nettrial.analysis.headline import Contrast, headline
 from nettrial.analysis.intervals import CONFIDENCE, Interval, mean_interval, median_interval
 from nettrial.analysis.noise import noise
@@ -77,6 +77,7 @@ __all__ = [
     "clocks_are_known",
     "corrected",
     "curves",
+    "digest",
     "estimate",
     "failures",
     "findings",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nettrial.analysis.digest import digest
 from nettrial.analysis.summary import Levels
 from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.store import Run
@@ -12,20 +13,17 @@ CHANGED = 0.05
 
 def clocks_are_known(run: Run) -> bool | None:
     """Returns whether the kernel reported any CPU's clock rate; None if no trial has information on CPUs."""
-    processors = [each for trial in run.trials() for each in trial.record.processors or ()]
-    return any(each.frequency_mhz for each in processors) if processors else None
+    known = digest(run).clocks.values()
+    return any(any(rates) for rates in known) if known else None
 
 
 def clocks(run: Run) -> list[WarningGroup]:
     """Returns a warning about each CPU whose clock rate at the end of the trials' traffic varied."""
-    seen: dict[int, list[float]] = {}
-    treatments: list[Levels] = []
-    for trial in run.trials():
-        if trial.planned.treatment not in treatments:
-            treatments.append(trial.planned.treatment)
-        for processor in trial.record.processors or ():
-            if processor.frequency_mhz:
-                seen.setdefault(processor.number, []).append(processor.frequency_mhz)
+    read = digest(run)
+    seen = {number: [rate for rate in rates if rate] for number, rates in read.clocks.items()}
+    treatments: dict[tuple[str, ...], Levels] = {}
+    for planned in read.finished:
+        treatments.setdefault(tuple(planned.treatment.values()), planned.treatment)
     return [
         WarningGroup(
             "processor_frequency",
@@ -34,8 +32,8 @@ def clocks(run: Run) -> list[WarningGroup]:
             "times and CPU figures vary with it: fix the clock rate (cpupower frequency-set --governor "
             "performance, no turbo, sufficient cooling), or use more blocks",
             len(found),
-            tuple(treatments),
+            tuple(treatments.values()),
         )
         for number, found in sorted(seen.items())
-        if max(found) > (1 + CHANGED) * min(found)
+        if found and max(found) > (1 + CHANGED) * min(found)
     ]

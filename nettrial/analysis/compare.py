@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from nettrial.analysis.changes import NO_RATIO, Change, corrected, unpaired_change
-from nettrial.analysis.frame import frame
+from nettrial.analysis.digest import digest, frame
 from nettrial.analysis.intervals import Interval
 from nettrial.analysis.summary import Levels, plan_treatments
 from nettrial.store import Run
@@ -237,11 +237,11 @@ def _facts(run: Run) -> dict[str, str]:
             if value not in seen[name]:
                 seen[name].append(value)
     facts = {name: ", then ".join(values) for name, values in seen.items()}
-    trials = run.trials()
+    read = digest(run)
     facts["study"] = study.study
     facts["backend"] = study.backend
-    facts["trials"] = f"{len(trials)} of {len(run.plan)}"
-    facts["trials with warnings"] = str(sum(bool(trial.record.warnings) for trial in trials))
+    facts["trials"] = f"{len(read.finished)} of {len(run.plan)}"
+    facts["trials with warnings"] = str(len(read.warned))
     for name, factor in study.factors.items():
         facts[f"levels of {name}"] = ", ".join(factor.levels)
     settings = study.model_dump(by_alias=True, include=set(Settings.model_fields), exclude_defaults=True)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import special
 
 from nettrial import units
+from nettrial.analysis.digest import digest
 from nettrial.analysis.intervals import CONFIDENCE
 from nettrial.analysis.summary import Levels, baseline, plan_treatments
 from nettrial.scenario import FlowRecord, SizeRecord
@@ -86,7 +87,7 @@ def curves(run: Run) -> list[Curve]:
     none."""
     if not any(flow.traffic.kind == "sweep" for flow in run.study.workload):
         return []
-    finished = run.trials()
+    finished = digest(run).detailed
     found = []
     for treatment in plan_treatments(run):
         of = [trial for trial in finished if trial.planned.treatment == treatment]

@@ -10,11 +10,11 @@ from statistics import fmean, variance
 
 from scipy import special
 
-from nettrial.analysis.frame import frame
+from nettrial.analysis.digest import digest, frame
 from nettrial.analysis.intervals import CONFIDENCE, quantile
 from nettrial.analysis.sequential import widening
 from nettrial.analysis.summary import Levels
-from nettrial.store import Run, Trial
+from nettrial.store import Run
 
 ASSURANCE = 0.9
 """The probability with which the larger estimate covers the true spread."""
@@ -70,14 +70,10 @@ def seconds(runs: Sequence[Run]) -> dict[tuple[tuple[str, str], ...], float]:
     """Returns the mean duration of a trial in seconds, by the sorted levels of its treatment."""
     spans: dict[tuple[tuple[str, str], ...], list[float]] = {}
     for run in runs:
-        for trial in run.trials():
-            spans.setdefault(tuple(sorted(trial.planned.treatment.items())), []).append(_span(trial))
+        read = digest(run)
+        for planned, (_, total_ns) in zip(read.finished, read.spans, strict=True):
+            spans.setdefault(tuple(sorted(planned.treatment.items())), []).append(total_ns / 1e9)
     return {treatment: fmean(found) for treatment, found in spans.items()}
-
-
-def _span(trial: Trial) -> float:
-    phases = trial.record.phases
-    return (phases.network_ns + phases.checks_ns + phases.traffic_ns + phases.tear_down_ns) / 1e9
 
 
 def _values(run: Run) -> dict[tuple[object, ...], list[float]]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from statistics import fmean
 
-from nettrial.analysis.frame import frame
+from nettrial.analysis.digest import frame
 from nettrial.analysis.intervals import CONFIDENCE
 from nettrial.analysis.sequential import half_width
 from nettrial.analysis.summary import Levels, plan_treatments

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nettrial.analysis.changes import Change, change
-from nettrial.analysis.frame import frame
+from nettrial.analysis.digest import frame
 from nettrial.analysis.intervals import Interval, mean_interval, median_interval
 from nettrial.analysis.outliers import Outlier, outliers
 from nettrial.analysis.sequential import family, widened

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nettrial.analysis.digest import digest
 from nettrial.analysis.summary import Levels
 from nettrial.analysis.warning_effects import Effect, effect_of
 from nettrial.design import PlannedTrial
@@ -63,10 +64,9 @@ def failures(run: Run) -> list[FailureGroup]:
 def warnings(run: Run) -> list[WarningGroup]:
     """Returns the warnings of all finished trials, grouped, the most frequent first."""
     groups: dict[tuple[str, ...], list[tuple[Warning, PlannedTrial]]] = {}
-    for trial in run.trials():
-        for warning in trial.record.warnings:
-            alike = (warning.code, pattern(warning.object), pattern(warning.message), warning.consequence)
-            groups.setdefault(alike, []).append((warning, trial.planned))
+    for warning, planned in digest(run).warnings:
+        alike = (warning.code, pattern(warning.object), pattern(warning.message), warning.consequence)
+        groups.setdefault(alike, []).append((warning, planned))
     return sorted(map(_group, groups.values()), key=lambda group: -group.trials)
 
 

@@ -25,7 +25,7 @@ def show(directories: list[Path], out: Path) -> None:
     chapters = []
     for directory in directories:
         run = Run.open(directory)
-        if not run.trials():
+        if not run.finished():
             raise BadInput(MAKING, "RUN", str(directory), "a run with at least one finished trial")
         chapters.append(book.chapter(run))
         run.close()

@@ -25,7 +25,7 @@ def show(directory: Path, as_json: bool) -> None:
     if as_json:
         documents.show(_document(run, found))
         return
-    done = len(run.trials())
+    done = run.finished()
     kept = f"{done - len(found.left_out)} of {done} trials" if found.left_out else f"{done} trials"
     print(f"CPU costs of packets, from {kept} of {directory}")
     if found.left_out:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
+from nettrial.analysis import digest
 from nettrial.design.plan import in_words
 from nettrial.report import conclusions, numbers, pages, screen
 from nettrial.report.content import Report
 from nettrial.report.formats import in_markdown
+from nettrial.scenario import Warning
 from nettrial.texts import visible
 
 
@@ -26,8 +28,12 @@ def as_junit(report: Report) -> bytes:
     has not run is skipped, and warnings are in the test case's output."""
     run = report.run
     failures = {failure.planned.number: failure.message for failure in run.failures()}
-    records = {trial.planned.number: trial.record for trial in report.trials}
-    skipped = len(run.plan) - len(records) - len(failures)
+    read = digest(run)
+    spans = {planned.number: total for planned, (_, total) in zip(read.finished, read.spans, strict=True)}
+    warned: dict[int, list[Warning]] = {}
+    for warning, planned in read.warnings:
+        warned.setdefault(planned.number, []).append(warning)
+    skipped = len(run.plan) - len(spans) - len(failures)
     counts = {"tests": len(run.plan), "failures": 0, "errors": len(failures), "skipped": skipped}
     root = ElementTree.Element("testsuites")
     attributes = {"name": run.study.study, **{name: str(count) for name, count in counts.items()}}
@@ -39,12 +45,10 @@ def as_junit(report: Report) -> bytes:
             classname=f"{run.study.study}.{in_words(planned.treatment)}",
             name=f"trial {planned.number}, block {planned.block}",
         )
-        record = records.get(planned.number)
-        if record is not None:
-            phases = record.phases
-            spent = phases.network_ns + phases.checks_ns + phases.traffic_ns + phases.tear_down_ns
-            case.set("time", f"{spent / 1e9:.3f}")
-            lines = [f"{each.object}: {each.message}; {each.consequence}" for each in record.warnings]
+        if planned.number in spans:
+            case.set("time", f"{spans[planned.number] / 1e9:.3f}")
+            of_trial = warned.get(planned.number, [])
+            lines = [f"{each.object}: {each.message}; {each.consequence}" for each in of_trial]
             if lines:
                 ElementTree.SubElement(case, "system-out").text = visible("\n".join(lines))
         elif planned.number in failures:

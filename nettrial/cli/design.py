@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, overload
 
 from nettrial.backends import BACKENDS
 from nettrial.bounds import MOST_TRIALS
@@ -28,6 +29,8 @@ PRECISION_EXPECTED = f'PERCENT or RESPONSE=PERCENT, such as "2%" or "rtt=5%"; or
 """The expected form of a precision, for error messages."""
 FEWEST_BLOCKS = 5
 """The fewest blocks before a stopping rule looks at intervals, unless `--min-blocks` is given."""
+MOST_NODES_KEPT = 5000
+"""The number of nodes above which the scenario of a treatment is not kept in memory."""
 SET_UP_SECONDS = 0.3
 """The time that a trial takes in addition to its traffic: setting up the network, the checks, tearing it
 down."""
@@ -124,6 +127,50 @@ class DesignOptions:
         return shlex.join([*words, *self._stopping(), "--seed", str(seed)])
 
 
+class Scenarios(Sequence[tuple[Treatment, Scenario]]):
+    """The scenario of every treatment. Large ones are made when they are asked for, because they don't fit
+    into memory together."""
+
+    def __init__(self, study: Study) -> None:
+        """Makes the scenarios of the study, in the order of its treatments, up to the first large one; raises
+        BadInput, which the others raise later."""
+        self.treatments = treatments(study)
+        self._study = study
+        self._kept: dict[int, Scenario] = {}
+        self._seconds: dict[int, float] = {}
+        for number in range(len(self)):
+            self[number]
+            if number not in self._kept:
+                break
+
+    def __len__(self) -> int:
+        return len(self.treatments)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[Treatment, Scenario]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[tuple[Treatment, Scenario]]: ...
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        treatment = self.treatments[place]
+        if place not in self._kept:
+            resolved = resolve(self._study, treatment.levels)
+            refuse_unknown_interfaces(self._study, resolved)
+            self._seconds[place] = traffic_seconds(resolved.scenario)
+            if len(resolved.scenario.nodes) > MOST_NODES_KEPT:
+                return treatment, resolved.scenario
+            self._kept[place] = resolved.scenario
+        return treatment, self._kept[place]
+
+    def traffic_seconds(self) -> list[float]:
+        """Returns the expected duration of the traffic of each."""
+        for number in range(len(self)):
+            if number not in self._seconds:
+                self[number]
+        return [self._seconds[number] for number in range(len(self))]
+
+
 @dataclass(frozen=True)
 class Design:
     """A study, ready to be planned."""
@@ -132,7 +179,7 @@ class Design:
     """The study, with the options applied."""
     replicates: int
     """The number of replicates; with a stopping rule, the fewest."""
-    scenarios: list[tuple[Treatment, Scenario]]
+    scenarios: Scenarios
     """The scenario of every treatment."""
     changed: dict[str, str]
     """The settings other than the replicates that `--full` changed, with their values."""
@@ -152,12 +199,7 @@ class Design:
             study, replicates = study.until_narrow(until), until.minimum
         _refuse_too_many(study, options, replicates)
         _refuse_unmeasured(study)
-        scenarios = []
-        for treatment in treatments(study):
-            resolved = resolve(study, treatment.levels)
-            refuse_unknown_interfaces(study, resolved)
-            scenarios.append((treatment, resolved.scenario))
-        return cls(study, replicates, scenarios, changed)
+        return cls(study, replicates, Scenarios(study), changed)
 
     @property
     def trials(self) -> int:
@@ -172,9 +214,10 @@ class Design:
 
     def seconds_of(self, blocks: int) -> float:
         """Returns the expected duration of that many blocks, in seconds."""
+        each = self.scenarios.traffic_seconds()
         if self.study.capabilities.simulated_time:
-            return sum(traffic_seconds(scenario) for _, scenario in self.scenarios) * blocks
-        each = [trial_seconds(scenario) for _, scenario in self.scenarios]
+            return sum(each) * blocks
+        each = [seconds + SET_UP_SECONDS for seconds in each]
         return sum(each) * blocks + max(each) * self.study.warm_up_trials
 
     def length(self, blocks: int) -> str:

@@ -17,9 +17,9 @@ from nettrial.cli import READING, log, permission
 from nettrial.cli.checking import Work, check
 from nettrial.cli.cluster import Cluster
 from nettrial.cli.console import output, say
-from nettrial.cli.design import Design, DesignOptions, as_time
+from nettrial.cli.design import Design, DesignOptions, Scenarios, as_time
 from nettrial.cli.session import at_once, run_trials, unfinished
-from nettrial.design import PlannedTrial, plan, scenario_of, treatments
+from nettrial.design import PlannedTrial, plan
 from nettrial.errors import BadInput, CannotRun, TrialsFailed
 from nettrial.machines import Inventory
 from nettrial.scenario import Environment, Scenario
@@ -101,7 +101,7 @@ def start(
     if published_text:
         read_published(published_text, study)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
-    settings = configuration(study, manner.machines, [scenario for _, scenario in design.scenarios])
+    settings = configuration(study, manner.machines, (scenario for _, scenario in design.scenarios))
     with BACKENDS[study.backend].start(settings) as backend, _reached(study, manner.on) as cluster:
         environment = _preflight(backend)
         work = check(backend, study, design.scenarios)
@@ -157,8 +157,8 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
     if not unfinished(run):
         say(f"the run in {out} is finished")
         return _close(run, False, manner)
-    scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
-    settings = configuration(study, manner.machines, [scenario for _, scenario in scenarios])
+    scenarios = Scenarios(study)
+    settings = configuration(study, manner.machines, (scenario for _, scenario in scenarios))
     with BACKENDS[study.backend].start(settings) as backend, _reached(study, manner.on) as cluster:
         environment = _preflight(backend)
         work = check(backend, study, scenarios)
@@ -255,6 +255,8 @@ def _go_on(
 
 def _close(run: Run, stopped: bool, manner: Manner) -> int:
     """Reports a run, prints how it ended, and returns the exit status."""
+    from nettrial.analysis import digest  # imported only when needed, as the report is
+
     _report(run, manner.form, manner.quiet)
     again = shlex.join(["nettrial", "resume", str(run.directory)])
     again += _with(manner.machines, manner.on) + (" --strict" if manner.strict else "")
@@ -269,9 +271,9 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
     failures = run.failures()
     if failures:
         raise TrialsFailed(f"{len(failures)} of {len(run.plan)} trials failed; to run them again: {again}")
-    warned = [trial for trial in run.trials() if trial.record.warnings] if manner.strict else []
+    warned = digest(run).warned if manner.strict else []
     if warned:
-        numbers = ", ".join(str(trial.planned.number) for trial in warned)
+        numbers = ", ".join(map(str, warned))
         raise TrialsFailed(f"{len(warned)} of {len(run.plan)} trials have warnings (--strict): {numbers}")
     return 0
 
@@ -282,9 +284,8 @@ def _report(run: Run, form: Form, quiet: bool = False) -> tuple[Path, Report]:
     from nettrial.report import html, screen, terminal
     from nettrial.report.content import gather
 
-    run.trials()
-    gc.freeze()  # what was read stays until the end: the garbage collector need not look through it again
     report = gather(run)
+    gc.freeze()  # what was read stays until the end: the garbage collector need not look through it again
     page = html.write(run, report)  # first: whoever reads the output may stop reading
     if form.as_json:
         from nettrial.cli import documents, run_document

@@ -81,7 +81,7 @@ class Estimates:
             key: [Spread(sequential=sequential) for _ in self._study.responses] for key in self._rows
         }
         self._groups: dict[tuple[tuple[str, ...], str], tuple[list[str], list[str]]] = {}
-        for trial in run.trials():
+        for trial in run.each_trial():
             self.add(trial.planned, trial.record)
 
     def add(self, trial: PlannedTrial, record: Record) -> None:

@@ -53,7 +53,7 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_jso
         ],
     )
     print("\nTreatments")
-    for treatment, _ in design.scenarios[:TREATMENTS_SHOWN]:
+    for treatment in design.scenarios.treatments[:TREATMENTS_SHOWN]:
         print(in_words(treatment.levels))
     if len(design.scenarios) > TREATMENTS_SHOWN:
         print(f"and {len(design.scenarios) - TREATMENTS_SHOWN} more")
@@ -110,7 +110,7 @@ def _document(design: Design, seed: int | None) -> documents.ShowDocument:
             )
             for name, factor in study.factors.items()
         ],
-        treatments=[treatment.levels for treatment, _ in design.scenarios],
+        treatments=[treatment.levels for treatment in design.scenarios.treatments],
         responses=[
             documents.Response(
                 name=response.name,

@@ -8,7 +8,7 @@ from pathlib import Path
 from nettrial.analysis.planning import ASSURANCE, Blocks, Need, needs, seconds
 from nettrial.cli import READING
 from nettrial.cli.console import print_table
-from nettrial.cli.design import Design, as_time, trial_seconds
+from nettrial.cli.design import SET_UP_SECONDS, Design, as_time
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput
 from nettrial.report.stopping import rule
@@ -26,14 +26,14 @@ def show(design: Design, directories: Sequence[Path]) -> None:
         hint = "it sets the precision of the means; `until` in the study file does, too"
         raise BadInput(READING, "--from", str(directories[0]), "--until PERCENT with it", hint)
     runs = [Run.open(directory) for directory in directories]
-    treatments = [treatment.levels for treatment, _ in design.scenarios]
+    treatments = [treatment.levels for treatment in design.scenarios.treatments]
     found = needs(runs, treatments, until.percent)
     known = [need for need in found if need.fixed is not None]
     if not known:
         reasons = "; ".join(dict.fromkeys(need.absent or "" for need in found))
         expected = "a run with this study's treatments and several trials of each"
         raise BadInput("estimating the trials", str(directories[0]), reasons, expected)
-    trials = sum(len(run.trials()) for run in runs)
+    trials = sum(run.finished() for run in runs)
     print(f"Blocks until {rule(until)}, estimated from {trials} trials of {', '.join(map(str, directories))}")
     shown = known if len(known) <= NEEDS_SHOWN else _largest(known)
     if len(shown) < len(known):
@@ -91,8 +91,10 @@ def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> 
     assert until is not None
     measured = {} if simulated else seconds(runs)
     each = [
-        measured.get(tuple(sorted(treatment.levels.items())), trial_seconds(scenario))
-        for treatment, scenario in design.scenarios
+        measured.get(tuple(sorted(treatment.levels.items())), seconds + SET_UP_SECONDS)
+        for treatment, seconds in zip(
+            design.scenarios.treatments, design.scenarios.traffic_seconds(), strict=True
+        )
     ]
 
     def total(name: str, of: Callable[[Need], Blocks | None], least: int) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import networkx as nx
 from pydantic import ValidationError
@@ -13,11 +14,13 @@ from nettrial.design.origins import OWN_OF_HOST, Origins
 from nettrial.design.plan import in_words
 from nettrial.design.workload import workload
 from nettrial.errors import BadInput
+from nettrial.fields import without_collector
 from nettrial.scenario import Scenario
 from nettrial.stacks import STACKS
 from nettrial.study import (
     CABLE_KINDS,
     DROP_TAIL,
+    EVERY,
     Block,
     ControllerSettings,
     DisciplineSettings,
@@ -25,6 +28,7 @@ from nettrial.study import (
     HostSettings,
     ImpairmentSettings,
     LinkKind,
+    LinkSettings,
     LossBursts,
     Outage,
     RoutingSettings,
@@ -58,31 +62,50 @@ def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: in
     from 1. Each block of the run with this `seed` has its own random numbers, which its treatments share.
     Raises BadInput for inconsistent levels."""
     try:
-        settings = study.settings(treatment)
+        with without_collector():
+            settings = study.settings(treatment)
     except ValidationError as error:
         found = Wrong.of(error)[0]
         place = ".".join(map(str, found.place))
         object = f"{study.study}, treatment {in_words(treatment)}: {place}"
         raise BadInput("planning the trials", object, found.value, found.expected, found.hint) from None
-    replicate = Block(block, seed)
-    graph = settings.graph(replicate)
-    nodes = list(graph.nodes(data="kind"))
-    pairs = interfaces(graph, settings.network.ip, settings.network.addresses)
-    hosts = {node for node, kind in nodes if kind == "host"}
-    kinds = _kinds(graph, pairs, hosts)
-    flows, entries = workload(settings, replicate)
-    made = Scenario(
-        format=FORMAT,
-        nodes=[_node(settings, name, kind) for name, kind in nodes],
-        links=_links(settings, pairs, kinds, replicate),
-        routing=_routing(settings.network.routing, replicate),
-        controller=_controller(settings, replicate),
-        workload=flows,
-        measurement=scenario.Measurement.model_validate(settings.measurement.model_dump(exclude={"capture"})),
-        events=[_outage(outage) for outage in settings.network.events] or None,
-        seed=replicate.seed() if study.capabilities.deterministic else None,
-    )
-    return Resolved(made, Origins(study, dict(treatment), settings, nodes, kinds, entries))
+    with without_collector():
+        replicate = Block(block, seed)
+        graph = settings.graph(replicate)
+        nodes = list(graph.nodes(data="kind"))
+        _refuse_too_large(study, settings, len(nodes))
+        pairs = interfaces(graph, settings.network.ip, settings.network.addresses)
+        hosts = {node for node, kind in nodes if kind == "host"}
+        kinds = _kinds(graph, pairs, hosts)
+        flows, entries = workload(settings, replicate)
+        # All parts are validated together: one after the other takes three times as long.
+        made = Scenario.model_validate(
+            {
+                "format": FORMAT,
+                "nodes": _nodes(settings, nodes),
+                "links": _links(settings, pairs, kinds, replicate),
+                "routing": _routing(settings.network.routing, replicate),
+                "controller": _controller(settings, replicate),
+                "workload": flows,
+                "measurement": settings.measurement.model_dump(exclude={"capture"}),
+                "events": [_outage(outage) for outage in settings.network.events] or None,
+                "seed": replicate.seed() if study.capabilities.deterministic else None,
+            }
+        )
+        return Resolved(made, Origins(study, dict(treatment), settings, nodes, kinds, entries))
+
+
+def _refuse_too_large(study: Study, settings: Settings, nodes: int) -> None:
+    """Raises BadInput for a trial with more nodes or flows than the study's backend can have."""
+    can, flows = study.capabilities, sum(settings.flow_counts())
+    for count, most, what, place in (
+        (nodes, can.most_nodes, "hosts, routers and switches", ("network", "parameters")),
+        (flows, can.most_flows, "flows", ("workload",)),
+    ):
+        if count > most:
+            expected = f"up to {most} with the backend {study.backend}"
+            hint = "`--backend fluid` computes the rates of larger networks"
+            raise BadInput("planning the trials", study.where(*place), f"{count} {what}", expected, hint)
 
 
 def _kinds(graph: nx.MultiGraph, links: Sequence[Sequence[Interface]], hosts: set[str]) -> list[LinkKind]:
@@ -124,87 +147,90 @@ def _outage(outage: Outage) -> scenario.Outage:
     return scenario.Outage.model_validate(outage.model_dump(exclude_none=True))
 
 
-def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
+def _nodes(settings: Settings, nodes: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """Yields the nodes, of which those with the same settings differ in their names alone."""
+    alike: dict[tuple[str, str], dict[str, Any]] = {}
+    for name, kind in nodes:
+        key = (kind, name if name in settings.hosts else EVERY)
+        if key not in alike:
+            alike[key] = _node(settings, name, kind)
+        yield {**alike[key], "name": name}
+
+
+def _node(settings: Settings, name: str, kind: str) -> dict[str, Any]:
+    """Returns a node without its name."""
     host = settings.host(name) if kind == "host" else None
     with_system = host or (settings.network if kind == "router" else None)
     system = with_system.system if with_system else None
-    return scenario.Node.model_validate(
-        {
-            "name": name,
-            "kind": kind,
-            "stack": _stack(host) if host else None,
-            "offloads": settings.network.offloads.model_dump(),
-            "filters_icmp": kind == "router" and settings.network.icmp == "filtered",
-            "cost": host.cost.model_dump() if host and host.cost != HostCost() else None,
-            "machine": host.machine if host else None,
-            "system": system,
-            **({"guest": with_system.guest.model_dump()} if with_system and system else {}),
-        }
-    )
+    return {
+        "kind": kind,
+        "stack": _stack(host) if host else None,
+        "offloads": settings.network.offloads.model_dump(),
+        "filters_icmp": kind == "router" and settings.network.icmp == "filtered",
+        "cost": host.cost.model_dump() if host and host.cost != HostCost() else None,
+        "machine": host.machine if host else None,
+        "system": system,
+        **({"guest": with_system.guest.model_dump()} if with_system and system else {}),
+    }
 
 
-def _stack(host: HostSettings) -> scenario.Stack:
+def _stack(host: HostSettings) -> dict[str, Any]:
     """Returns the host's stack profile with the host's overrides."""
     own = host.model_dump(include=set(OWN_OF_HOST), exclude_none=True)
-    return scenario.Stack.model_validate({**STACKS[host.stack].stack.model_dump(), **own})
+    return {**STACKS[host.stack].stack.model_dump(), **own}
 
 
 def _links(
     settings: Settings, pairs: Sequence[Sequence[Interface]], kinds: Sequence[LinkKind], block: Block
-) -> list[scenario.Link]:
+) -> Iterator[dict[str, Any]]:
+    """Yields the links, of which those of a kind differ in their interfaces and random numbers alone."""
     network = settings.network
     of_kinds = {kind: network.link(kind) for kind in CABLE_KINDS}
-    made = []
+    alike = {kind: _cable(network.delay, own) for kind, own in of_kinds.items()}
+    impaired = {kind: _impairment(own.impairment) for kind, own in of_kinds.items()}
     for number, (pair, kind) in enumerate(zip(pairs, kinds, strict=True)):
         if kind == "wlan":
-            made.append(_channel(settings, pair))
+            yield _channel(settings, pair)
             continue
-        own = of_kinds[kind]
-        made.append(
-            scenario.Link(
-                ends=[_interface(interface, own.mtu or network.mtu) for interface in pair],
-                rate=scenario.Rate(own.rate) if own.rate else None,
-                delay=scenario.Duration(own.delay or network.delay),
-                queue=scenario.QueueLimit(own.queue) if own.queue else None,
-                discipline=_discipline(own.discipline),
-                impairment=_impairment(own.impairment, block, number),
-            )
-        )
-    return made
+        own, impairment = of_kinds[kind], impaired[kind]
+        if impairment is not None:
+            impairment = {**impairment, "seed": block.seed("impairment", impairment["seed"], number)}
+        mtu = own.mtu or network.mtu
+        ends = [_interface(interface, mtu) for interface in pair]
+        yield {**alike[kind], "ends": ends, "impairment": impairment}
 
 
-def _channel(settings: Settings, interfaces: Sequence[Interface]) -> scenario.Link:
+def _cable(delay: str, own: LinkSettings) -> dict[str, Any]:
+    """Returns a cable with these settings, without its interfaces."""
+    return {
+        "rate": own.rate,
+        "delay": own.delay or delay,
+        "queue": own.queue,
+        "discipline": _discipline(own.discipline),
+    }
+
+
+def _channel(settings: Settings, interfaces: Sequence[Interface]) -> dict[str, Any]:
     """Returns a radio channel between these interfaces, of which the first belongs to the access point."""
-    return scenario.Link(
-        medium=scenario.Medium("wlan"),
-        ends=[_interface(interface, settings.network.mtu) for interface in interfaces],
-        wlan=scenario.Wlan.model_validate(settings.network.radio().model_dump()),
-    )
+    return {
+        "medium": "wlan",
+        "ends": [_interface(interface, settings.network.mtu) for interface in interfaces],
+        "wlan": settings.network.radio().model_dump(),
+    }
 
 
-def _interface(interface: Interface, mtu: str) -> scenario.Interface:
-    return scenario.Interface(
-        node=interface.node,
-        interface=interface.name,
-        mtu=scenario.Size(mtu),
-        addresses=[
-            scenario.InterfaceAddress(address)
-            for address in (interface.address, *interface.further)
-            if address
-        ],
-    )
+def _interface(interface: Interface, mtu: str) -> dict[str, Any]:
+    addresses = [interface.address, *interface.further] if interface.address else []
+    return {"node": interface.node, "interface": interface.name, "mtu": mtu, "addresses": addresses}
 
 
-def _discipline(settings: DisciplineSettings | None) -> scenario.Discipline | None:
+def _discipline(settings: DisciplineSettings | None) -> dict[str, Any] | None:
     """Returns the discipline of a queue, unless it is drop-tail."""
-    if settings is None or settings == DROP_TAIL:
-        return None
-    return scenario.Discipline.model_validate(settings.model_dump())
+    return None if settings is None or settings == DROP_TAIL else settings.model_dump()
 
 
-def _impairment(settings: ImpairmentSettings | None, block: Block, link: int) -> scenario.Impairment | None:
-    """Returns the impairment of the link with this number, if it has one."""
+def _impairment(settings: ImpairmentSettings | None) -> dict[str, Any] | None:
+    """Returns the impairment of links with these settings, if they have one; its seed is the study's."""
     if settings is None or settings == ImpairmentSettings(seed=settings.seed):
         return None
-    has = settings.model_dump(exclude={"bursts"} if settings.bursts == LossBursts() else None)
-    return scenario.Impairment.model_validate({**has, "seed": block.seed("impairment", settings.seed, link)})
+    return settings.model_dump(exclude={"bursts"} if settings.bursts == LossBursts() else None)

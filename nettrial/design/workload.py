@@ -17,38 +17,41 @@ REQUEST_SECONDS = 40e-6
 """The expected time of a request in addition to that of its bytes, in seconds."""
 
 
-def workload(settings: Settings, block: Block) -> tuple[list[scenario.Flow], list[int]]:
-    """Returns all flows, with groups expanded, and for each flow the index of its entry in the study."""
-    flows, entries = [], []
+def workload(settings: Settings, block: Block) -> tuple[list[dict[str, Any]], list[int]]:
+    """Returns all flows as plain data, with groups expanded, and for each flow the index of its entry in the
+    study."""
+    flows: list[dict[str, Any]] = []
+    entries: list[int] = []
     several = settings.network.addresses * getattr(settings.network.shape(), "interfaces_per_host", 1)
     for place, entry in enumerate(settings.workload):
         draw = random.Random(block.seed("pairs", entry.seed))
         members = settings.members(entry.flow, block)
+        alike = _traffic(entry, settings)
+        socket = None if entry.socket == SocketOptions() else entry.socket.model_dump()
         for number, member in enumerate(members):
             entries.append(place)
+            traffic = alike
+            if "seed" in alike:
+                traffic = {**alike, "seed": block.seed("traffic", alike["seed"], number)}
             flows.append(
-                scenario.Flow.model_validate(
-                    {
-                        "name": member.name,
-                        "from": member.from_,
-                        "to": member.to,
-                        "pair": draw.randrange(several) if entry.pairs == "random" else None,
-                        "start": member.start,
-                        "ip": settings.network.ip,
-                        "transport": entry.transport,
-                        "socket": None if entry.socket == SocketOptions() else entry.socket.model_dump(),
-                        "traffic": _traffic(entry, settings, block, number),
-                    }
-                )
+                {
+                    "name": member.name,
+                    "from": member.from_,
+                    "to": member.to,
+                    "pair": draw.randrange(several) if entry.pairs == "random" else None,
+                    "start": member.start,
+                    "ip": settings.network.ip,
+                    "transport": entry.transport,
+                    "socket": socket,
+                    "traffic": traffic,
+                }
             )
     return flows, entries
 
 
-def _traffic(entry: FlowSettings, settings: Settings, block: Block, number: int) -> dict[str, Any]:
-    """Returns the traffic of the flow with that number in its group."""
+def _traffic(entry: FlowSettings, settings: Settings) -> dict[str, Any]:
+    """Returns the traffic of an entry's flows, with the study's seed."""
     traffic = entry.traffic.model_dump()
-    if "seed" in traffic:
-        traffic["seed"] = block.seed("traffic", traffic["seed"], number)
     if traffic.get("size") == {"distribution": "imix"}:
         traffic["size"] = imix(settings.network.ip)
     return traffic

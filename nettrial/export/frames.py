@@ -5,46 +5,56 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache, partial
-from itertools import islice
+from typing import TypeAlias
 
 import polars as pl
 
 from nettrial.analysis import frame
-from nettrial.export.layout import TABLES, TRIAL, Column, RecordTable, Type
+from nettrial.export.layout import TABLES, TRIAL, RecordTable, Type
+from nettrial.export.spool import batches, decoded, empty, rows
 from nettrial.metrics.base_units import base_unit, factor_columns
 from nettrial.scenario import TimerLateness
 from nettrial.store import Run
 
-AT_ONCE = 500
-"""The number of records whose JSON is in memory at a time."""
+Reader: TypeAlias = Callable[[RecordTable], pl.LazyFrame]
+"""A function that returns a table's rows with the numbers of their trials."""
 KEYS: dict[str, Type] = {"number": pl.Int64, "block": pl.Int64}
 """The number of a trial in run order, and its block, which precede the factors in every table."""
 
 
 def frames(run: Run) -> dict[str, Callable[[], pl.DataFrame]]:
     """Returns functions that read the tables of a run, by the table's name."""
+
+    def collected(scan: Callable[[], pl.LazyFrame]) -> pl.DataFrame:
+        return scan().collect()
+
+    return {name: partial(collected, scan) for name, scan in scans(run, partial(read, run)).items()}
+
+
+def scans(run: Run, reader: Reader) -> dict[str, Callable[[], pl.LazyFrame]]:
+    """Returns functions that return the tables of a run, by the table's name. `reader` reads those of its
+    records."""
     measured = cache(partial(frame, run))
-    of_plan: dict[str, Callable[[], pl.DataFrame]] = {
-        "trials": lambda: trials(run, measured()),
+    of_plan: dict[str, Callable[[], pl.LazyFrame]] = {
+        "trials": lambda: trials(run, measured(), reader),
         "responses": lambda: responses(run, measured()),
         "failures": partial(failures, run),
-        "sessions": partial(sessions, run),
+        "sessions": lambda: sessions(run).lazy(),
     }
-    return {**of_plan, **{name: partial(records, run, table) for name, table in TABLES.items()}}
+    return {**of_plan, **{name: partial(records, run, table, reader) for name, table in TABLES.items()}}
 
 
-def records(run: Run, table: RecordTable) -> pl.DataFrame:
+def records(run: Run, table: RecordTable, reader: Reader) -> pl.LazyFrame:
     """Returns a table of a run's records: number, block and factors of the trial, followed by the table's
     columns."""
-    found = _read(run, table)
-    return _with_trials(run, found, list(table.schema()))
+    return _with_trials(run, reader(table), list(table.schema()))
 
 
-def trials(run: Run, measured: pl.DataFrame) -> pl.DataFrame:
+def trials(run: Run, measured: pl.DataFrame, reader: Reader) -> pl.LazyFrame:
     """Returns a row for each trial of the plan: its `state` (`finished`, `failed` or `pending`), the figures
     of its record for the whole trial, its number of `warnings`, and each response in base units, under its
     name in the study. `measured` is the frame of responses."""
-    found = _read(run, TRIAL)
+    found = reader(TRIAL).collect()
     names: dict[str, str] = {}
     for response in run.study.responses:
         base = base_unit(response.unit)
@@ -52,10 +62,11 @@ def trials(run: Run, measured: pl.DataFrame) -> pl.DataFrame:
         of = measured.filter(pl.col("response") == response.name)
         values = of.select("number", (pl.col("value") * base.up / base.down).alias(column))
         found = found.join(values, on="number", how="left")
-    warned = _read(run, TABLES["warnings"]).group_by("number").agg(pl.len().cast(pl.Int64).alias("warnings"))
-    found = found.join(warned, on="number", how="left").with_columns(pl.col("warnings").fill_null(0))
+    warned = reader(TABLES["warnings"]).group_by("number").agg(pl.len().cast(pl.Int64).alias("warnings"))
+    found = found.join(warned.collect(), on="number", how="left")
+    found = found.with_columns(pl.col("warnings").fill_null(0))
     whole = _states(run, set(found["number"])).join(found, on="number", how="left")
-    return _with_trials(run, whole, [name for name in whole.columns if name != "number"])
+    return _with_trials(run, whole.lazy(), [name for name in whole.columns if name != "number"])
 
 
 def _response_column(run: Run, name: str, others: Iterable[str]) -> str:
@@ -75,23 +86,23 @@ def _states(run: Run, finished: set[int]) -> pl.DataFrame:
     return pl.DataFrame({"number": numbers, "state": pl.Series("state", states, pl.String)})
 
 
-def responses(run: Run, measured: pl.DataFrame) -> pl.DataFrame:
+def responses(run: Run, measured: pl.DataFrame) -> pl.LazyFrame:
     """Returns a row for each finished trial and response, with its value in the response's unit, or the
     reason for its absence. `measured` is the frame of responses."""
     found = measured.drop("block", *run.study.factors)
-    return _with_trials(run, found, ["response", "unit", "value", "absent"])
+    return _with_trials(run, found.lazy(), ["response", "unit", "value", "absent"])
 
 
-def failures(run: Run) -> pl.DataFrame:
+def failures(run: Run) -> pl.LazyFrame:
     """Returns a row with the message for each trial whose last attempt gave no record."""
-    rows = [(failure.planned.number, failure.message) for failure in run.failures()]
+    messages = [(failure.planned.number, failure.message) for failure in run.failures()]
     schema = {"number": pl.Int64, "message": pl.String}
-    return _with_trials(run, pl.DataFrame(rows, schema=schema, orient="row"), ["message"])
+    return _with_trials(run, pl.LazyFrame(messages, schema=schema, orient="row"), ["message"])
 
 
 def sessions(run: Run) -> pl.DataFrame:
     """Returns a row for each session of the runner, with its time and its machine."""
-    rows = [
+    made = [
         {
             "session": number,
             "started": session.started,
@@ -117,7 +128,7 @@ def sessions(run: Run) -> pl.DataFrame:
         "privileges": pl.String,
         **dict.fromkeys(_timer_lateness(None), pl.Int64),
     }
-    return pl.DataFrame(rows, schema=schema)
+    return pl.DataFrame(made, schema=schema)
 
 
 def _timer_lateness(lateness: TimerLateness | None) -> dict[str, int | None]:
@@ -132,7 +143,7 @@ def _factors(run: Run, others: Iterable[str]) -> dict[str, str]:
     return factor_columns(run.study.factors, {*KEYS, *others})
 
 
-def _with_trials(run: Run, found: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+def _with_trials(run: Run, found: pl.LazyFrame, columns: list[str]) -> pl.LazyFrame:
     """Returns rows with their trial's number, block and levels before `columns`, in run order."""
     names = _factors(run, columns)
     levels = {
@@ -145,49 +156,12 @@ def _with_trials(run: Run, found: pl.DataFrame, columns: list[str]) -> pl.DataFr
         "number": pl.Series("number", [trial.number for trial in run.plan], pl.Int64),
         "block": pl.Series("block", [trial.block for trial in run.plan], pl.Int64),
     }
-    planned = pl.DataFrame({**numbers, **levels})
+    planned = pl.LazyFrame({**numbers, **levels})
     joined = found.join(planned, on="number", how="left", maintain_order="left")
     return joined.select(*numbers, *levels, *columns)
 
 
-def _read(run: Run, table: RecordTable) -> pl.DataFrame:
+def read(run: Run, table: RecordTable) -> pl.LazyFrame:
     """Returns a table's rows with the numbers of their trials."""
-    kept = iter(run.record_texts())
-    empty = pl.DataFrame(schema={"number": pl.Int64, **table.schema()})
-    parts = [empty]
-    while batch := list(islice(kept, AT_ONCE)):
-        try:
-            parts.append(_rows(batch, table))
-        except pl.exceptions.ComputeError as error:
-            raise run.unreadable("record", str(error).partition("\n")[0]) from None
-    return pl.concat(parts)
-
-
-def _rows(batch: list[tuple[int, str]], table: RecordTable) -> pl.DataFrame:
-    """Returns the rows of some records."""
-    texts = pl.DataFrame(batch, schema={"number": pl.Int64, "record": pl.String}, orient="row")
-    found = texts.select("number", pl.col("record").str.json_decode(table.needed))
-    row = pl.col("record")
-    kept: list[pl.Expr] = [pl.col("number")]
-    for depth, name in enumerate(table.lists):
-        found = found.select(*kept, row.struct.field(name).alias("record"))
-        found = found.filter(pl.col("record").list.len() > 0).explode("record")
-        if depth == 0 and table.outer:
-            kept += [pl.col(column.name) for column in table.outer]
-            found = found.with_columns(_taken(table.outer))
-    found = found.select(*kept, *_taken(table.own))
-    if table.repeats:
-        repeat = pl.int_ranges(1, pl.col(table.repeats[0]).list.len() + 1).alias("repeat")
-        found = found.with_columns(repeat).explode(*table.repeats, "repeat")
-    return found.select("number", *(pl.col(name).cast(kind) for name, kind in table.schema().items()))
-
-
-def _taken(columns: Iterable[Column]) -> list[pl.Expr]:
-    """Returns the expressions that extract columns from an entry."""
-    taken = []
-    for column in columns:
-        value = pl.col("record")
-        for name in column.path:
-            value = value.struct.field(name)
-        taken.append(value.alias(column.name))
-    return taken
+    parts = [rows(decoded(run, batch, table.needed), table) for batch in batches(run)]
+    return pl.concat([empty(table), *parts]).lazy()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import isclass
@@ -240,3 +240,20 @@ def _as_struct(tree: dict[str, Any]) -> pl.Struct:
     return pl.Struct(
         {name: _as_struct(kind) if isinstance(kind, dict) else kind for name, kind in tree.items()}
     )
+
+
+def merged(structs: Iterable[pl.Struct]) -> pl.Struct:
+    """Returns a type with the fields of all of these."""
+    fields: dict[str, Any] = {}
+    for struct in structs:
+        for name, kind in struct.to_schema().items():
+            fields[name] = _merged(fields[name], kind) if name in fields else kind
+    return pl.Struct(fields)
+
+
+def _merged(one: Any, other: Any) -> Any:
+    if isinstance(one, pl.Struct) and isinstance(other, pl.Struct):
+        return merged([one, other])
+    if isinstance(one, pl.List) and isinstance(other, pl.List):
+        return pl.List(_merged(one.inner, other.inner))
+    return one

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from nettrial.capabilities import CAPABILITIES
 from nettrial.registry import Registry
@@ -37,7 +37,8 @@ NEEDED: dict[Kind, Figure] = {
 }
 """The figure of a record that all metrics of a kind need."""
 WRITTEN_ANYWAY = (Figure("retransmissions"), Figure("round_trip_times"))
-"""The figures whose fields are 0 or empty, and not absent, in the records of backends without them."""
+"""The figures some of whose fields are 0 or empty, and not absent, in the records of backends without
+them."""
 Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
 """The way in which figures of several flows are combined."""
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
@@ -47,6 +48,9 @@ COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "minimum": min,
 }
 """The functions that combine the figures of a group's flows."""
+Reader: TypeAlias = Callable[[Record, str, Mapping[str, FlowRecord] | None], float | str]
+"""A function that returns the figure of an object of a record by its name; of a group's flows, which may be
+many thousands, it is given the record's flows by name."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,8 @@ class Metric:
     group: Combination
     """The way in which figures of several flows are combined; `none` if they can't be, such as
     percentiles."""
-    read: Callable[[Record, str], float | str]
-    """A function that returns the figure of the flow, host or interface of that name in `unit`, or the reason
-    for its absence. For a metric of a group, it returns a flow's contribution to the index."""
+    reader: Reader
+    """The function behind `read`."""
     index: Callable[[Sequence[float]], float | str] | None = None
     """For a metric of a group, the function that returns its figure from those of the flows, or the reason
     for its absence."""
@@ -93,11 +96,17 @@ class Metric:
         """Returns the names of the backends whose capabilities allow this metric."""
         return [name for name in CAPABILITIES if self.needs in (None, *CAPABILITIES[name].figures)]
 
+    def read(self, record: Record, of: str) -> float | str:
+        """Returns the figure of the flow, host or interface of that name in `unit`, or the reason for its
+        absence. For a metric of a group, it is a flow's contribution to the index."""
+        return self.reader(record, of, None)
+
     def combined(self, record: Record, names: Sequence[str], senders: Sequence[str] = ()) -> float | str:
         """Returns the combined figure of several flows, or the reason for its absence; for a single flow, its
         own figure. All flows must have the figure, because part of a group does not represent the whole.
         `senders` are the flows' sending hosts, by default a different one for each flow."""
-        found = [self.read(record, name) for name in names]
+        flows = {flow.name: flow for flow in record.flows} if len(names) > 1 else None
+        found = [self.reader(record, name, flows) for name in names]
         values = [value for value in found if not isinstance(value, str)]
         if len(values) < len(found):
             return next(why for why in found if isinstance(why, str))
@@ -156,14 +165,15 @@ def add(
     trial's graph instead of a record. `needs` is a figure that not every record has; metrics of hosts,
     interfaces, stations and the controller have such a need anyway."""
 
-    def read(record: Record, of: str) -> float | str:
+    def read(record: Record, of: str, flows: Mapping[str, FlowRecord] | None) -> float | str:
         value: float | str | None = None
         if needs in WRITTEN_ANYWAY and not _has(record, needs):
             return reason(record, name, of, f"the backend {record.backend} has no {title.lower()}")
         if network is not None:
             value = f"{title.lower()} is read from a trial's network"
         elif flow is not None:
-            value = next((flow(found) for found in record.flows if found.name == of), None)
+            known = flows.get(of) if flows else next((each for each in record.flows if each.name == of), None)
+            value = flow(known) if known is not None else None
         elif size is not None:
             value = next((size(found) for found in _sizes(record, of)), None)
         elif host is not None:

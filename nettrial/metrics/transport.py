@@ -78,7 +78,7 @@ add(
     "TCP_INFO tcpi_total_retrans",
     "lower",
     "sum",
-    flow=lambda flow: float(flow.retransmissions_pkts) if flow.connections else None,
+    flow=lambda flow: scaled(flow.retransmissions_pkts, 1) if flow.connections else None,
     needs=RETRANSMISSIONS,
 )
 add(
@@ -131,7 +131,9 @@ add(
     "TCP_INFO tcpi_snd_cwnd",
     "higher",
     "mean",
-    flow=lambda flow: float(sum(subflow.cwnd_pkts for subflow in flow.subflows)) if flow.subflows else None,
+    flow=lambda flow: (
+        float(sum(subflow.cwnd_pkts or 0 for subflow in flow.subflows)) if flow.subflows else None
+    ),
     needs=ROUND_TRIPS,
 )
 add(

@@ -173,7 +173,7 @@ def limits(report: Report) -> list[str]:
                 f"In {numbers.counted(place.trials, 'trial')}, work of {place.shared_with} ran on "
                 f"{place.host}'s CPU and is part of that host's CPU figures."
             )
-    blocks = len({trial.planned.block for trial in report.trials})
+    blocks = len({trial.block for trial in report.trials})
     if 0 < blocks < 10:
         found.append(
             f"A sample of {numbers.counted(blocks, 'block')} is small. The intervals allow for that "

@@ -1,6 +1,7 @@
 """The content of a report before it is drawn, which is gathered once and shown on both terminal and page."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nettrial import metrics
@@ -13,10 +14,12 @@ from nettrial.analysis import (
     WarningGroup,
     answers,
     clocks,
+    digest,
     failures,
     summarise,
     warnings,
 )
+from nettrial.design import PlannedTrial
 from nettrial.report import numbers, sentences, stopping, sweeps, tables, wires
 from nettrial.scenario import Machine
 from nettrial.store import Run, Trial
@@ -81,7 +84,11 @@ class Report:
 
     run: Run
     """The run."""
-    trials: list[Trial]
+    trials: list[PlannedTrial]
+    """The finished trials."""
+    detailed: list[Trial]
+    """The finished trials with sweeps, pacing, packet sizes or radio channels, with these parts of their
+    records alone."""
     summary: Summary
     """The values and changes of each response."""
     answers: Answers
@@ -139,33 +146,37 @@ def _general(group: WarningGroup, treatments: int) -> bool:
 
 def gather(run: Run) -> Report:
     """Analyses a run for its report."""
-    trials = run.trials()
+    read = digest(run)
     summary = summarise(run)
     found = answers(run, summary)
     rows = [each.row for each in found.agreement]
     groups = sorted(
         [*warnings(run), *clocks(run), *found.noise], key=lambda each: (-each.effect, -each.trials)
     )
-    spans = [] if run.study.capabilities.simulated_time else [_seconds(trial) for trial in trials]
+    spans = [] if run.study.capabilities.simulated_time else read.spans
+    shares = [traffic / max(total, 1) for traffic, total in spans]
     return Report(
         run=run,
-        trials=trials,
+        trials=read.finished,
+        detailed=read.detailed,
         summary=summary,
         answers=found,
         published=rows,
         warnings=groups,
-        warned_trials=sum(bool(trial.record.warnings) for trial in trials),
-        sections=[_section(run, response, rows, groups, found) for response in summary.responses if trials],
+        warned_trials=len(read.warned),
+        sections=[
+            _section(run, response, rows, groups, found) for response in summary.responses if read.finished
+        ],
         absent=_absent(summary),
         failures=failures(run),
-        placements=[] if run.study.capabilities.modelled_hosts else _placements(trials),
+        placements=_placements(read.placements),
         sweeps=sweeps.gather(run),
         stopping=stopping.sentences(run),
-        pacing=wires.pacing(trials),
-        packet_sizes=wires.packet_sizes(run.study, trials),
+        pacing=wires.pacing(read.detailed),
+        packet_sizes=wires.packet_sizes(run.study, read.detailed),
         machines=[f"{name}: {m.system}, {m.kernel}" for name, m in _machines(run).items()],
-        traffic_share=sum(traffic / total for traffic, total in spans) / len(spans) if spans else None,
-        trial_seconds=sum(total for _, total in spans) / len(spans) if spans else None,
+        traffic_share=sum(shares) / len(shares) if shares else None,
+        trial_seconds=sum(total for _, total in spans) / 1e9 / len(spans) if spans else None,
     )
 
 
@@ -227,21 +238,11 @@ def _absent(summary: Summary) -> list[Absent]:
     ]
 
 
-def _placements(trials: list[Trial]) -> list[Placement]:
-    places = Counter(
-        (
-            host.name,
-            "none of its own" if host.processor is None else str(host.processor),
-            ", ".join(host.processor_shared_with) or "nothing",
+def _placements(places: Mapping[tuple[str, int | None, tuple[str, ...]], int]) -> list[Placement]:
+    found = [
+        Placement(
+            host, "none of its own" if cpu is None else str(cpu), ", ".join(shared_with) or "nothing", count
         )
-        for trial in trials
-        for host in trial.record.hosts
-    )
-    return [Placement(*place, count) for place, count in sorted(places.items())]
-
-
-def _seconds(trial: Trial) -> tuple[float, float]:
-    """Returns the seconds of traffic and the total seconds of a trial."""
-    phases = trial.record.phases
-    total = phases.network_ns + phases.checks_ns + phases.traffic_ns + phases.tear_down_ns
-    return phases.traffic_ns / 1e9, max(total, 1) / 1e9
+        for (host, cpu, shared_with), count in places.items()
+    ]
+    return sorted(found, key=lambda place: (place.host, place.processor, place.shared_with))

@@ -63,8 +63,11 @@ def save(chart: vega.Chart, file: Path) -> None:
 
 
 def _network(report: Report, directory: Path) -> None:
-    """Writes the picture of the network of one trial."""
-    drawing = topology.draw(report.run.study, report.trials[0].scenario)
+    """Writes the picture of the network of one trial, unless it is too large to be drawn."""
+    first = report.run.trial(report.trials[0].number)
+    if len(first.record.hosts) > topology.MOST_HOSTS:
+        return
+    drawing = topology.draw(report.run.study, first.scenario)
     text = network_page.as_drawn(drawing)
     _write(directory / "network.svg", text)
     _write(directory / "network.pdf", vl_convert.svg_to_pdf(text))

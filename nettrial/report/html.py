@@ -108,7 +108,7 @@ def chosen(report: Report) -> Charts:
         interactions={each.name: explained.interactions(report, each) for each in report.sections},
         agreement=agreement_charts.draw(report),
         variation=explained.shares(report),
-        airtime=airtime.draw(study, report.trials),
+        airtime=airtime.draw(study, report.detailed),
         percentiles=percentiles.draw(report),
         series=over_time,
         series_note=note,
@@ -127,8 +127,8 @@ def page(report: Report, live: str = "") -> str:
     """Returns the text of the page. With `live`, the run's revision, the page asks its server for newer
     versions."""
     study = report.run.study
-    trials = report.trials
-    hosts = {host.name for trial in trials[:1] for host in trial.record.hosts}
+    first = report.run.trial(report.trials[0].number) if report.trials else None
+    hosts = {host.name for host in first.record.hosts} if first else set()
     environment = pages.environment()
     environment.globals["draw"] = vega.on_page
     environment.globals["look"] = vega.look
@@ -159,7 +159,8 @@ def page(report: Report, live: str = "") -> str:
         counterparts=tables.counterparts(study, report.published),
         glance=_glance(report),
         legend=[tables.label(study, group) for group in tables.combinations(study)],
-        drawing=topology.draw(study, trials[0].scenario) if trials else None,
+        drawing=topology.draw(study, first.scenario) if first and len(hosts) <= topology.MOST_HOSTS else None,
+        most_drawn=topology.MOST_HOSTS,
         sweeps=sweeps,
         charts=chosen(report),
         cautions={

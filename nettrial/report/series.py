@@ -63,7 +63,6 @@ def draw(report: Report) -> tuple[list[Series], str]:
 
 def _examples(report: Report) -> list[Trial]:
     """Returns the trial of each treatment that is nearest to the median, in the order of treatments."""
-    trials = {trial.planned.number: trial for trial in report.trials}
     found = []
     for cells in _cells(report):
         chosen = next((cell for cell in cells if cell.median is not None), None)
@@ -71,7 +70,7 @@ def _examples(report: Report) -> list[Trial]:
             continue
         middle = chosen.median
         block = min(chosen.values, key=lambda at: abs(chosen.values[at] - middle))
-        found.append(trials[chosen.trials[block]])
+        found.append(report.run.trial(chosen.trials[block]))
     return found
 
 

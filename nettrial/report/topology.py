@@ -8,6 +8,9 @@ from nettrial.scenario import Impairment, Link, Node, Scenario, Wlan
 from nettrial.study import Study
 from nettrial.topology.scenario_graph import graph_of
 
+MOST_HOSTS = 5000
+"""The largest number of hosts of a network that is drawn: pictures of larger ones take tens of megabytes."""
+
 
 def draw(study: Study, scenario: Scenario) -> Drawing:
     """Returns the drawing of a scenario's network; for settings that are factors of the study, the labels say

@@ -3,13 +3,12 @@ them."""
 
 from __future__ import annotations
 
-import gc
 import json
 import shlex
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
+from nettrial.fields import without_collector
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import directory as folders
 from nettrial.store import reading
@@ -94,6 +94,8 @@ class Run:
         self._scenarios: dict[
             bytes | str, Scenario
         ] = {}  # by stored form: the trials of a treatment share one
+        self.kept: dict[str, Any] = {}
+        """Data that readers derived from the run, by a name of theirs."""
 
     @classmethod
     def create(
@@ -236,8 +238,9 @@ class Run:
     def trials(self) -> list[Trial]:
         """Returns the finished trials, in run order. They stay in memory: use `each_trial` to process many
         trials one after the other."""
-        with _without_collector():
-            self._trials.update({trial.planned.number: trial for trial in self.each_trial()})
+        with without_collector():
+            for trial in self.each_trial():
+                self._trials.setdefault(trial.planned.number, replace(trial, record=lean(trial.record)))
         return [self._trials[number] for number in sorted(self._trials)]
 
     def each_trial(self) -> Iterator[Trial]:
@@ -250,7 +253,17 @@ class Run:
                 yield self._trials[number]
             else:
                 read = partial(self._scenario, number)
-                yield Trial(planned[number], lean(self._read(Record, record)), read)
+                yield Trial(planned[number], self._read(Record, record), read)
+
+    def trial(self, number: int) -> Trial:
+        """Returns the finished trial with that number."""
+        ((record,),) = self._rows("SELECT record FROM trial WHERE number = ?", number)
+        return Trial(self._planned()[number], self._read(Record, record), partial(self._scenario, number))
+
+    def finished(self) -> int:
+        """Returns the number of finished trials."""
+        ((count,),) = self._rows("SELECT count(*) FROM trial")
+        return int(count)
 
     def record_texts(self) -> Iterator[tuple[int, str]]:
         """Yields the number and the record of each finished trial as JSON, in run order, for readers of a few
@@ -334,16 +347,3 @@ class Run:
             finally:
                 end = (recorder.number, now(), recorder.note)
                 self._connection.execute("INSERT INTO session_end VALUES (?, ?, ?)", end)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Disables the garbage collector while many documents are read: they have no reference cycles, and it
-    would scan all documents read so far again and again, which takes longer than reading them."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

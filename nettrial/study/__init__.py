@@ -13,6 +13,7 @@ from nettrial.study.network import (
     ControllerSettings,
     ImpairmentSettings,
     LinkKind,
+    LinkSettings,
     NetworkSettings,
     RoutingSettings,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "ImpairmentSettings",
     "Layout",
     "LinkKind",
+    "LinkSettings",
     "LossBursts",
     "MeasurementSettings",
     "NetworkSettings",

@@ -175,6 +175,11 @@ class Settings(Strict):
         entry = next((entry for entry in self.workload if entry.flow == flow), None)
         return members(entry, self.host_names(), block) if entry else []
 
+    def flow_counts(self) -> list[int]:
+        """Returns the largest number of flows that each entry of the workload can have."""
+        hosts = len(self.host_names())
+        return [_flows_at_most(flow, hosts) for flow in self.workload]
+
     def stations(self) -> list[str]:
         """Returns the nodes of radio channels."""
         edges = [edge for *edge, channel in self.graph().edges(data=CHANNEL) if channel is not None]
@@ -226,9 +231,9 @@ class Settings(Strict):
             hosts = f"the topology {self.network.topology} makes its hosts"
         taken: set[str] = set()
         total = 0
-        for number, flow in enumerate(self.workload):
+        for number, (flow, count) in enumerate(zip(self.workload, self.flow_counts(), strict=True)):
             at = ("workload", number)
-            total += _flows_at_most(flow, len(there))
+            total += count
             if total > MOST_FLOWS:
                 expected = f"up to {MOST_FLOWS} flows in a trial"
                 raise wrong((*at, "count"), str(flow.count), expected, f"this entry makes it {total}")

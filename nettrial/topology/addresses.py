@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,13 @@ BASE = {4: int(ipaddress.ip_address("10.0.0.0")), 6: int(ipaddress.ip_address("f
 """The first address of the segments: private (RFC 1918 section 3) or unique local (RFC 4193 section 3)."""
 BITS = {4: 32, 6: 128}
 """The number of bits of an address, by IP version."""
+NETWORK_BITS = 24
+"""The number of bits of 10.0.0.0/8 that distinguish addresses."""
 HOST_BITS = {4: 8, 6: 64}
 """The minimum number of host bits of a segment: RFC 4291 section 2.5.1 requires 64. 10.0.0.0/8 has room for
-65,536 segments of the smallest size."""
+65,536 segments of 8 bits; in a larger network, segments are as small as fits."""
+FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
+"""The address family of sockets, by IP version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +73,13 @@ def _addresses(
     first address of each interface does not depend on `count`."""
     kinds = dict(graph.nodes(data="kind"))
     switches = {node for node, kind in kinds.items() if kind == "switch"}
-    begin, make = BASE[ip], ipaddress.IPv4Address if ip == 4 else ipaddress.IPv6Address
+    begin, family, length = BASE[ip], FAMILIES[ip], BITS[ip] // 8
     channels = [channel for *_, channel in graph.edges(data=CHANNEL)]
-    for segment in _segments(links, channels, switches):
+    segments = _segments(links, channels, switches)
+    least = HOST_BITS[ip]
+    if ip == 4:
+        least = min(least, NETWORK_BITS - (len(segments) - 1).bit_length())
+    for segment in segments:
         ends = [(number, node) for number in segment for node in links[number] if node not in switches]
         is_ad_hoc = channels[segment[0]] is not None and switches.isdisjoint(links[segment[0]])
         if is_ad_hoc:
@@ -79,11 +88,12 @@ def _addresses(
             ends = [end for end in ends if firsts[end[1]] == end]
         # Interfaces can't have addresses with all zeros or all ones.
         several = [end for end in ends if kinds[end[1]] == "host" for _ in range(count - 1)]
-        bits = max(HOST_BITS[ip], (len(ends) + len(several) + 1).bit_length())
+        bits = max(least, (len(ends) + len(several) + 1).bit_length())
         begin = -(-begin >> bits) << bits
         found: dict[tuple[int, str], list[str | None]] = defaultdict(list)
         for offset, end in enumerate([*ends, *several], start=1):
-            found[end].append(f"{make(begin + offset)}/{BITS[ip] - bits}")
+            address = socket.inet_ntop(family, (begin + offset).to_bytes(length))
+            found[end].append(f"{address}/{BITS[ip] - bits}")
         yield from found.items()
         begin += 1 << bits
 

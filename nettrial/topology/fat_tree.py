@@ -17,7 +17,7 @@ class FatTree(WithHosts):
     """k pods of k/2 edge and k/2 aggregation switches, and (k/2)² core switches. The edge switches have the
     hosts: as many as their ports allow, unless fewer are requested."""
 
-    k: Annotated[int, Field(ge=2, le=34)] = 4
+    k: Annotated[int, Field(ge=2, le=74)] = 4
     """The number of ports of each switch, which is even."""
 
     def host_count(self, switches: int) -> int:

@@ -14,6 +14,8 @@ from nettrial.fields import wrong
 from nettrial.topology.random_links import RandomLinks
 from nettrial.topology.topology import DEVICE, FABRIC, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
 
+ROUNDING = 1e-9
+"""The error of a product of floating-point numbers that counts as a whole number."""
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 """The seed of a topology's random numbers."""
 
@@ -28,6 +30,9 @@ class Jellyfish(WithHosts):
     """The number of ports of each switch; ports beyond `degree` are for hosts."""
     degree: Annotated[int, Field(ge=2, le=1023)] = 4
     """The number of ports of each switch for links to other switches."""
+    hosts_per_port: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """The number of hosts for each port of all switches, instead of `hosts` or `hosts_per_switch`; a fat-tree
+    has 0.2, and a network's ports are what its switches cost."""
     spare_ports: bool = False
     """True to use ports left free by hosts for links between switches, too, so that switches with fewer hosts
     have more links."""
@@ -37,8 +42,17 @@ class Jellyfish(WithHosts):
     """The seed of the graph; in a study, it is combined with the run's seed and the block, so that each block
     has a different graph."""
 
+    def host_count(self, switches: int) -> int:
+        """Returns the total number of hosts, rounded down if it is given for each port."""
+        if self.hosts_per_port is None:
+            return super().host_count(switches)
+        return int(switches * self.ports * self.hosts_per_port + ROUNDING)
+
     @model_validator(mode="after")
     def _fits(self) -> Jellyfish:
+        if self.hosts_per_port is not None and (self.hosts or self.hosts_per_switch) is not None:
+            expected = "one of hosts, hosts_per_switch and hosts_per_port"
+            raise wrong(("hosts_per_port",), str(self.hosts_per_port), expected)
         initial = self.initial_switches or self.switches
         if initial > self.switches:
             raise wrong(

@@ -30,10 +30,11 @@ access point."""
 KEPT = "graph"
 """A parameter that users can't set, with the content read from a file."""
 
-MOST_SWITCHES = 2000
-"""The largest number of switches of a topology."""
-MOST_HOSTS = 10_000
-"""The largest number of hosts of a topology."""
+MOST_SWITCHES = 8000
+"""The largest number of switches with any backend: a fat-tree of 74 ports has 6845."""
+MOST_HOSTS = 110_000
+"""The largest number of hosts with any backend: that fat-tree has 101,306. The capabilities of most backends
+state a lower limit of nodes."""
 MOST_INTERFACES = 8
 """The largest number of interfaces of a host, which equals the largest number of subflows of a Linux MPTCP
 connection."""
@@ -82,7 +83,8 @@ class WithHosts(WithInterfaces):
             raise wrong(("hosts_per_switch",), str(self.hosts_per_switch), f"up to {MOST_HOSTS} hosts")
         needed = -(-count // switches) * self.interfaces_per_host
         if needed > ports:
-            name = "hosts" if self.hosts is not None else "hosts_per_switch"
+            given = (name for name in ("hosts", "hosts_per_port") if getattr(self, name, None) is not None)
+            name = next(given, "hosts_per_switch")
             asked = f"{count} hosts on {switches} switches"
             if self.interfaces_per_host > 1:
                 asked += f" with {self.interfaces_per_host} interfaces each"
@@ -141,7 +143,7 @@ class Topology:
         return _graph(self, parameters or self.parameters(), tuple(hosts), forwarding)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)  # the largest take 300 MB each
 def _graph(
     topology: Topology, parameters: Parameters, hosts: tuple[str, ...], forwarding: Forwarding | None
 ) -> nx.MultiGraph:

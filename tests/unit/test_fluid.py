@@ -27,6 +27,8 @@ def test_goodput_of_long_flows_is_within_a_tenth_of_the_simulators(backends, cas
         assert backend.check(scenario) == []
         record = backend.run(case, scenario, 60)
         assert record.warnings == []
+        parts = [*record.flows, *(subflow for flow in record.flows for subflow in flow.subflows or ())]
+        assert {part.retransmissions_pkts is None for part in parts} == {backend.name == "fluid"}
         total.append(sum(flow.goodput_bps for flow in record.flows))
     computed, simulated = total
     assert computed == pytest.approx(simulated, rel=0.1)
@@ -42,3 +44,20 @@ def test_what_there_is_none_of_is_absent_and_not_0():
             f"the backend fluid has no {METRICS[name].title.lower()}"
         )
     assert METRICS["goodput"].read(found, "transfer") == 941.5
+
+
+def test_a_small_form_of_the_study_of_supported_hosts_runs(backends):
+    """More hosts on the same switches have less each."""
+    fluid, _ = backends
+    study, found = load("jellyfish-supported-hosts"), {}
+    for fabric in ("fat-tree", "Jellyfish +0%", "Jellyfish +40%"):
+        scenario = scenario_of(study, {"ports": "8", "fabric": fabric}, 1, 1)
+        hosts = sum(node.kind.root == "host" for node in scenario.nodes)
+        record = fluid.run(fabric, scenario, 60)
+        names = [flow.name for flow in record.flows]
+        found[fabric] = (hosts, METRICS["goodput_per_host"].combined(record, names))
+    fat_tree, *jellyfish = found.values()
+    assert [hosts for hosts, _ in found.values()] == [128, 128, 179]
+    goodputs = [goodput for _, goodput in jellyfish]
+    assert goodputs == sorted(goodputs, reverse=True)
+    assert jellyfish[-1][1] < fat_tree[1] < 100 * 1428 / 1538

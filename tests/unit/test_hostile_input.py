@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nettrial import bounds, export
-from nettrial.analysis.frame import frame
+from nettrial.analysis.digest import frame
 from nettrial.cli.design import Design, DesignOptions
 from nettrial.errors import BadInput
 from nettrial.store import Run
@@ -98,8 +98,15 @@ def test_treatments_are_counted(nettrial, study):
 
 def test_flows_are_counted_together(nettrial, study):
     entry = FABRIC.index("\nworkload:")
-    file = study(text=FABRIC[:entry] + FABRIC[entry:].replace("transport:", "count: 9000\n    transport:", 1))
-    assert "count: 9000\n  expected: up to 20000 flows in a trial" in refusal(nettrial, "show", file)
+
+    def told(count):
+        changed = FABRIC[entry:].replace("transport:", f"count: {count}\n    transport:", 1)
+        return refusal(nettrial, "show", study(text=FABRIC[:entry] + changed))
+
+    assert "count: 9000\n  expected: up to 120000 flows in a trial" in told(9000)
+    assert ": 25000 flows\n  expected: up to 20000 with the backend lab\n  hint: `--backend fluid`" in told(
+        1000
+    )
 
 
 @pytest.mark.parametrize(

@@ -112,24 +112,29 @@ pub fn equilibrium(capacities: &[f64], groups: &[Group<'_>]) -> Equilibrium {
     }
     let mut levels = Levels::new(capacities, &paths);
     let mut of_paths = vec![0.0; paths.len()];
-    let mut binding = vec![0_u32; paths.len()];
     let mut rates = vec![0.0; paths.len()];
     let mut shares: Vec<f64> =
         groups.iter().flat_map(|group| group.paths.iter().map(|_| 1.0 / group.paths.len() as f64)).collect();
     let mut error = f64::INFINITY;
     for _ in 0..MOST_ITERATIONS {
-        levels.of_paths(&mut of_paths, &mut binding);
+        levels.begin();
         let mut first = 0;
         let mut unsettled = 0.0_f64;
         for group in groups {
             let own = first..first + group.paths.len();
             first = own.end;
+            for path in own.clone() {
+                of_paths[path] = levels.bind(path);
+            }
             group.coupling.split(&of_paths[own.clone()], &shares[own.clone()], &mut rates[own.clone()]);
+            for path in own.clone() {
+                levels.load(path, rates[path]);
+            }
             if group.coupling == Coupling::Olia {
                 unsettled = unsettled.max(move_shares(&of_paths[own.clone()], &mut shares[own]));
             }
         }
-        error = levels.adjust(&rates, &binding).max(unsettled);
+        error = levels.adjust().max(unsettled);
         if error < TOLERANCE {
             break;
         }
@@ -153,8 +158,12 @@ fn move_shares(levels: &[f64], shares: &mut [f64]) -> f64 {
     unsettled
 }
 
-/// The links on paths, with their levels.
+/// The links on paths, with their levels. The figures that an iteration looks up for each link of each path are in lists of
+/// their own, which fit into a CPU's cache.
 struct Levels {
+    levels: Vec<f64>,
+    loads: Vec<f64>,
+    is_binding: Vec<bool>,
     /// The links, numbered in the order in which paths use them.
     links: Vec<Link>,
     /// The links of all paths, one path after the other.
@@ -167,39 +176,31 @@ struct Levels {
 #[derive(Debug, Clone, Copy)]
 struct Link {
     capacity: f64,
-    level: f64,
-    most: f64,
     step: f64,
-    load: f64,
     error: f64,
-    is_binding: bool,
 }
 
 impl Levels {
     /// Returns the links on these paths, with their first levels.
     fn new(capacities: &[f64], paths: &[&[u32]]) -> Self {
         let mut number = vec![u32::MAX; capacities.len()];
-        let mut new = Self { links: Vec::new(), over: Vec::new(), first: vec![0] };
+        let (mut links, mut loads) = (Vec::new(), Vec::new());
+        let (mut over, mut first) = (Vec::new(), vec![0]);
         for path in paths {
             for &link in *path {
                 let own = &mut number[link as usize];
                 if *own == u32::MAX {
-                    *own = new.links.len() as u32;
-                    let capacity = capacities[link as usize];
-                    let (step, most) = (FIRST_STEP, capacity * MOST_LEVEL);
-                    let of =
-                        Link { capacity, level: 0.0, most, step, load: 0.0, error: 0.0, is_binding: false };
-                    new.links.push(of);
+                    *own = links.len() as u32;
+                    links.push(Link { capacity: capacities[link as usize], step: FIRST_STEP, error: 0.0 });
+                    loads.push(0.0);
                 }
-                new.links[*own as usize].load += 1.0;
-                new.over.push(*own);
+                loads[*own as usize] += 1.0;
+                over.push(*own);
             }
-            new.first.push(new.over.len() as u32);
+            first.push(over.len() as u32);
         }
-        for link in &mut new.links {
-            link.level = link.capacity / link.load;
-        }
-        new
+        let levels = links.iter().zip(&loads).map(|(link, load)| link.capacity / load).collect();
+        Self { levels, is_binding: vec![false; links.len()], loads, links, over, first }
     }
 
     /// Returns the links of a path.
@@ -207,54 +208,60 @@ impl Levels {
         &self.over[self.first[path] as usize..self.first[path + 1] as usize]
     }
 
-    /// Sets the level of each path, and the link that determines it.
-    fn of_paths(&self, levels: &mut [f64], binding: &mut [u32]) {
-        for (path, (level, link)) in levels.iter_mut().zip(binding).enumerate() {
-            *level = f64::INFINITY;
-            for &over in self.path(path) {
-                if self.links[over as usize].level < *level {
-                    (*level, *link) = (self.links[over as usize].level, over);
-                }
-            }
-        }
+    /// Begins an iteration: no link has a load.
+    fn begin(&mut self) {
+        self.loads.fill(0.0);
+        self.is_binding.fill(false);
     }
 
-    /// Computes the load of each link from the rates of paths.
-    fn load(&mut self, rates: &[f64]) {
-        self.links.iter_mut().for_each(|link| link.load = 0.0);
-        for (path, rate) in rates.iter().enumerate() {
-            for &over in &self.over[self.first[path] as usize..self.first[path + 1] as usize] {
-                self.links[over as usize].load += rate;
+    /// Returns the level of a path, and marks the link that determines it.
+    fn bind(&mut self, path: usize) -> f64 {
+        let (mut level, mut binding) = (f64::INFINITY, None);
+        for &over in self.path(path) {
+            if self.levels[over as usize] < level {
+                (level, binding) = (self.levels[over as usize], Some(over as usize));
             }
+        }
+        if let Some(link) = binding {
+            self.is_binding[link] = true;
+        }
+        level
+    }
+
+    /// Adds the rate of a path to the loads of its links.
+    fn load(&mut self, path: usize, rate: f64) {
+        for &over in &self.over[self.first[path] as usize..self.first[path + 1] as usize] {
+            self.loads[over as usize] += rate;
         }
     }
 
     /// Raises the levels of links with free capacity and lowers those of the others. Returns the largest error.
-    fn adjust(&mut self, rates: &[f64], binding: &[u32]) -> f64 {
-        self.load(rates);
-        self.links.iter_mut().for_each(|link| link.is_binding = false);
-        binding.iter().for_each(|&link| self.links[link as usize].is_binding = true);
+    fn adjust(&mut self) -> f64 {
         let mut worst = 0.0_f64;
-        for link in &mut self.links {
-            let error = link.capacity / link.load - 1.0;
-            if error < 0.0 || link.is_binding {
+        let of_links = self.links.iter_mut().zip(&mut self.levels).zip(&self.loads).zip(&self.is_binding);
+        for (((link, level), load), is_binding) in of_links {
+            let error = link.capacity / load - 1.0;
+            if error < 0.0 || *is_binding {
                 worst = worst.max(error.abs());
             }
             let grows = error * link.error > 0.0;
             link.step = if grows { (link.step * 1.2).min(STEPS[0]) } else { (link.step * 0.5).max(STEPS[1]) };
             link.error = error;
-            link.level = (link.level * (1.0 + link.step * error).clamp(0.5, 2.0)).min(link.most);
+            *level = (*level * (1.0 + link.step * error).clamp(0.5, 2.0)).min(link.capacity * MOST_LEVEL);
         }
         worst
     }
 
     /// Lowers the rates of paths over links that are too full, until none is.
     fn keep_within(&mut self, rates: &mut [f64]) {
-        self.load(rates);
+        self.loads.fill(0.0);
+        for (path, rate) in rates.iter().enumerate() {
+            self.load(path, *rate);
+        }
         for (path, rate) in rates.iter_mut().enumerate() {
             let room = self.path(path).iter().map(|&over| {
-                let link = self.links[over as usize];
-                link.capacity / link.load
+                let link = over as usize;
+                self.links[link].capacity / self.loads[link]
             });
             *rate *= room.fold(1.0, f64::min);
         }

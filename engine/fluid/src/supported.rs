@@ -15,6 +15,8 @@ pub fn capabilities() -> Capabilities {
         shared_kernel: false,
         makes_links: true,
         captures: false,
+        most_nodes: 120_000,
+        most_flows: 120_000,
         kernel_congestion_controls: false,
         congestion_controls: Coupling::CONTROLS.iter().map(|(name, _)| (*name).to_owned()).collect(),
         transports: vec![Transport::Tcp, Transport::Mptcp],

@@ -206,10 +206,10 @@ fn record(running: &Running<'_>, number: usize, ways: &Ways) -> FlowRecord {
         local: way.sockets[0].to_string(),
         remote: way.sockets[1].to_string(),
         bytes: (bits / 8.0) as u64,
-        srtt_us: 0,
-        min_rtt_us: 0,
-        cwnd_pkts: 0,
-        retransmissions_pkts: 0,
+        srtt_us: None,
+        min_rtt_us: None,
+        cwnd_pkts: None,
+        retransmissions_pkts: None,
         congestion_control: running.control.to_owned(),
     };
     let records = subflows.iter().zip(&running.of_subflows).map(subflow);
@@ -223,6 +223,7 @@ fn record(running: &Running<'_>, number: usize, ways: &Ways) -> FlowRecord {
         wire_bytes: Some(running.bytes + segments * (way.wire - way.payload)),
         goodput_bps: (seconds > 0.0).then(|| running.bytes as f64 * 8.0 / seconds),
         completion_us: Some(running.completion.distribution_us()).filter(|found| found.count > 0),
+        retransmissions_pkts: None,
         subflows: if is_mptcp { records.collect() } else { Vec::new() },
         ..FlowRecord::blank(running.flow)
     }

@@ -14,6 +14,8 @@ pub fn capabilities() -> Capabilities {
         shared_kernel: false,
         makes_links: false,
         captures: false,
+        most_nodes: Capabilities::MOST_NODES_WITH_PACKETS,
+        most_flows: Capabilities::MOST_FLOWS_WITH_PACKETS,
         kernel_congestion_controls: true,
         congestion_controls: Vec::new(),
         transports: vec![Transport::Tcp, Transport::Udp, Transport::Icmp],

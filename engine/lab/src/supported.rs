@@ -14,6 +14,8 @@ pub fn capabilities() -> Capabilities {
         shared_kernel: true,
         makes_links: true,
         captures: true,
+        most_nodes: Capabilities::MOST_NODES_WITH_PACKETS,
+        most_flows: Capabilities::MOST_FLOWS_WITH_PACKETS,
         kernel_congestion_controls: true,
         congestion_controls: nettrial_bpf::algorithms().map(str::to_owned).collect(),
         transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp, Transport::Icmp],

@@ -25,6 +25,7 @@ mod step;
 mod tree;
 mod yen;
 
+use distance::{Distances, Neighbours};
 pub use ecmp::{FiveTuple, choose, node_seed};
 pub use flow_path::Crossing;
 use graph::Graph;
@@ -33,7 +34,7 @@ use nettrial_scenario::{Flow, Interface, IpVersion, RoutingPolicy, Scenario};
 pub use routes::{NextHop, Route};
 pub use segment::{Segment, segment_headers};
 pub use sockets::{EPHEMERAL_PORTS, Sockets};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -41,17 +42,19 @@ use step::Step;
 use yen::{RouterPath, Search};
 
 /// Answers that have been computed, by their question.
-type Known<K, V> = RefCell<HashMap<K, Rc<[V]>>>;
+type Known<K, V> = RefCell<HashMap<K, Rc<V>>>;
 
 /// Answers questions about paths over a scenario's graph, and keeps the answers.
 pub struct Paths<'a> {
     graph: Graph<'a>,
     /// The pairs of hosts that [`exchanging`] returns.
     exchanging: HashSet<(usize, usize, IpVersion)>,
+    /// The next hops of each IP version.
+    neighbours: [OnceCell<Neighbours>; 2],
     /// The distance of each router from the nearest of the targets.
-    distances: Known<(IpVersion, Vec<usize>), u32>,
+    distances: Known<(IpVersion, Vec<usize>), Distances>,
     /// The shortest paths that were found for a search and a number of paths.
-    shortest: Known<(Search, usize), RouterPath>,
+    shortest: Known<(Search, usize), [RouterPath]>,
 }
 
 impl<'a> Paths<'a> {
@@ -62,7 +65,19 @@ impl<'a> Paths<'a> {
             tree::prune(&mut graph);
         }
         let exchanging = exchanging(&graph);
-        Self { graph, exchanging, distances: RefCell::default(), shortest: RefCell::default() }
+        Self {
+            graph,
+            exchanging,
+            neighbours: Default::default(),
+            distances: RefCell::default(),
+            shortest: RefCell::default(),
+        }
+    }
+
+    /// Returns the next hops of that IP version.
+    fn neighbours(&self, version: IpVersion) -> &Neighbours {
+        let known = &self.neighbours[usize::from(version == IpVersion::V6)];
+        known.get_or_init(|| Neighbours::new(&self.graph, |hop| hop.gateway(version).is_some()))
     }
 
     /// Returns the numbers of the scenario's interfaces.

@@ -2,7 +2,7 @@
 
 use crate::Paths;
 use crate::graph::{Hop, Place};
-use crate::yen::{RouterPath, Search, shortest_paths};
+use crate::yen::{Map, RouterPath, Search, shortest_paths};
 use nettrial_scenario::{IpVersion, NodeKind, RoutingPolicy};
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -18,14 +18,14 @@ impl Paths<'_> {
         let paths = usize::try_from(paths).unwrap_or(usize::MAX);
         // The search always starts at the host named first, so that the two directions agree.
         if owners[0] < owners[1] {
-            self.pair_path(near, far, paths).map(|(there, _)| there)
+            self.pair_path(near, far, paths, false)
         } else {
-            self.pair_path(far, near, paths).map(|(_, back)| back)
+            self.pair_path(far, near, paths, true)
         }
     }
 
-    /// Returns the next hops from `near` to `far`, and those of the reverse path.
-    fn pair_path(&self, near: Place, far: Place, paths: usize) -> Option<(Vec<Hop>, Vec<Hop>)> {
+    /// Returns the next hops from `near` to `far`, or those of the reverse path.
+    fn pair_path(&self, near: Place, far: Place, paths: usize, reverse: bool) -> Option<Vec<Hop>> {
         let graph = &self.graph;
         let version = IpVersion::of(near.network.addr());
         let [from, to] = [near, far].map(|place| graph.owner[place.interface]);
@@ -47,21 +47,26 @@ impl Paths<'_> {
         let found = self.shortest_paths(search, pairs.into_iter().max()?.min(paths));
         let path = found.get(number % found.len().max(1))?;
         let end = path.hops.last().map_or(path.start, |hop| hop.to);
-        let mut there = vec![*first.iter().find(|hop| hop.to == path.start)?];
+        if !reverse {
+            let mut there = vec![*first.iter().find(|hop| hop.to == path.start)?];
+            there.extend(&path.hops);
+            return Some(there);
+        }
         let mut back = vec![*last.iter().find(|hop| hop.to == end)?];
-        there.extend(&path.hops);
         for hop in path.hops.iter().rev() {
             let mut hops = graph.hops[hop.to].iter();
             back.push(*hops.find(|other| (other.out, other.into) == (hop.into, hop.out))?);
         }
-        Some((there, back))
+        Some(back)
     }
 
     fn shortest_paths(&self, search: Search, count: usize) -> Rc<[RouterPath]> {
         let mut known = self.shortest.borrow_mut();
-        let found = known
-            .entry((search, count))
-            .or_insert_with_key(|(search, count)| shortest_paths(&self.graph, search, *count).into());
+        let found = known.entry((search, count)).or_insert_with_key(|(search, count)| {
+            let ahead = self.distances(search.version, search.targets.clone());
+            let map = Map { graph: &self.graph, neighbours: self.neighbours(search.version), ahead: &ahead };
+            shortest_paths(&map, search, *count).into()
+        });
         Rc::clone(found)
     }
 

@@ -1,7 +1,7 @@
 //! Decides where a node sends a packet.
 
 use crate::Paths;
-use crate::distance::{UNREACHABLE, distances};
+use crate::distance::{Distances, UNREACHABLE};
 use crate::graph::Hop;
 use ipnet::IpNet;
 use nettrial_scenario::{IpVersion, NodeKind, RoutingPolicy};
@@ -14,7 +14,7 @@ pub struct Target {
     /// Its IP version.
     pub version: IpVersion,
     /// The number of links from each router to a router that is attached to the network.
-    pub distance: Rc<[u32]>,
+    pub distance: Rc<Distances>,
 }
 
 /// The next step of a packet.
@@ -31,12 +31,16 @@ impl Paths<'_> {
     pub(crate) fn towards(&self, network: IpNet) -> Target {
         let version = IpVersion::of(network.addr());
         let attached = self.graph.routers.get(&network).cloned().unwrap_or_default();
+        Target { network, version, distance: self.distances(version, attached) }
+    }
+
+    /// Returns the distances of all routers from the routers `targets`, over next hops of that IP version.
+    pub(crate) fn distances(&self, version: IpVersion, targets: Vec<usize>) -> Rc<Distances> {
         let mut known = self.distances.borrow_mut();
-        let distance = known.entry((version, attached)).or_insert_with_key(|(_, attached)| {
-            let usable = |hop: &Hop| hop.gateway(version).is_some();
-            distances(&self.graph, attached, &vec![false; self.graph.hops.len()], usable).into()
-        });
-        Target { network, version, distance: Rc::clone(distance) }
+        let found = known
+            .entry((version, targets))
+            .or_insert_with_key(|(_, targets)| Rc::new(self.neighbours(version).distances(targets, &[])));
+        Rc::clone(found)
     }
 
     /// Returns the step of a packet to `target` at `node`; `None` if the node knows no path. If the node is a host
@@ -53,7 +57,7 @@ impl Paths<'_> {
                     return Some(step);
                 }
             }
-        } else if target.distance[node] != 0 {
+        } else if target.distance.of(node) != 0 {
             return forward(self.best(node, None, target));
         }
         match graph.attached(node, target.network) {
@@ -68,9 +72,9 @@ impl Paths<'_> {
         let usable = |hop: &&Hop| {
             out.is_none_or(|out| hop.out == out)
                 && hop.gateway(target.version).is_some()
-                && target.distance[hop.to] != UNREACHABLE
+                && target.distance.of(hop.to) != UNREACHABLE
         };
-        let links = |hop: &Hop| hop.links + target.distance[hop.to];
+        let links = |hop: &Hop| hop.links + target.distance.of(hop.to);
         let hops = || self.graph.hops[node].iter().filter(usable);
         let Some(fewest) = hops().map(links).min() else { return Vec::new() };
         let equal = hops().filter(|hop| links(hop) == fewest).copied();

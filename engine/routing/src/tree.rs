@@ -1,6 +1,6 @@
 //! The spanning tree of routers, which remains if every router blocks the links that would close a loop.
 
-use crate::distance::{UNREACHABLE, distances};
+use crate::distance::{Neighbours, UNREACHABLE};
 use crate::graph::{Graph, Hop};
 use nettrial_scenario::NodeKind;
 use std::collections::HashSet;
@@ -12,16 +12,17 @@ use std::collections::HashSet;
 pub fn prune(graph: &mut Graph) {
     let routers: Vec<usize> =
         (0..graph.hops.len()).filter(|&node| graph.kind(node) == NodeKind::Router).collect();
+    let neighbours = Neighbours::new(graph, |_| true);
     let mut parents = HashSet::new();
     let mut reached = vec![false; graph.hops.len()];
     for &root in &routers {
         if reached[root] {
             continue;
         }
-        let distance = distances(graph, &[root], &vec![false; graph.hops.len()], |_| true);
-        for &router in routers.iter().filter(|&&router| distance[router] != UNREACHABLE) {
+        let distance = neighbours.distances(&[root], &[]);
+        for &router in routers.iter().filter(|&&router| distance.of(router) != UNREACHABLE) {
             reached[router] = true;
-            let closer = |hop: &&Hop| distance[hop.to].checked_add(hop.links) == Some(distance[router]);
+            let closer = |hop: &&Hop| distance.of(hop.to).checked_add(hop.links) == Some(distance.of(router));
             let parent = graph.hops[router].iter().filter(closer).min_by_key(|hop| (hop.to, hop.into));
             parents.extend(parent.map(|hop| (hop.out, hop.into)));
         }

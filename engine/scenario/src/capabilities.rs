@@ -28,6 +28,10 @@ pub struct Capabilities {
     pub makes_links: bool,
     /// The packets of interfaces can be captured.
     pub captures: bool,
+    /// The largest number of hosts, routers and switches of a trial.
+    pub most_nodes: u32,
+    /// The largest number of flows of a trial.
+    pub most_flows: u32,
     /// Hosts can have every congestion control of the machine's kernel.
     pub kernel_congestion_controls: bool,
     /// The congestion controls that the backend brings.
@@ -60,11 +64,10 @@ pub enum Figure {
     Interfaces,
     /// The error of one-way delays between two clocks: `owd_error_us` of `flows`.
     OwdError,
-    /// Segments that were retransmitted: `retransmissions_pkts` of `flows` and their subflows. They are 0 in records
-    /// without this figure.
+    /// Segments that were retransmitted: `retransmissions_pkts` of `flows` and their subflows.
     Retransmissions,
     /// Round-trip times, and the windows that go with them: `connect_us`, `rtt_us`, `srtt_us`, `min_rtt_us` and
-    /// `cwnd_pkts` of `flows` and their subflows. They are 0 or empty in records without this figure.
+    /// `cwnd_pkts` of `flows` and their subflows. Those of flows are 0 or empty in records without this figure.
     RoundTripTimes,
 }
 
@@ -121,6 +124,11 @@ pub enum Setting {
 }
 
 impl Capabilities {
+    /// The largest number of nodes of a trial with packets: more take gigabytes, and a trial hours.
+    pub const MOST_NODES_WITH_PACKETS: u32 = 12_000;
+    /// The largest number of flows of a trial with packets.
+    pub const MOST_FLOWS_WITH_PACKETS: u32 = 20_000;
+
     /// Returns a problem for everything that `scenario` asks for and the backend does not have. `here` is the
     /// backend in words, such as "in the lab", and `hint` returns the hint of a problem with the setting of that
     /// name.

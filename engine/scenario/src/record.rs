@@ -108,8 +108,10 @@ pub struct FlowRecord {
     /// The time from the call to connect until the receiver's confirmation, of each sized transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_us: Option<Distribution>,
-    /// The segments retransmitted (TCP_INFO tcpi_total_retrans) on all connections.
-    pub retransmissions_pkts: u64,
+    /// The segments retransmitted (TCP_INFO tcpi_total_retrans) on all connections; absent from records of a backend
+    /// without this figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmissions_pkts: Option<u64>,
     /// The kernel's smoothed round-trip time (RFC 6298), over the samples of all intervals.
     pub srtt_us: Distribution,
     /// The smallest round-trip time that the kernel measured.
@@ -186,7 +188,7 @@ impl FlowRecord {
             goodput_bps: None,
             connect_us: Distribution::default(),
             completion_us: None,
-            retransmissions_pkts: 0,
+            retransmissions_pkts: Some(0),
             srtt_us: Distribution::default(),
             min_rtt_us: 0,
             rtt_us: None,
@@ -315,7 +317,8 @@ pub struct Pacing {
 }
 
 /// A subflow's state at the end of its connection. Subflows of several connections between the same addresses are
-/// one entry, with the sum of their bytes and retransmissions, and the state of the last.
+/// one entry, with the sum of their bytes and retransmissions, and the state of the last. Figures that a backend does not
+/// have are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubflowRecord {
@@ -326,13 +329,17 @@ pub struct SubflowRecord {
     /// Bytes acknowledged (TCP_INFO tcpi_bytes_acked).
     pub bytes: u64,
     /// Smoothed round-trip time.
-    pub srtt_us: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub srtt_us: Option<u32>,
     /// Smallest round-trip time.
-    pub min_rtt_us: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rtt_us: Option<u32>,
     /// Congestion window in segments.
-    pub cwnd_pkts: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwnd_pkts: Option<u32>,
     /// Segments retransmitted.
-    pub retransmissions_pkts: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmissions_pkts: Option<u64>,
     /// The subflow's congestion control in force.
     pub congestion_control: String,
 }

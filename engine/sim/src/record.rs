@@ -37,7 +37,7 @@ pub fn flow(running: &mut Running<'_>) -> FlowRecord {
         goodput_bps: has_goodput.then(|| figures.bytes as f64 * 8.0 / seconds),
         connect_us: figures.connect.distribution_us(),
         completion_us: some_if_any(&figures.completion),
-        retransmissions_pkts: sampler.retransmissions_pkts(),
+        retransmissions_pkts: Some(sampler.retransmissions_pkts()),
         srtt_us: sampler.srtt.distribution_us(),
         min_rtt_us: microseconds(sampler.min_rtt_ns),
         rtt_us: some_if_any(&figures.rtt),
@@ -68,10 +68,10 @@ fn subflows(running: &Running<'_>) -> Vec<SubflowRecord> {
             local: local.to_string(),
             remote: remote.to_string(),
             bytes: column.closed_bytes,
-            srtt_us: microseconds(column.last.srtt_ns),
-            min_rtt_us: microseconds(column.last.min_rtt_ns),
-            cwnd_pkts: column.last.cwnd_pkts,
-            retransmissions_pkts: column.closed_retransmissions,
+            srtt_us: Some(microseconds(column.last.srtt_ns)),
+            min_rtt_us: Some(microseconds(column.last.min_rtt_ns)),
+            cwnd_pkts: Some(column.last.cwnd_pkts),
+            retransmissions_pkts: Some(column.closed_retransmissions),
             congestion_control: (*congestion_control).to_owned(),
         });
     records.collect()

@@ -94,7 +94,7 @@ impl Figures {
             goodput_bps: (is_transfer && seconds > 0.0).then(|| self.bytes as f64 * 8.0 / seconds),
             connect_us: self.connect.distribution_us(),
             completion_us: some_if_any(&self.completion),
-            retransmissions_pkts: samples.retransmissions_pkts,
+            retransmissions_pkts: Some(samples.retransmissions_pkts),
             srtt_us: samples.srtt_us,
             min_rtt_us: samples.min_rtt_us,
             rtt_us: some_if_any(&self.rtt),

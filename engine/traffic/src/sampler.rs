@@ -340,10 +340,10 @@ impl State {
             local: column.local.to_string(),
             remote: column.remote.to_string(),
             bytes: column.closed_bytes,
-            srtt_us: column.state.srtt_us,
-            min_rtt_us: column.state.min_rtt_us.unwrap_or(0),
-            cwnd_pkts: column.state.cwnd_pkts,
-            retransmissions_pkts: column.closed_retransmissions,
+            srtt_us: Some(column.state.srtt_us),
+            min_rtt_us: Some(column.state.min_rtt_us.unwrap_or(0)),
+            cwnd_pkts: Some(column.state.cwnd_pkts),
+            retransmissions_pkts: Some(column.closed_retransmissions),
             congestion_control: String::new(),
         };
         self.columns.iter().map(record).collect()

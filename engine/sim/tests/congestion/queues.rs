@@ -67,7 +67,7 @@ fn dctcp_keeps_to_the_threshold() {
     assert!(used(&record, 100e6) > 0.97, "{}", used(&record, 100e6));
     let queue = queue(&record);
     assert!((5.0..=21.0).contains(&queue.p50) && queue.p99 < 30.0, "{queue:?}");
-    assert_eq!(record.flows.iter().map(|flow| flow.retransmissions_pkts).sum::<u64>(), 0);
+    assert_eq!(record.flows.iter().map(|flow| flow.retransmissions_pkts.unwrap()).sum::<u64>(), 0);
 }
 
 /// Two flows of Vegas keep 2 to 4 packets each in the queue, not all of which are sampled there, and keep the link

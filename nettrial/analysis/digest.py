@@ -1,0 +1,111 @@
+"""The parts of a run's records that its analysis needs. The records are read in one pass and not kept: those
+of 100,000 trials don't fit into memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from nettrial.analysis.responses import Responses
+from nettrial.design import PlannedTrial
+from nettrial.fields import without_collector
+from nettrial.scenario import Record, Warning
+from nettrial.store import Run, Trial
+from nettrial.store.lean import lean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KEPT = "digest"
+"""The name under which a run keeps its digest."""
+
+
+@dataclass
+class Digest:
+    """The parts of the records of a run's finished trials, in run order."""
+
+    finished: list[PlannedTrial] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    """The duration of each trial's traffic, and its total duration, in nanoseconds."""
+    warnings: list[tuple[Warning, PlannedTrial]] = field(default_factory=list)
+    """All warnings, each with its trial."""
+    clocks: dict[int, list[float]] = field(default_factory=dict)
+    """The clock rates of each CPU at the end of the trials' traffic, in MHz; 0 if the kernel did not report
+    it."""
+    placements: Counter[tuple[str, int | None, tuple[str, ...]]] = field(default_factory=Counter)
+    """The number of trials for each host, its CPU, and the nodes that share the CPU; empty for modelled
+    hosts."""
+    detailed: list[Trial] = field(default_factory=list)
+    """The trials with sweeps, pacing, packet sizes or radio channels, with these parts of their records
+    alone."""
+
+    @property
+    def warned(self) -> list[int]:
+        """The numbers of the trials with warnings."""
+        return list(dict.fromkeys(planned.number for _, planned in self.warnings))
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The digest and the responses of a run at one revision."""
+
+    revision: str
+    digest: Digest
+    responses: Responses
+
+
+def digest(run: Run) -> Digest:
+    """Returns the digest of a run, which is read again if the run has changed."""
+    return _read(run).digest
+
+
+def frame(run: Run) -> pl.DataFrame:
+    """Returns a table with a row for each finished trial and response, in run order.
+
+    The columns are `number` (run order), `block`, one text column for each factor, `response`, `unit`,
+    `value` (null if the metric is absent) and `absent` (the reason, null if there is a value)."""
+    return _read(run).responses.frame()
+
+
+def _read(run: Run) -> _Read:
+    revision = run.revision()
+    kept = run.kept.get(KEPT)
+    if isinstance(kept, _Read) and kept.revision == revision:
+        return kept
+    found, responses = Digest(), Responses(run)
+    has_placements = not run.study.capabilities.modelled_hosts
+    with without_collector():
+        for trial in run.each_trial():
+            responses.add(trial)
+            _add(found, trial, has_placements)
+    kept = _Read(revision, found, responses)
+    run.kept[KEPT] = kept
+    return kept
+
+
+def _add(found: Digest, trial: Trial, has_placements: bool) -> None:
+    record, phases = trial.record, trial.record.phases
+    found.finished.append(trial.planned)
+    total = phases.network_ns + phases.checks_ns + phases.traffic_ns + phases.tear_down_ns
+    found.spans.append((phases.traffic_ns, total))
+    found.warnings += [(warning, trial.planned) for warning in record.warnings]
+    for processor in record.processors or ():
+        found.clocks.setdefault(processor.number, []).append(processor.frequency_mhz or 0.0)
+    if has_placements:
+        found.placements.update(
+            (host.name, host.processor, tuple(host.processor_shared_with)) for host in record.hosts
+        )
+    details = _details(record)
+    if details is not None:
+        found.detailed.append(replace(trial, record=lean(details)))
+
+
+def _details(record: Record) -> Record | None:
+    """Returns the record with the parts alone that only some kinds of trials have; None if it has none of
+    them."""
+    flows = [flow.model_copy(update={"intervals": []}) for flow in record.flows if flow.sizes or flow.pacing]
+    ends = [end.model_copy(update={"series": None}) for end in record.ends if end.packet_sizes is not None]
+    if not flows and not ends and not record.channels:
+        return None
+    return record.model_copy(update={"flows": flows, "ends": ends, "checks": [], "absent": [], "hosts": []})
