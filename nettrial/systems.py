@@ -140,6 +140,10 @@ def print_page(page: Path, target: Path) -> str | None:
     return None if target.exists() else f"{browser} ended with status {done.returncode}"
 
 
+IS_LINUX: bool = sys.platform == "linux"
+"""True on Linux."""
+
+
 def steady_clock() -> float:
     """Returns the seconds of a clock that is never set and that counts the time in which the machine sleeps,
     or of Python's monotonic clock where the system has no such clock."""

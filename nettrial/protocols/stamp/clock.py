@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import math
-import sys
 import time
 from dataclasses import dataclass
 from functools import cache
+
+from nettrial.systems import IS_LINUX
 
 NTP_EPOCH = 2_208_988_800
 """The seconds from NTP's epoch, 1900, to that of Unix."""
@@ -91,7 +92,7 @@ def own_estimate(timestamping_seconds: float) -> ErrorEstimate:
 
     A clock that nothing synchronises, or a system that does not tell, has no known error to UTC: the estimate
     is then that of the timestamp alone, and says that the clock is not synchronised."""
-    if sys.platform == "linux":
+    if IS_LINUX:
         found = _Timex()
         state = _system().adjtimex(ctypes.byref(found))
         error = found.maxerror / 1e6

@@ -8,12 +8,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-import sys
 import time
 from dataclasses import dataclass
 from typing import Any
 
-_LINUX = sys.platform == "linux"
+from nettrial.systems import IS_LINUX
+
 _TIMESTAMPING = 37
 _SEND, _RECEIVE, _SOFTWARE, _NUMBERED, _ONLY = 1 << 1, 1 << 3, 1 << 4, 1 << 7, 1 << 11
 """Timestamps of departures and of arrivals, by the kernel, with numbers, and without the packet."""
@@ -21,6 +21,7 @@ _RECEIVE_TTL, _RECEIVE_TOS, _PACKET_INFO = 12, 13, 8
 _RECEIVE_HOPS, _HOPS, _RECEIVE_CLASS, _CLASS, _RECEIVE_INFO6, _INFO6 = 51, 52, 66, 67, 49, 50
 _ERRORS = 0x2000
 """The flag by which recvmsg reads the queue of errors, where timestamps of departures are (MSG_ERRQUEUE)."""
+_DO_NOT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
 _ROOM, _LARGEST = 512, 65_535
 MOST_TTL = 255
 """The TTL of test packets: the other end learns the number of hops from what is left of it."""
@@ -49,7 +50,7 @@ class Port:
 
     def __init__(self, family: int, dscp: int = 0, departures: bool = False) -> None:
         """Opens a socket. With `departures`, the kernel also takes the time of each packet that leaves."""
-        self.socket = socket.socket(family, socket.SOCK_DGRAM)
+        self.socket: Any = socket.socket(family, socket.SOCK_DGRAM)  # Windows lacks some methods
         self._six = family == socket.AF_INET6
         level = socket.IPPROTO_IPV6 if self._six else socket.IPPROTO_IP
         flags = _RECEIVE | _SOFTWARE | ((_SEND | _NUMBERED | _ONLY) if departures else 0)
@@ -63,7 +64,7 @@ class Port:
             told = [(level, each, 1) for each in (_RECEIVE_TTL, _RECEIVE_TOS, _PACKET_INFO)]
         if dscp:
             wanted.append(tos)
-        if _LINUX:
+        if IS_LINUX:
             wanted += [*told, (socket.SOL_SOCKET, _TIMESTAMPING, flags)]
         for option in wanted:
             with contextlib.suppress(OSError):  # what the system lacks is absent from arrivals
@@ -100,7 +101,7 @@ class Port:
 
     def answer(self, payload: bytes | bytearray, to: Arrival) -> None:
         """Sends a packet to where another came from: with its DSCP, and from the address to which it came."""
-        if not _LINUX:
+        if not IS_LINUX:
             self.socket.sendto(payload, to.source)
             return
         tos = struct.pack("=i", to.tos & ~3)  # not the ECN bits, which are the network's
@@ -117,11 +118,11 @@ class Port:
     def departures(self) -> dict[int, int]:
         """Returns the times at which packets have left since the last call, by their numbers from 0."""
         found: dict[int, int] = {}
-        if not _LINUX:
+        if not IS_LINUX:
             return found
         while True:
             try:
-                _, told, _, _ = self.socket.recvmsg(0, _ROOM, _ERRORS | socket.MSG_DONTWAIT)
+                _, told, _, _ = self.socket.recvmsg(0, _ROOM, _ERRORS | _DO_NOT_WAIT)
             except OSError:
                 return found
             taken = next((_nanoseconds(data) for level, kind, data in told if kind == _TIMESTAMPING), 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import select
+import selectors
 import socket
 import threading
 import time
@@ -173,22 +173,17 @@ class _Run:
     def _hear_until(self, due: int, until_all: bool = False) -> None:
         """Receives answers until a time of the monotonic clock; with `until_all`, at most until every packet
         is answered."""
-        poll = select.poll() if hasattr(select, "poll") else None
-        if poll:
-            poll.register(self._port.socket, select.POLLIN)
-        while not self._ended.is_set():
-            if until_all and len(self._answered) == len(self._sent):
-                return
-            left = (due - time.monotonic_ns()) / 1e9
-            if left <= 0:
-                return
-            wait = min(left, POLL_SECONDS)
-            if poll:
-                poll.poll(wait * 1000)
-            else:
-                select.select([self._port.socket], [], [], wait)
-            self._depart()
-            self._receive()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._port.socket, selectors.EVENT_READ)
+            while not self._ended.is_set():
+                if until_all and len(self._answered) == len(self._sent):
+                    return
+                left = (due - time.monotonic_ns()) / 1e9
+                if left <= 0:
+                    return
+                selector.select(min(left, POLL_SECONDS))
+                self._depart()
+                self._receive()
 
     def _depart(self) -> None:
         for count, taken in self._port.departures().items():
