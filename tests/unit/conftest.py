@@ -18,6 +18,7 @@ GOLDEN = ROOT / "tests" / "golden"
 LONGEST = (
     *("test_runner.py", "test_cluster.py", "test_cli.py", "test_report_html.py", "test_report_edges.py"),
     *("test_simulated.py", "test_until.py", "test_outputs.py", "test_costs.py", "test_hostile_input.py"),
+    *("test_monitor_alerts.py", "test_monitor.py", "test_stamp.py", "test_ndt7.py", "test_imports.py"),
     *("test_systems.py", "test_analysis_answers.py", "test_store.py", "test_compare.py", "test_fabrics.py"),
 )
 """The files whose tests take longest. They run first: a process runs whole files, and would end with one."""
