@@ -23,7 +23,7 @@ EXAMPLES = {
         "nettrial run jumbo-ipv6",
         "nettrial init mine && nettrial run mine/study.yaml",
     ),
-    "init": ("nettrial init mine", "nettrial show mine/study.yaml"),
+    "init": ("nettrial init mine", "nettrial init mine --from examples/bufferbloat"),
     "run": (
         "nettrial run jumbo-ipv6 --set mtu=1500,9000 --replicates 5",
         "nettrial run mine/study.yaml --backend sim --seed 1",

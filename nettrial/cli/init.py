@@ -1,4 +1,4 @@
-"""`nettrial init`: a new study from a commented template."""
+"""`nettrial init`: a new study from a commented template, or from a shipped study."""
 
 from __future__ import annotations
 
@@ -8,23 +8,36 @@ from pathlib import Path
 from nettrial.cli import READING
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
+from nettrial.registry import near
 
 TEMPLATE = Path(__file__).with_name("template.yaml")
 """The template of a study."""
-NAME = "my-study"
-"""The study's name in the template."""
 
 
-def write(directory: Path) -> None:
-    """Writes a study into a new directory, and gives it the directory's name; raises BadInput."""
+def write(directory: Path, source: str | None = None) -> None:
+    """Writes a study into a new directory, and gives it the directory's name. `source` is the name of a
+    shipped study or example to copy, with the files that it reads. Raises BadInput."""
     name = directory.name
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise BadInput(READING, "DIR", str(directory), "a name of letters, digits, - and _")
+    template = _found(source) if source else TEMPLATE
     try:
         directory.mkdir(parents=True)
     except FileExistsError:
         raise BadInput(READING, "DIR", f"{directory} exists", "a directory that does not exist") from None
     file = directory / "study.yaml"
-    text = TEMPLATE.read_text(encoding="utf-8").replace(f"study: {NAME}\n", f"study: {name}\n")
-    file.write_text(text, encoding="utf-8")
+    text = template.read_text(encoding="utf-8")
+    file.write_text(re.sub(r"(?m)^study: .*$", f"study: {name}", text, count=1), encoding="utf-8")
+    for each in template.parent.glob("*.csv") if source else ():
+        (directory / each.name).write_bytes(each.read_bytes())
     say(f"wrote {file}; next: nettrial show {file}, then nettrial run {file}")
+
+
+def _found(source: str) -> Path:
+    """Returns the file of a shipped study or example; raises BadInput if there is none."""
+    from nettrial.study import examples, load, shipped  # imported only when needed: slow to load
+
+    names = [*shipped(), *examples()]
+    if source not in names:
+        raise BadInput(READING, "--from", source, "a name in `nettrial list studies`", near(source, names))
+    return load(source).document.path

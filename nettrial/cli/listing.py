@@ -21,9 +21,9 @@ Rows = list[list[str]]
 
 
 def _studies() -> tuple[list[str], Rows]:
-    loaded = [study.load(name) for name in study.shipped()]
+    loaded = {name: study.load(name) for name in [*study.shipped(), *study.examples()]}
     return ["study", "title", "factors"], [
-        [found.study, found.title, ", ".join(found.factors)] for found in loaded
+        [name, found.title, ", ".join(found.factors)] for name, found in loaded.items()
     ]
 
 

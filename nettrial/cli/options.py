@@ -40,12 +40,17 @@ Ip = Annotated[
 """The option `--ip`."""
 
 
-def studies() -> list[str]:
-    """Returns the shell completions of a study: the shipped studies, and files."""
-    from nettrial.study import shipped  # imported only when needed: slow to load
+def shipped_studies() -> list[str]:
+    """Returns the names of shipped studies and examples, as shell completions."""
+    from nettrial.study import examples, shipped  # imported only when needed: slow to load
 
+    return [*shipped(), *examples()]
+
+
+def studies() -> list[str]:
+    """Returns the shell completions of a study: the shipped ones, and files."""
     return [
-        *shipped(),
+        *shipped_studies(),
         *(str(path) for path in Path().glob("*.yaml")),
         *map(str, Path().glob("*/study.yaml")),
     ]

@@ -3,7 +3,7 @@
 from nettrial.fields import Wrong
 from nettrial.study.base import HostCost, LossBursts, Outage
 from nettrial.study.block import Block
-from nettrial.study.catalogue import load, shipped
+from nettrial.study.catalogue import examples, load, shipped
 from nettrial.study.conclusions import Conclusion
 from nettrial.study.document import Document
 from nettrial.study.flows import EVERY
@@ -50,6 +50,7 @@ __all__ = [
     "Study",
     "Until",
     "Wrong",
+    "examples",
     "imix",
     "load",
     "shipped",

@@ -1,4 +1,4 @@
-"""The studies shipped with nettrial, and the search for a study by name or path."""
+"""The studies and examples shipped with nettrial, and the search for a study by name or path."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ STUDY_FILE = "study.yaml"
 """The file name of a study in its directory."""
 FOLDER = Path(nettrial.__file__).parent / "studies"
 """The directory of the shipped studies; in a checkout, a link to the directory next to the package."""
+EXAMPLES = FOLDER.with_name("examples")
+"""The directory of the cookbook's studies, like `FOLDER`."""
 
 
 def shipped() -> list[str]:
@@ -21,16 +23,25 @@ def shipped() -> list[str]:
     return sorted(file.parent.name for file in FOLDER.glob(f"*/{STUDY_FILE}"))
 
 
+def examples() -> list[str]:
+    """Returns the names of the cookbook's studies, such as "examples/loss"."""
+    return sorted(f"examples/{file.parent.name}" for file in EXAMPLES.glob(f"*/{STUDY_FILE}"))
+
+
 def load(name: str) -> Study:
-    """Reads a shipped study by its name, or another one by the path of its file or directory. Raises BadInput
-    if there is none, or if it is invalid."""
+    """Reads a shipped study or example by its name, or another study by the path of its file or directory.
+    Raises BadInput if there is none, or if it is invalid."""
     path = Path(name)
     if name in shipped():
         path = (FOLDER / name / STUDY_FILE).resolve()
     elif path.is_dir():
         path = path / STUDY_FILE
     elif not path.is_file():
-        names = shipped()
-        expected = f"{', '.join(names)}, or the path of a study file"
-        raise BadInput(READING, "STUDY", f"there is no study {name!r}", expected, near(name, names))
+        names, cookbook = shipped(), examples()
+        if path.as_posix() not in cookbook:
+            expected = "a name in `nettrial list studies`, or the path of a study file"
+            meant = f"examples/{name}" if f"examples/{name}" in cookbook else name
+            hint = near(meant, [*names, *cookbook])
+            raise BadInput(READING, "STUDY", f"there is no study {name!r}", expected, hint)
+        path = (EXAMPLES / path.name / STUDY_FILE).resolve()
     return Study.of(Document.load(path))

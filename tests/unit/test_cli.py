@@ -140,6 +140,16 @@ def test_a_study_begins_from_a_template_and_can_run(nettrial):
     assert "mine exists" in done.stderr
 
 
+@pytest.mark.parametrize("source", ["examples/bufferbloat", "jumbo-ipv6"])
+def test_a_study_begins_from_a_shipped_one(nettrial, source):
+    assert nettrial("init", "mine", "--from", source).returncode == 0
+    shown = nettrial("show", "mine", "--backend", "sim")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.splitlines()[0].endswith("(mine)")
+    assert nettrial("init", "yours", "--from", "bufferbloat").returncode == 2
+    assert not (nettrial.directory / "yours").exists()
+
+
 def test_runs_are_listed_with_their_state(nettrial):
     assert nettrial("runs").returncode == 2
     make_run(nettrial.directory / "runs" / "whole", 2)

@@ -9,8 +9,9 @@ import pytest
 from nettrial import metrics
 from nettrial.backends import BACKENDS, Backend, Configuration
 from nettrial.design import scenario_of, treatments
+from nettrial.errors import BadInput
 from nettrial.scenario import Record
-from nettrial.study import Study, load
+from nettrial.study import Study, examples, load
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.parent.name for path in ROOT.glob("examples/*/study.yaml"))
@@ -49,6 +50,13 @@ def test_there_are_ten_and_the_page_has_each() -> None:
     assert set(re.findall(r"examples/([a-z-]+)", PAGE)) == set(NAMES)
     for name in NAMES:
         assert load(str(ROOT / "examples" / name)).question in PAGE
+
+
+def test_they_are_found_by_name_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [load(name).document.path.parent.name for name in examples()] == NAMES
+    with pytest.raises(BadInput, match=r"did you mean 'examples/window'\?"):
+        load("examples/windows")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,10 +2,11 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
 from ruamel.yaml import YAML
 
 import nettrial
-from nettrial.study.catalogue import FOLDER
+from nettrial.study.catalogue import EXAMPLES, FOLDER
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -42,11 +43,13 @@ def test_the_workflows_call_what_there_is():
     assert all((ROOT / name).exists() for name in files)
 
 
-def test_the_shipped_studies_are_in_the_package():
-    assert FOLDER.resolve() == ROOT / "studies"
+@pytest.mark.parametrize("folder", [FOLDER, EXAMPLES], ids=lambda folder: folder.name)
+def test_the_shipped_studies_and_examples_are_in_the_package(folder):
+    source = ROOT / folder.name
+    assert folder.resolve() == source
     include = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["maturin"]["include"]
     patterns = [entry["path"] for entry in include]
-    files = [file.relative_to(ROOT / "studies") for file in (ROOT / "studies").rglob("*") if file.is_file()]
+    files = [file.relative_to(source) for file in source.rglob("*") if file.is_file()]
     assert files
     for file in files:
-        assert any((Path("nettrial/studies") / file).match(pattern) for pattern in patterns), file
+        assert any((Path("nettrial") / folder.name / file).match(pattern) for pattern in patterns), file

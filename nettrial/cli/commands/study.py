@@ -26,6 +26,7 @@ from nettrial.cli.options import (
     Until,
     Verbose,
     between,
+    shipped_studies,
     studies,
 )
 
@@ -132,12 +133,22 @@ def _init(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="The study's directory, which must not exist.")
     ],
+    source: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--from",
+            metavar="STUDY",
+            help="Copy a shipped study or an example of the cookbook instead.",
+            show_default=False,
+            autocompletion=shipped_studies,
+        ),
+    ] = None,
     verbose: Verbose = 0,
 ) -> None:
     """Create a study of your own from a commented template."""
     from nettrial.cli import init
 
-    init.write(directory)
+    init.write(directory, source)
 
 
 @command(commands, "show")
