@@ -137,7 +137,7 @@ class Measurer(Keeper):
         except EngineLost as lost:
             why = lost.said.removeprefix("error: ")
             if lost.status == BadInput.exit_code:
-                raise BadInput("reading the token", "the token", why) from None
+                raise BadInput("opening a session", why, "") from None
             if lost.status == CannotRun.exit_code:
                 raise self._cannot("a session", why) from None
             raise TrialFailed(str(lost)) from None

@@ -77,6 +77,9 @@ def _show_usage(error: Exception) -> bool:
         first = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
         value = _given(error)
     hint = f"`{command} -h` lists the arguments and options"
+    options = getattr(getattr(context, "command", None), "params", ())
+    if type(error).__name__ == "NoSuchOption" and any("--set" in each.opts for each in options):
+        hint += "; `--set NAME=VALUE` sets a factor or a setting"
     first = first[0].lower() + first[1:].rstrip(".")
     refused = BadInput(READING, first, value, expected.partition(", unable")[0], hint)
     print(refused, file=sys.stderr)

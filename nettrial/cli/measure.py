@@ -25,6 +25,9 @@ from nettrial.scenario import Flow, Record
 from nettrial.store.directory import refuse_existing
 from nettrial.units import DURATION, RATE, SIZE, Quantity, UnitError
 
+TOKEN = "NETTRIAL_TOKEN"
+"""The environment variable with the token."""
+
 KEEPING = "keeping the measurement"
 """The current action, for error messages."""
 STREAM_METRICS = ("goodput", "transaction_rate", "rtt", "retransmissions", "loss", "jitter_rfc3550", "owd")
@@ -99,6 +102,10 @@ def measure(options: MeasureOptions) -> int:
     )
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     warm_up = _flow(options, version, seed)
+    if not options.iperf3 and options.token_file is None and not os.environ.get(TOKEN):
+        expected = f"the file with the token that `nettrial serve` printed, or the token in {TOKEN}"
+        hint = "against a server that has no token: --iperf3, --ndt7 or --stamp"
+        raise BadInput(READING, "--token-file", "missing", expected, hint)
     repeats = numbers.counted(options.replicates, "repeat")
     if not options.quiet:
         say(f"{_in_words(options)}: {repeats} of {options.time} after a warm-up, IPv{version}, seed {seed}")

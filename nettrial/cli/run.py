@@ -195,7 +195,8 @@ def report_again(
     if in_browser:
         import webbrowser  # when it is needed
 
-        webbrowser.open(page.resolve().as_uri())
+        if not webbrowser.open(page.resolve().as_uri()):
+            say(f"no browser found on this machine; open {page.resolve()} in one")
 
 
 def _preflight(backend: Backend) -> Environment:

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from nettrial import __version__
 from nettrial.errors import BadInput
@@ -28,6 +29,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["minus"] = _minus
+    made.filters["marked"] = _marked
+    made.filters["heading"] = lambda text: text[:1].upper() + text[1:]
     made.filters["counted"] = numbers.counted
     made.filters["numbered"] = numbers.numbered
     made.globals["version"] = __version__
@@ -59,8 +62,11 @@ def _hash(name: str) -> str:
 
 def write(target: Path, data: bytes, doing: str) -> None:
     """Writes a file completely or not at all; raises BadInput if it can't be written. `doing` describes the
-    current action for the error."""
+    current action for the error. A pipe or a device, such as /dev/stdout, is written to and not replaced."""
     try:
+        if Path("/dev") in target.absolute().parents and (target.is_symlink() or not target.is_file()):
+            target.write_bytes(data)
+            return
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
             temporary = Path(file.name)
             try:
@@ -79,3 +85,8 @@ def write(target: Path, data: bytes, doing: str) -> None:
 def _minus(text: str) -> str:
     """Returns a text with hyphens before numbers replaced by minus signs; hyphens inside names stay."""
     return re.sub(r"(?<!\w)-(?=\d)", "\N{MINUS SIGN}", text)
+
+
+def _marked(text: str) -> Markup:
+    """Returns an escaped text in which the parts between backticks are marked as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

@@ -43,7 +43,7 @@ def _read(path: Path, doing: str) -> str:
         return read_text(path, MOST_STUDY_BYTES)
     except Unreadable as why:
         expected = f"a readable file of up to {MOST_STUDY_BYTES} bytes"
-        raise BadInput(doing, shown(path), str(path), expected, str(why)) from None
+        raise BadInput(doing, shown(path), str(why), expected) from None
 
 
 @dataclass(frozen=True)

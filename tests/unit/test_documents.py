@@ -1,10 +1,16 @@
 """The documents of `--json`, and the files for continuous integration, of one run with the fake engine."""
 
 import json
+import os
+import webbrowser
+from pathlib import Path
 from xml.etree import ElementTree
+
+import pytest
 
 from nettrial.cli import documents
 from nettrial.cli.documents import DOCUMENTS
+from nettrial.report import pages
 
 KINDS = {kind.model_fields["document"].default: kind for kind in DOCUMENTS}
 RUN = ("run", "jumbo-ipv6", "--set", "mtu=1500,4000,9000", "--set", "sender=linux-cubic", "--set")
@@ -76,6 +82,25 @@ def test_commands_without_a_run(nettrial):
     done = nettrial("doctor", "lab", "--json", FAKE_MISSING="1")
     assert done.returncode == 3
     assert read(done).backends[0].missing
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="open files have no names here")
+def test_a_pipe_is_written_to_and_not_replaced():
+    reader, writer = os.pipe()
+    pages.write(Path(f"/dev/fd/{writer}"), b"written", "writing the JUnit file")
+    assert os.read(reader, 100) == b"written"
+    os.close(reader)
+    os.close(writer)
+
+
+def test_a_machine_without_a_browser_is_told_where_the_page_is(nettrial, monkeypatch):
+    nettrial(*RUN)
+    monkeypatch.setattr(webbrowser, "open", lambda address: False)
+    done = nettrial("report", "mine", "--open")
+    assert done.returncode == 0
+    assert (
+        f"no browser found on this machine; open {nettrial.directory / 'mine' / 'report.html'}" in done.stderr
+    )
 
 
 def test_a_file_that_cannot_be_written_is_told(nettrial):
