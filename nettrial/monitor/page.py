@@ -147,7 +147,8 @@ def _band(gap: KnownGap, first: float, last: float, x: Spec) -> Spec:
 
 
 def _x(form: str) -> Spec:
-    axis = {"title": None, "format": form, "grid": False, "tickCount": 8, "labelOverlap": True}
+    axis = {"title": None, "format": form, "grid": False, "tickCount": 8}
+    axis |= {"labelOverlap": True, "labelFlush": False, "labelSeparation": 2 * vega.GAP}
     return {"field": "at", "type": "temporal", "scale": {"type": "utc"}, "axis": axis}
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from nettrial.analysis import Agreement, Interval
 from nettrial.report import numbers
 from nettrial.report.content import Report, Section
+from nettrial.report.sentences import quantity
 from nettrial.report.tables import agreement_label
-from nettrial.report.vega import COLOURS, Chart, Spec, beside, layer, layered, silent
+from nettrial.report.vega import COLOURS, Chart, Spec, across, beside, layer, layered, silent
 
 ROW_HEIGHT = 24
 """The height of a figure's row in pixels."""
@@ -60,7 +61,7 @@ def _changes(report: Report, section: Section, found: list[Agreement]) -> Chart 
             decimals = numbers.percent_decimals([change])
             measured = (change.percent, change.interval)
             rows += _pair(report, each, measured, each.published_change, decimals, "%")
-    return _chart(f"{section.name}-agreement-changes", f"Change of {section.title}, %", rows)
+    return _chart(f"{section.name}-agreement-changes", f"Change of {quantity(section.title)}, %", rows)
 
 
 def _pair(
@@ -96,11 +97,13 @@ def _chart(name: str, title: str, rows: list[Row]) -> Chart | None:
         "color": {"field": "group", "type": "nominal", "scale": _scale(SOURCES), "legend": _LEGEND},
         "shape": {"field": "group", "type": "nominal", "scale": _scale(SHAPES), "legend": _LEGEND},
     }
-    ends = {"x": _along("low"), "x2": {"field": "high"}, "y": down, "color": looks["color"]}
+    x = across([row[name] for row in rows for name in ("low", "value", "high")], ACROSS, domain=False)
+    ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": down, "color": looks["color"]}
+    points = {"x": {**x, "field": "value"}, "y": down, **looks}
     measured = silent([row for row in rows if row["low"] < row["high"]])
     layers = [
         *([layer("rule", measured, ends, strokeWidth=2)] if measured else []),
-        layer("point", rows, {"x": _along("value"), "y": down, **looks}, size=60, filled=True, opacity=1),
+        layer("point", rows, points, size=60, filled=True, opacity=1),
     ]
     said = f"{title}: each published figure that has a counterpart here, next to the measured 95% interval."
     left = len(labels) - len(shown)
@@ -114,8 +117,3 @@ _LEGEND: Spec = {"title": None, "orient": "bottom"}
 
 def _scale(looks: dict[str, str]) -> Spec:
     return {"domain": list(looks), "range": list(looks.values())}
-
-
-def _along(field: str) -> Spec:
-    axis = {"title": None, "tickCount": 5, "domain": False}
-    return {"field": field, "type": "quantitative", "scale": {"zero": False, "padding": 8}, "axis": axis}

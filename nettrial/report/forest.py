@@ -8,7 +8,7 @@ from nettrial.analysis import Contrast
 from nettrial.metrics import METRICS
 from nettrial.report import numbers
 from nettrial.report.content import Report
-from nettrial.report.vega import COLOURS, INK, MOST_MARKS, Chart, Spec, beside, layer, layered, silent
+from nettrial.report.vega import COLOURS, INK, MOST_MARKS, Chart, across, beside, layer, layered, silent
 
 ROW_HEIGHT = 24
 """The height of a change's row in pixels."""
@@ -59,23 +59,21 @@ def draw(report: Report) -> Chart | None:
         "legend": {"title": None, "orient": "bottom"},
         "scale": {"domain": kinds, "range": [JUDGED[kind] for kind in kinds]},
     }
-    quiet = silent(rows)
+    values = [row[name] for row in rows for name in ("low", "value", "high")]
+    x = across(values, ACROSS, zero=True, domain=False)
+    at = {**x, "field": "value"}
+    ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": down, "color": colour}
+    points = {"x": at, "y": down, "color": colour}
     layers = [
-        layer("rule", [{"value": 0.0}], {"x": _along("value")}, color=INK, opacity=0.5),
-        layer(
-            "rule",
-            quiet,
-            {"x": _along("low"), "x2": {"field": "high"}, "y": down, "color": colour},
-            strokeWidth=2,
-        ),
-        layer(
-            "point", rows, {"x": _along("value"), "y": down, "color": colour}, size=70, filled=True, opacity=1
-        ),
+        layer("rule", [{"value": 0.0}], {"x": at}, color=INK, opacity=0.5),
+        layer("rule", silent(rows), ends, strokeWidth=2),
+        layer("point", rows, points, size=70, filled=True, opacity=1),
     ]
     title = "Change, % (95% intervals)"
     said = "The changes that answer the study's question, in percent, with 95% intervals that hold together: "
     said += "; ".join(str(row["said"]) for row in rows[:12]) + "."
-    left_out = len(contrasts) - len(rows)
+    known = [each for each in contrasts if (each.change.percent, each.change.difference) != (None, None)]
+    left_out = len(known) - len(rows)
     note = (
         f"{numbers.counted(left_out, 'change')} without a usable interval in percent not drawn."
         if left_out
@@ -87,11 +85,6 @@ def draw(report: Report) -> Chart | None:
     return Chart(
         "answer", title, said, spec, legend=tuple(kinds), colours=tuple(JUDGED[k] for k in kinds), note=note
     )
-
-
-def _along(field: str) -> Spec:
-    axis = {"title": None, "tickCount": 6, "domain": False}
-    return {"field": field, "type": "quantitative", "scale": {"zero": True, "padding": 8}, "axis": axis}
 
 
 def _row(contrast: Contrast) -> dict[str, Any]:

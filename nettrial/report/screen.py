@@ -36,7 +36,8 @@ def render(report: Report, console: Console) -> None:
     facts = [report.progress, f"seed {report.run.seed}", f"backend {study.backend}"]
     console.print(Text(", ".join(facts), style="dim"))
     console.print()
-    console.print(Text(conclusions.answer(report)))
+    for sentence in conclusions.sentences(report):
+        console.print(Text(sentence))
     _effects(report, console)
     if report.answers.verdicts:
         console.print(Text(verdicts.counted(report.answers.verdicts)))

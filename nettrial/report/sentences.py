@@ -245,16 +245,15 @@ def agreement(found: Sequence[Agreement]) -> str:
     if not compared:
         return ""
     directions = [each.direction for each in compared if each.direction]
-    said = f"{len(compared)} of {numbers.counted(len(found), 'published figure')} have a counterpart here."
+    have = "has" if len(compared) == 1 else "have"
+    said = f"{len(compared)} of {numbers.counted(len(found), 'published figure')} {have} a counterpart here."
     if directions:
-        counts = {way: directions.count(way) for way in ("same", "opposite", "not shown")}
-        said += (
-            f" Of {numbers.counted(len(directions), 'change')}, {counts['same']} have the same direction, "
-            f"{counts['opposite']} the opposite one, and {counts['not shown']} show none."
-        )
+        words = {"same": "as published", "opposite": "opposite", "not shown": "not shown"}
+        counts = [f"{directions.count(way)} {word}" for way, word in words.items() if way in directions]
+        said += f" Direction of {numbers.counted(len(directions), 'change')}: {', '.join(counts)}."
     inside = [each.inside for each in compared if each.inside is not None]
     if inside:
-        said += f" {sum(inside)} of {numbers.counted(len(inside), 'value')} lie within the measured interval."
+        said += f" Published values within the measured interval: {sum(inside)} of {len(inside)}."
     ratios = [each.ratio for each in compared if each.ratio is not None]
     if ratios:
         said += f" Ratio of measured to published values: {_ratio(min(ratios))} to {_ratio(max(ratios))}, "

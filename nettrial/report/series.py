@@ -13,7 +13,7 @@ from nettrial.analysis import Cell
 from nettrial.report import numbers
 from nettrial.report.content import Report
 from nettrial.report.tables import label
-from nettrial.report.vega import Chart, groups, layer, layered, silent, y
+from nettrial.report.vega import WIDTH, Chart, across, groups, layer, layered, silent, y
 from nettrial.scenario import ChannelRecord, FlowRecord, InterfaceRecord, Interval
 from nettrial.store import Trial
 
@@ -231,8 +231,8 @@ def _chart(name: str, title: str, said: str, lines: dict[str, list[Row]]) -> Cha
     if not rows:
         return None
     speaking = [row for line in kept.values() for row in line[:: max(1, len(line) // SPEAKING)]]
-    axis = {"title": "Time, s", "grid": False, "tickCount": 6}
-    x = {"field": "at", "type": "quantitative", "scale": {"zero": True, "nice": False}, "axis": axis}
+    times = [row["at"] for row in rows]
+    x = {"field": "at", **across(times, WIDTH, zero=True, exact=True, title="Time, s", grid=False)}
     channels = groups(list(kept), "")
     places = {"x": x, "y": y("value", {"zero": True}), "color": channels["color"]}
     layers = [

@@ -12,7 +12,7 @@ from nettrial.analysis import Curve, Estimate, baseline, boundaries, estimate, r
 from nettrial.analysis.curves import Floats
 from nettrial.report import tables
 from nettrial.report.sweeps import Sweeps
-from nettrial.report.vega import INK, Chart, Spec, groups, layer, layered, silent, y
+from nettrial.report.vega import INK, WIDTH, Chart, Spec, across, groups, layer, layered, silent, y
 from nettrial.study import Study
 
 GROUPS = 200
@@ -82,9 +82,10 @@ def _lines(
         marks += [{"size": place, "group": level} for place in places if len(places) <= MOST_RULES]
     if not any(rows):
         return None
-    layers = _layers(study, rows)
+    x = _across(rows)
+    layers = _layers(study, rows, x)
     if rules and marks:
-        where = {"x": _across(), "color": _colour(study)}
+        where = {"x": x, "color": _colour(study)}
         layers.insert(0, layer("rule", marks, where, strokeDash=[2, 3], opacity=0.6))
         said += " Dashed: the sizes above which a message takes one more packet."
     return _chart(study, name, title, said, layers)
@@ -100,7 +101,7 @@ def _ratio(study: Study, found: Sequence[Curve], name: str, group: str) -> Chart
     one = layer("rule", [{"value": 1}], {"y": y("value")}, color=INK, opacity=0.5)
     title = f"Round-trip time, ratio to {study.factors[study.layout.rows].title} {baseline(study)}"
     said = f"{title}, against packet size, {group}, with 95% intervals."
-    return _chart(study, name, title, said, [one, *_layers(study, rows)])
+    return _chart(study, name, title, said, [one, *_layers(study, rows, _across(rows))])
 
 
 def _chart(study: Study, name: str, title: str, said: str, layers: list[Spec]) -> Chart:
@@ -123,11 +124,11 @@ def _rows(shown: Estimate, level: str, unit: str) -> list[Row]:
     ]
 
 
-def _layers(study: Study, curves: Sequence[list[Row]]) -> list[Spec]:
+def _layers(study: Study, curves: Sequence[list[Row]], x: Spec) -> list[Spec]:
     """Returns the layers of bands and lines, and of invisible points that show their values on demand."""
     rows = [row for curve in curves for row in curve]
     speaking = [row for curve in curves for row in curve[:: max(1, len(curve) // SPEAKING)]]
-    x, colour = _across(), _colour(study)
+    colour = _colour(study)
     ends = {"x": x, "y": y("low"), "y2": {"field": "high"}, "color": colour}
     means = {"x": x, "y": y("value"), "color": colour}
     return [
@@ -137,9 +138,11 @@ def _layers(study: Study, curves: Sequence[list[Row]]) -> list[Spec]:
     ]
 
 
-def _across() -> Spec:
-    axis = {"title": "Packet size, B", "grid": False, "tickCount": 6, "format": "d"}
-    return {"field": "size", "type": "quantitative", "axis": axis, "scale": {"nice": False, "zero": False}}
+def _across(curves: Sequence[list[Row]]) -> Spec:
+    """Returns the axis of packet sizes."""
+    sizes = [row["size"] for curve in curves for row in curve]
+    axis = across(sizes, WIDTH, whole=True, exact=True, title="Packet size, B", grid=False)
+    return {"field": "size", **axis}
 
 
 def _colour(study: Study) -> Spec:

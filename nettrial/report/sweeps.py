@@ -86,7 +86,7 @@ def finding(study: Study, found: Steps) -> str:
         alone = f"individually, {shown} of {numbers.counted(len(found.expected), 'step')} are shown"
         parts.append(alone if bounds else "one trial can't show single steps")
     if found.skipped:
-        parts.append(f"for {found.skipped} more there are too few sizes")
+        parts.append(f"too few sizes to test {numbers.counted(found.skipped, 'further step')}")
     if found.unsearched:
         parts.append(f"no search for other steps: {found.unsearched}")
     else:

@@ -5,10 +5,12 @@ decided last."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import vl_convert
@@ -28,7 +30,7 @@ SHARES: Spec = {
     "type": "quantitative",
     "stack": "zero",
     "scale": {"domain": [0, 100]},
-    "axis": {"title": None, "tickCount": 5, "domain": False},
+    "axis": {"title": None, "tickCount": 5, "domain": False, "labelFlush": False},
 }
 """The axis of stacked shares in percent."""
 MOST_MARKS = 400
@@ -41,6 +43,18 @@ MARK_ROOM = 11
 """The pixels that a mark on a scale of names needs so that it does not overlap its neighbour."""
 LETTER = 6.5
 """The average width of a letter in pixels."""
+DIGIT = 7.7
+"""The width of a digit in pixels, in the widest fonts that readers have (DejaVu Sans, Verdana)."""
+GAP = 9
+"""The least space between two labels of an axis in pixels."""
+MOST_TICKS = 8
+"""The largest number of intervals between the ticks of a horizontal axis."""
+SCALE = 1.2
+"""The size of a chart on a page in relation to its layout: labels are then as large as the page's text."""
+NARROW = 440
+"""The largest width of a chart, with its labels, that fits on a phone without making the labels too small."""
+HALF = 560
+"""The largest width of a chart, with its labels, that fits beside another one."""
 TRIALS = "trials"
 """The name of the layer with the values of all trials, which is shown on demand."""
 
@@ -65,17 +79,6 @@ class Chart:
     """The colours of these groups, if they do not follow from their numbers."""
     note: str = ""
     """The note on data that was left out or merged; empty if there is none."""
-
-    @property
-    def wide(self) -> bool:
-        """Returns whether the chart needs a whole row."""
-        return bool(self.spec.get("width", WIDTH) > 1.4 * WIDTH)
-
-    @property
-    def dense(self) -> bool:
-        """Returns whether the chart has long labels at its side, so that it can't be made as small as
-        others."""
-        return "padding" in self.spec
 
 
 def look(index: int) -> dict[str, str]:
@@ -113,10 +116,68 @@ def y(field: str, scale: Spec | None = None, **axis: Any) -> Spec:
     return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
 
 
+def across(
+    values: Collection[float],
+    width: int,
+    *,
+    zero: bool = False,
+    whole: bool = False,
+    exact: bool = False,
+    padding: int = 0,
+    **axis: Any,
+) -> Spec:
+    """Returns a horizontal axis for these values, without a field, whose labels never touch on an axis of
+    that many pixels. With `zero`, the axis includes zero; with `whole`, the ticks are whole numbers; with
+    `exact`, the axis ends at the smallest and the largest value, otherwise at a tick; `padding` adds pixels
+    at both ends."""
+    low, high = min(values), max(values)
+    if zero:
+        low, high = min(low, 0.0), max(high, 0.0)
+    places, decimals = ticks(low, high, width, whole, exact)
+    form = "d" if whole else f",.{decimals}f"
+    shown = {"title": None, "values": places, "format": form, "labelFlush": False}
+    ends: Spec = {} if exact else {"domain": [min(low, *places), max(high, *places)]}
+    scale = {"zero": zero, "nice": False, "padding": padding, **ends}
+    return {"type": "quantitative", "scale": scale, "axis": {**shown, **axis}}
+
+
+def ticks(
+    low: float, high: float, width: float, whole: bool = False, exact: bool = False
+) -> tuple[list[float], int]:
+    """Returns ticks from `low` to `high`, and the number of their decimals: multiples of 1, 2 or 5 times a
+    power of ten, as close to each other as their labels allow on an axis of that many pixels. Unless the ends
+    of the axis are `exact`, the first and the last tick enclose all values."""
+    span, largest = high - low, max(abs(low), abs(high))
+    if span <= 1e-9 * largest:
+        return [low], 0 if whole or low == round(low) else max(0, 4 - math.floor(math.log10(largest)))
+    exponent = math.floor(math.log10(span / MOST_TICKS))
+    exponent = max(exponent, 0) if whole else exponent
+    found: list[float] = []
+    while True:
+        for factor in (1, 2, 5):
+            step, decimals = factor * 10.0**exponent, max(0, -exponent)
+            ends = low / step, high / step
+            if exact:
+                first, last, room = math.ceil(ends[0] - 1e-9), math.floor(ends[1] + 1e-9), span
+            else:
+                first, last = math.floor(ends[0] + 1e-9), math.ceil(ends[1] - 1e-9)
+                room = (last - first) * step
+            if last < first:
+                return found[:1] or [low], decimals
+            found = [round(place * step, decimals) for place in range(first, last + 1)]
+            widest = max(len(f"{place:,.{decimals}f}") for place in found) * DIGIT
+            fits = last - first <= MOST_TICKS and widest + GAP <= width * step / room
+            if fits or last - first < (1 if exact else 2):
+                return found, decimals
+        exponent += 1
+
+
 def names_across(field: str, title: str, levels: Sequence[str], marks: int = 1) -> tuple[Spec, int]:
     """Returns an x axis of names with `marks` side by side at each, and the width that they need."""
     width = round(min(WIDEST, max(WIDTH, len(levels) * (marks * MARK_ROOM + 6))))
-    tight = sum(len(level) + 2 for level in levels) * LETTER > width
+    widths = [len(level) * LETTER for level in levels]
+    room = width / max(1, len(levels)) - GAP
+    tight = max((sum(pair) / 2 for pair in pairwise(widths)), default=0.0) > room
     axis: Spec = {"title": title, "labelAngle": -40 if tight else 0, "grid": False, "labelLimit": 150}
     if tight:
         axis["labelOverlap"] = "parity"
@@ -188,10 +249,13 @@ def on_page(chart: Chart) -> str:
     `data-said`."""
     made: str = vl_convert.vegalite_to_svg({**_without_legends(chart.spec), "config": PAGE})
     head, body = made.split(">", 1)
-    box = re.search(r'viewBox="[^"]+"', head)
+    box = re.search(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"', head)
     assert box is not None
-    start = f'<svg xmlns="http://www.w3.org/2000/svg" {box[0]} role="img" aria-label="{escape(chart.said)}">'
-    return start + _lean(body)
+    width, height = float(box[1]), float(box[2])
+    size = f'width="{SCALE * width:.0f}" height="{SCALE * height:.0f}"'
+    kind = ' class="large broad"' if width > HALF else ' class="large"' if width > NARROW else ""
+    start = f'<svg xmlns="http://www.w3.org/2000/svg"{kind} {box[0]} {size} role="img"'
+    return f'{start} aria-label="{escape(chart.said)}">{_lean(body)}'
 
 
 def _without_legends(part: Any) -> Any:

@@ -13,7 +13,7 @@ from nettrial.report import numbers
 from nettrial.report.charts import thinned
 from nettrial.report.content import Report, Section
 from nettrial.report.tables import column_title, combinations, label
-from nettrial.report.vega import INK, MOST_MARKS, WIDTH, Chart, beside, groups, layer, layered, y
+from nettrial.report.vega import INK, MOST_MARKS, WIDTH, Chart, across, beside, groups, layer, layered, y
 
 ROW_HEIGHT = 17
 """The height of a treatment's row in the view of distributions, in pixels."""
@@ -47,15 +47,18 @@ def distribution(report: Report, section: Section) -> Chart | None:
             boxes.append({**place, "low": low, "high": high})
         ticks += [{**place, "value": value} for _, value in thinned(cell, MOST_MARKS // len(shown))]
     labels = [label(study, group) for group in combinations(study)]
-    axis = {"title": None, "grid": True, "labelLimit": 240, "domain": False, "ticks": False}
+    axis = {"title": None, "grid": True, "labelLimit": 480, "domain": False, "ticks": False}
     down = {"field": "treatment", "type": "nominal", "sort": None, "axis": axis}
     colour = groups(labels, column_title(study))["color"]
+    width = WIDTH - 60
+    x = across([row["value"] for row in ticks], width, grid=False)
+    at = {"x": {**x, "field": "value"}, "y": down}
     layers = [
-        layer("tick", ticks, {"x": _across("value"), "y": down, "color": colour}, thickness=1.2, opacity=0.6),
-        layer("point", medians, {"x": _across("value"), "y": down}, size=34, filled=True, color=INK),
+        layer("tick", ticks, {**at, "color": colour}, thickness=1.2, opacity=0.6),
+        layer("point", medians, at, size=34, filled=True, color=INK),
     ]
     if boxes:
-        ends = {"x": _across("low"), "x2": {"field": "high"}, "y": down, "color": colour}
+        ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": down, "color": colour}
         layers.insert(0, layer("bar", boxes, ends, height={"band": 0.75}, opacity=0.25))
     title = f"Every trial, {section.unit}"
     said = f"{section.title}: a tick for every trial and a dot for the median of each treatment"
@@ -70,7 +73,7 @@ def distribution(report: Report, section: Section) -> Chart | None:
             "the largest."
         )
     names = [row["treatment"] for row in medians]
-    spec = layered(layers, title, WIDTH - 60, {"step": ROW_HEIGHT}) | beside(names)
+    spec = layered(layers, title, width, {"step": ROW_HEIGHT}) | beside(names)
     return Chart(f"{section.name}-distribution", title, said, spec, section.title, note=" ".join(notes))
 
 
@@ -92,9 +95,11 @@ def order(report: Report, section: Section) -> Chart | None:
         f"{section.title}: the deviation of each trial from the mean of its treatment, by its place in the "
         "run."
     )
-    scale = {"zero": False, "nice": False, "padding": 8}
-    axis = {"title": "Trial", "grid": False, "tickCount": 8, "format": "d"}
-    x = {"field": "trial", "type": "quantitative", "scale": scale, "axis": axis}
+    trials = [number for number, _, _ in points]
+    x = {
+        "field": "trial",
+        **across(trials, WIDTH, whole=True, exact=True, padding=8, title="Trial", grid=False),
+    }
     zero = layer("rule", [{"value": 0}], {"y": y("value", {"padding": 6})}, color=INK, opacity=0.5)
     places = {"x": x, "y": y("value", {"padding": 6})}
     if len(points) > MOST_MARKS:
@@ -147,9 +152,3 @@ def _place(report: Report, cell: Cell) -> Row:
     rows, columns = study.layout.rows, study.layout.columns
     group = label(study, {name: cell.treatment[name] for name in columns})
     return {"treatment": label(study, {rows: cell.treatment[rows]} | cell.treatment), "group": group}
-
-
-def _across(field: str) -> Row:
-    scale = {"zero": False, "padding": 6}
-    axis = {"title": None, "grid": False, "tickCount": 6}
-    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}

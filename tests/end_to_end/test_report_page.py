@@ -24,7 +24,7 @@ from playwright.sync_api import (
 from nettrial.analysis import summarise
 from nettrial.monitor.archive import Archive
 from nettrial.monitor.site import server
-from nettrial.report import html, live
+from nettrial.report import html, live, vega
 from nettrial.store import Run
 from tests.unit.sweeps import make_sweep_run
 from tests.unit.synthetic import ENVIRONMENT, make_run, record, scenario_of
@@ -44,6 +44,20 @@ LUMINANCE = """
 }
 """
 """Relative luminance as WCAG 2.2 defines it."""
+OVERLAPPING = """
+() => [...document.querySelectorAll('.chart > svg')].flatMap(chart => {
+  const texts = [...chart.querySelectorAll('text')].filter(
+    text => text.textContent.trim() && text.getAttribute('opacity') !== '0'
+      && !/rotate/.test(text.getAttribute('transform')),
+  )
+  const boxes = texts.map(text => text.getBoundingClientRect())
+  return texts.flatMap((text, i) => texts.slice(0, i).filter((_, j) => {
+    const [a, b] = [boxes[i], boxes[j]]
+    return a.left < b.right + 2 && b.left < a.right + 2 && a.top + 1 < b.bottom && b.top + 1 < a.bottom
+  }).map(other => `${chart.parentElement.id}: ${other.textContent} and ${text.textContent}`))
+})
+"""
+"""The pairs of horizontal labels of a chart that overlap or touch."""
 PATIENCE_MS = 300_000
 """Time that something may take that takes a moment on a quiet machine: a page that follows a run is drawn
 again only after many times as long as drawing took."""
@@ -72,6 +86,13 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     run = make_run(tmp_path_factory.mktemp("runs") / "run")
+    html.write(run)
+    return run
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    run = make_sweep_run(tmp_path_factory.mktemp("runs") / "sweep", 2, step=500)
     html.write(run)
     return run
 
@@ -162,9 +183,7 @@ def test_text_and_charts_stand_out_in_either_scheme(browser: Browser, run: Run) 
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
-def test_axe_finds_no_violation(browser: Browser, run: Run, tmp_path: Path, scheme: str) -> None:
-    sweep = make_sweep_run(tmp_path / "run", 2, step=500)
-    html.write(sweep)
+def test_axe_finds_no_violation(browser: Browser, run: Run, sweep: Run, scheme: str) -> None:
     for each in (run, sweep):
         page = opened(browser, each, scheme=scheme)
         page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true })")
@@ -177,11 +196,40 @@ def test_the_page_itself_never_scrolls_sideways(browser: Browser, run: Run) -> N
     page = opened(browser, run)
     page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true })")
     wide = page.locator(".scroll:has(table.measured)").first
-    for width in (360, 375, 768, 1280):
+    for width in (1280, 768, 375, 360):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         scrolls = wide.evaluate("element => element.scrollWidth > element.clientWidth")
         assert scrolls == (width < 1200)
+        # The values of a mark at the right edge, which the next width would leave outside the page.
+        page.locator("#chart-throughput-changes").focus()
+        page.keyboard.press("End")
+        assert page.locator("#tip").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_labels_of_an_axis_do_not_touch(browser: Browser) -> None:
+    drawn = ""
+    for values in ((-76, 204), (-5, 1234), (0, 0.031), (-31.5, 152), (-99.9, 8765.4)):
+        x = {**vega.across(values, 190, zero=True), "field": "value"}
+        points = vega.layer("point", [{"value": value} for value in values], {"x": x})
+        chart = vega.Chart("narrow", "Change, %", "", vega.layered([points], "Change, %", 190))
+        drawn += f'<div class="chart">{vega.on_page(chart)}</div>'
+    page = browser.new_page()
+    page.set_content(drawn)
+    assert page.locator("text").count() > 15
+    assert page.evaluate(OVERLAPPING) == []
+    page.close()
+
+
+def test_labels_of_charts_do_not_overlap(browser: Browser, run: Run, sweep: Run) -> None:
+    for each in (run, sweep):
+        page = opened(browser, each)
+        page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true })")
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(OVERLAPPING) == []
+        page.close()
 
 
 def test_a_mark_leads_to_its_warning(browser: Browser, run: Run) -> None:

@@ -304,7 +304,7 @@ def test_a_change_that_is_not_printed_follows_from_printed_values(run: Run) -> N
 def test_agreement_is_said_and_tabled(run: Run) -> None:
     found = answers(run, summarise(run)).agreement
     said = sentences.agreement(found)
-    assert said.startswith("13 of 52 published figures have a counterpart here. Of 10 changes, ")
+    assert said.startswith("13 of 52 published figures have a counterpart here. Direction of 10 changes: ")
     lines = tables.agreement(run.study, found)
     assert len(lines) == 13
     assert {len(line) for line in lines} == {len(tables.AGREEMENT)}

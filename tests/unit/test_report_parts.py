@@ -1,12 +1,15 @@
 """Numbers as text, and the picture of a network."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nettrial.analysis import Change, Contrast, Interval
 from nettrial.design import scenario_of, treatments
-from nettrial.report import conclusions, numbers, topology
+from nettrial.report import conclusions, numbers, topology, vega
 from nettrial.scenario import Flow, Interface, Link, Node, Scenario
 from nettrial.study import load
 from tests.unit.test_fabric_study import STUDY
@@ -70,6 +73,53 @@ def a_scenario() -> Scenario:
     """The first treatment's scenario."""
     study = load("jumbo-ipv6")
     return scenario_of(study, treatments(study)[0].levels)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "width", "shown"),
+    [
+        (-76, 204, 190, ["-100", "0", "100", "200", "300"]),
+        (-1.26, 8.9, 190, ["-2", "0", "2", "4", "6", "8", "10"]),
+        (938.5, 941.2, 260, ["938", "939", "940", "941", "942"]),
+        (0, 0.0031, 190, ["0.000", "0.001", "0.002", "0.003", "0.004"]),
+        (93.4567891, 93.4567891, 190, ["93.457"]),
+        (0, 0, 190, ["0"]),
+    ],
+)
+def test_ticks_are_round_and_fit(low: float, high: float, width: float, shown: list[str]) -> None:
+    places, decimals = vega.ticks(low, high, width)
+    assert [f"{place:.{decimals}f}" for place in places] == shown
+
+
+def test_an_axis_of_counts_has_whole_ticks() -> None:
+    assert vega.ticks(1, 3, 370, whole=True) == ([1, 2, 3], 0)
+    assert vega.ticks(1, 36, 310, whole=True, exact=True) == ([5, 10, 15, 20, 25, 30, 35], 0)
+
+
+@given(
+    low=st.floats(-1e4, 1e4),
+    span=st.floats(1e-2, 1e4),
+    width=st.sampled_from([190, 260, 310, 370]),
+    exact=st.booleans(),
+)
+def test_labels_of_ticks_do_not_touch(low: float, span: float, width: int, exact: bool) -> None:
+    places, decimals = vega.ticks(low, low + span, width, exact=exact)
+    widths = [len(f"{place:,.{decimals}f}") * vega.DIGIT for place in places]
+    assert len(places) <= vega.MOST_TICKS + 1
+    if not exact:
+        assert places[0] <= low + 1e-6
+        assert places[-1] >= low + span - 1e-6
+        span = places[-1] - places[0]
+    for (here, there), pair in zip(pairwise(places), pairwise(widths), strict=True):
+        assert (there - here) * width / span - sum(pair) / 2 > vega.GAP - 0.1
+
+
+@pytest.mark.parametrize(
+    ("levels", "angle"), [(["1500 B", "9000 B"], 0), (["a", "b", "a" * 22, "b" * 22, "c", "d"], -40)]
+)
+def test_names_that_would_overlap_are_slanted(levels: list[str], angle: int) -> None:
+    axis, _ = vega.names_across("level", "MTU", levels)
+    assert axis["axis"]["labelAngle"] == angle
 
 
 def test_a_path_is_a_line_from_the_sender() -> None:

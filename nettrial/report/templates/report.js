@@ -131,10 +131,12 @@
     hide();
     mark.classList.add("at");
     tip.textContent = mark.dataset.said;
+    tip.style.left = 0; /* the room on its right limits its width */
     tip.classList.add("shown");
     const { x, y } = middle(mark), width = tip.offsetWidth, room = root.clientWidth;
+    const above = y - tip.offsetHeight - 14;
     tip.style.left = `${scrollX + Math.max(8, Math.min(x - width / 2, room - width - 8))}px`;
-    tip.style.top = `${scrollY + y - tip.offsetHeight - 14}px`;
+    tip.style.top = `${scrollY + (above < 0 ? y + 14 : above)}px`;
   }
   function readable(chart) {
     const picture = chart.querySelector("svg[role=img]");
@@ -222,7 +224,7 @@
     spoken = made("div", { id: "spoken", role: "status" });
     document.body.append(tip, spoken);
     enhance();
-    addEventListener("resize", wide);
+    addEventListener("resize", () => { hide(); wide() });
     setTimeout(newer, 1000);
   });
 })();
