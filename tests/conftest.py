@@ -1,4 +1,4 @@
-"""The words of pytest about a test that could not tell (see tests/measuring.py)."""
+"""Repeats tests with the mark `settles`, and reports tests that are inconclusive (see tests/measuring.py)."""
 
 import gc
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from hypothesis import settings
 
 from tests.measuring import Inconclusive, Run, in_one_attempt
 
-# As in `nettrial.cli.main`: a tenth of the unit tests' time.
+# The same setting as in `nettrial.cli.main`; it saves a tenth of the unit tests' time.
 gc.set_threshold(100_000, 20)
 
-# How long an example takes depends on who else uses the machine.
+# The duration of an example depends on other work on the machine.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
@@ -21,7 +21,7 @@ ATTEMPT = "took another attempt"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Calls a test with the mark `settles` until an attempt holds."""
+    """Repeats a test with the mark `settles` until an attempt holds."""
     if pyfuncitem.get_closest_marker("settles") is None:
         return None
     given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}

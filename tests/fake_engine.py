@@ -1,16 +1,23 @@
 #!/usr/bin/env python3
 """Speaks the engine's protocol without a network, for tests that run unprivileged.
 
-Environment variables make it misbehave; trials are named by their numbers:
-FAKE_PATH how an examination of a path ends: `refused`, `cannot`, else with the report in vectors/path.json;
-FAKE_WORK seconds that a simulated trial is said to take; FAKE_SAME=1 all trials are alike;
-FAKE_PROCESSORS how many CPUs there are;
-FAKE_SECONDS how long a trial takes; FAKE_LOG=1 logs as the engine does, and as a library may;
-FAKE_ESCAPES=1 what it says of a trial would clear a terminal's screen;
-FAKE_MISSING the machine lacks two things; FAKE_WARN, FAKE_FAIL,
-FAKE_DIE, FAKE_HANG, FAKE_GARBAGE, FAKE_OTHER trials that warn, fail, end the engine, never end, are
-answered with no event, or with another trial's; FAKE_WAIT trials that leave a file called `waits-NUMBER` in
-the directory and go on when one called `go-on` is there; FAKE_STUCK=1 ignores the end of its input."""
+Environment variables change its behaviour. Those that name trials contain numbers separated by commas.
+
+- FAKE_PATH: the end of a path examination: `refused`, `cannot`, or else the report in vectors/path.json
+- FAKE_WORK: the estimated duration of a simulated trial in seconds
+- FAKE_SAME=1: all trials have equal figures
+- FAKE_PROCESSORS: the number of CPUs
+- FAKE_SECONDS: the duration of a trial in seconds
+- FAKE_LOG=1: logs lines of the engine and of a library
+- FAKE_ESCAPES=1: the message of a failure contains control sequences that clear a terminal
+- FAKE_MISSING=1: the machine lacks two requirements
+- FAKE_WARN, FAKE_FAIL: the trials that have a warning, or fail
+- FAKE_DIE: the trials that end the engine
+- FAKE_HANG: the trials that never end
+- FAKE_GARBAGE: the trials that are answered with an unknown event
+- FAKE_OTHER: the trials that are answered with the record of another trial
+- FAKE_WAIT: the trials that create a file `waits-NUMBER` in the directory, and wait for a file `go-on`
+- FAKE_STUCK=1: the engine does not end when its input ends"""
 
 import json
 import os

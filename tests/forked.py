@@ -1,6 +1,6 @@
-"""The command `nettrial`, run in a process forked from one that has loaded it.
+"""Runs the command `nettrial` in a process forked from one that has already imported it.
 
-Loading is most of the CPU time of a short command, and tests run hundreds."""
+Imports take most of the CPU time of a short command, and tests run hundreds of commands."""
 
 from __future__ import annotations
 
@@ -28,25 +28,26 @@ LOADED = (
     *("nettrial.report.screen", "nettrial.report.terminal", "nettrial.report.html"),
     *("tests.forked", "tests.without_report"),
 )
-"""The modules of the commands that tests run most."""
+"""The modules of the commands that tests run most often."""
 NAMESPACES = ("net", "pid", "mnt")
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command and where it runs."""
+    """A command, and where it runs."""
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
     directory: Path = ROOT
     report: bool = True
-    """True if a run makes its report, which takes longer than a short run; else the report is one line."""
+    """True if a run makes its report, which takes longer than a short run; otherwise one line replaces the
+    report."""
     inside: int | None = None
-    """The process in whose namespaces it runs."""
+    """The process whose namespaces the command enters."""
 
 
 class Process:
-    """A command that runs, with the methods of `subprocess.Popen` that tests use."""
+    """A running command, with those methods of `subprocess.Popen` that tests use."""
 
     def __init__(self, command: Command) -> None:
         pipes = [_context().Pipe(duplex=False) for _ in range(2)]
@@ -69,31 +70,32 @@ class Process:
 
     @property
     def returncode(self) -> int | None:
-        """The exit status, which is negative after a signal; None while it runs."""
+        """The exit status, negative after a signal; None while the command runs."""
         return self._process.exitcode
 
     def poll(self) -> int | None:
-        """Returns the exit status, or None while it runs."""
+        """Returns the exit status, or None while the command runs."""
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Waits for its end. Raises subprocess.TimeoutExpired where it takes longer."""
+        """Waits for the end of the command. Raises subprocess.TimeoutExpired if it takes longer than
+        `timeout`."""
         self._process.join(timeout)
         if self.returncode is None:
             raise subprocess.TimeoutExpired("nettrial", timeout or 0)
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Sends it a signal."""
+        """Sends a signal to the command."""
         os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """Kills it."""
+        """Kills the command."""
         self._process.kill()
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """Returns the rest of what it writes on standard output and standard error, once it has ended. Raises
-        subprocess.TimeoutExpired where it takes longer."""
+        """Waits for the end of the command, and returns the rest of its standard output and standard error.
+        Raises subprocess.TimeoutExpired if it takes longer than `timeout`."""
         with ThreadPoolExecutor(2) as readers:
             texts = [readers.submit(stream.read) for stream in (self.stdout, self.stderr)]
             try:
@@ -105,7 +107,7 @@ class Process:
 
 
 def run(command: Command, timeout: float = 600) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end. Raises subprocess.TimeoutExpired where it takes longer than `timeout`
+    """Runs a command until it ends. Raises subprocess.TimeoutExpired if it takes longer than `timeout`
     seconds."""
     with Process(command) as process:
         output, errors = process.communicate(timeout)
@@ -114,7 +116,8 @@ def run(command: Command, timeout: float = 600) -> subprocess.CompletedProcess[s
 
 @cache
 def _context() -> ForkServerContext:
-    """The server that forks; its environment is that of this process and the path of the modules."""
+    """Returns the context of the fork server, whose environment is that of this process with the path of the
+    modules."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(LOADED))
     with patch.dict(os.environ, PYTHONPATH=str(ROOT)):
@@ -126,11 +129,11 @@ def _execute(command: Command, outputs: list[Connection]) -> None:
     for descriptor, output in enumerate(outputs, 1):
         os.dup2(output.fileno(), descriptor)
         output.close()
-    # Those of the server may be files, which are written otherwise than pipes.
+    # The server's streams may be files, which Python buffers differently from pipes.
     sys.stdout, sys.stderr = (os.fdopen(descriptor, "w", buffering=1, closefd=False) for descriptor in (1, 2))
-    # A shell starts what runs in its background with SIGINT ignored, and tests that run there send it.
+    # A shell starts background jobs with SIGINT ignored, and tests that run there send SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # The server leaves out what it can't import, and a wrong name would only make tests slow.
+    # The fork server ignores modules that it can't import, so a wrong name would only make tests slow.
     missing = [name for name in LOADED if name not in sys.modules]
     assert not missing, f"not loaded before the fork: {missing}"
     os.environ.clear()
@@ -149,8 +152,8 @@ def _execute(command: Command, outputs: list[Connection]) -> None:
 
 
 def _enter(process: int) -> None:
-    """Goes on in the namespaces of a process. A process enters a process-ID namespace only by its children: a
-    child goes on, and this process ends with the child's exit status."""
+    """Enters the namespaces of a process. Only child processes are in an entered process-ID namespace: a
+    child therefore continues, and this process ends with the child's exit status."""
     descriptors = [os.open(f"/proc/{process}/ns/{name}", os.O_RDONLY) for name in NAMESPACES]
     setns = ctypes.CDLL(None, use_errno=True).setns
     for descriptor in descriptors:

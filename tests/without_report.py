@@ -1,4 +1,4 @@
-"""nettrial with a report of one line, which takes no time to make."""
+"""Replaces the report of a run with one line, which takes no time to make."""
 
 import signal
 import sys
@@ -16,7 +16,7 @@ def write(run, report):
 
 
 def replace_reports():
-    """Puts these in place of what makes reports."""
+    """Replaces the functions that make reports."""
     import nettrial.report
 
     for name, functions in {
@@ -35,7 +35,7 @@ if __name__ == "__main__":
 
     from nettrial.cli import main
 
-    # A shell starts what runs in its background with SIGINT ignored, and tests that run there send it.
+    # A shell starts background jobs with SIGINT ignored, and tests that run there send SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
     main()

@@ -1,4 +1,4 @@
-"""Servers and commands for tests between two programs: nettrial's, and the real iperf3."""
+"""Servers and commands for tests between two programs: nettrial, and the real iperf3."""
 
 import contextlib
 import json
@@ -32,7 +32,7 @@ def environment(**more: str) -> dict[str, str]:
 def nettrial(
     *arguments: str, token: str | None = TOKEN, timeout: float = PATIENCE
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end."""
+    """Runs a command until it ends."""
     given = {"NETTRIAL_TOKEN": token} if token is not None else {}
     return forked.run(forked.Command(arguments, environment(**given)), timeout)
 
@@ -46,7 +46,7 @@ class Server:
         self.port = int(self.await_line(r"serving .* at .*:(\d+)")[1])
 
     def await_line(self, pattern: str) -> re.Match[str]:
-        """Waits until the server has printed a match, and returns it."""
+        """Waits until the server has printed a match of the pattern, and returns the match."""
         found = until(lambda: re.search(pattern, self._log.read_text()), f"{pattern} in the log")
         assert isinstance(found, re.Match)
         return found
@@ -59,7 +59,7 @@ class Server:
         """Returns the processes that the server started: the agents of its sessions."""
         found = []
         for task in Path(f"/proc/{self.process.pid}/task").iterdir():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # A thread that has just ended.
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # The thread has just ended.
                 found += (task / "children").read_text().split()
         return found
 
@@ -87,7 +87,7 @@ def until(found: Any, what: str) -> Any:
 def serving(
     directory: Path, *arguments: str, token: str | None = TOKEN, descriptors: int | None = None
 ) -> Iterator[Server]:
-    """Runs `nettrial serve` on a free port, with at most `descriptors` descriptors."""
+    """Runs `nettrial serve` on a free port, with at most `descriptors` file descriptors."""
     log = directory / "serve.log"
 
     def limit() -> None:
@@ -129,7 +129,8 @@ def iperf3_server() -> Iterator[int]:
     process = subprocess.Popen(
         [iperf3(), "-s", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    # The test must not connect to see whether it listens: a connection without a cookie is an error.
+    # The test must not connect to find out whether the server listens: iperf3 reports a connection without a
+    # cookie as an error.
     until(lambda: f":{port:04X} " in Path("/proc/net/tcp6").read_text(), "iperf3's port")
     try:
         yield port
@@ -139,7 +140,7 @@ def iperf3_server() -> Iterator[int]:
 
 
 def iperf3_client(port: int, *arguments: str, host: str = "127.0.0.1") -> dict[str, Any]:
-    """Runs the real client to its end, and returns its output as JSON."""
+    """Runs the real client until it ends, and returns its output as JSON."""
     command = [iperf3(), "-c", host, "-p", str(port), "-J", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     found = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""Captures of both backends, read by tshark."""
+"""Captures of both backends, as tshark reads them."""
 
 import subprocess
 from pathlib import Path
@@ -22,7 +22,7 @@ FIELDS = ("frame.time_epoch", "tcp.flags.syn", "tcp.checksum.status", "tcp.len",
 
 
 def frames(capture: Path, display: str = "", fields: tuple[str, ...] = FIELDS) -> list[list[str]]:
-    """Each frame's fields as tshark reads them, checksums verified."""
+    """Returns the fields of each frame as tshark reads them; tshark verifies checksums."""
     command = ["tshark", "-r", str(capture), "-T", "fields"]
     command += ["-o", "tcp.check_checksum:TRUE"]
     command += [word for field in fields for word in ("-e", field)] + (["-Y", display] if display else [])
@@ -31,7 +31,7 @@ def frames(capture: Path, display: str = "", fields: tuple[str, ...] = FIELDS) -
 
 
 def captured(directory: Path, *arguments: str) -> dict[str, Path]:
-    """Runs a study; gives its captures by name."""
+    """Runs a study and returns its captures by name."""
     done = nettrial(directory, "run", *arguments, "--out", "run", report=False)
     assert done.returncode == 0, done.stderr
     files = {path.name: path for path in (directory / "run" / "captures").iterdir()}
@@ -55,7 +55,7 @@ def test_a_transfer_is_captured_whole(backend: str, tmp_path: Path) -> None:
     stations = [frames(file, "tcp.len > 0", ("eth.src", "eth.dst")) for file in files_of_link]
     leaving, arriving = ({tuple(frame) for frame in found} for found in stations)
     assert leaving == arriving, "a frame has the same addresses where it leaves and where it arrives"
-    if backend == "sim":  # the lab's are left to the interface, as checksum offload leaves them
+    if backend == "sim":  # The lab leaves checksums to the interface (checksum offload).
         assert {frame[2] for frame in seen} == {"1"}
 
 

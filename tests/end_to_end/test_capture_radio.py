@@ -1,4 +1,4 @@
-"""Captures of radio channels of both backends, read by tshark."""
+"""Captures of radio channels of both backends, as tshark reads them."""
 
 import csv
 from pathlib import Path
@@ -59,7 +59,7 @@ BEACON, ACK, BLOCK_ACK, DATA = ("0x0008", "0x001d", "0x0019", "0x0028")
 
 
 def on_air(directory: Path, *arguments: str) -> list[Path]:
-    """The captures of the study's channel in each trial."""
+    """Returns the capture of the study's channel in each trial."""
     (directory / "study.yaml").write_text(STUDY)
     files = captured(directory, "study.yaml", "--capture", "first", "--seed", "1", *arguments)
     assert all(name.endswith("-access-point-eth0-air.pcapng") for name in files), files
@@ -67,7 +67,7 @@ def on_air(directory: Path, *arguments: str) -> list[Path]:
 
 
 def stations(directory: Path) -> list[dict[str, str]]:
-    """The rows of the run's table of stations."""
+    """Returns the rows of the run's table of stations."""
     done = nettrial(directory, "export", "run", "--to", "csv", "--out", "tables")
     assert done.returncode == 0, done.stderr
     with (directory / "tables" / "stations.csv").open() as file:
@@ -95,7 +95,7 @@ def test_a_channel_is_captured_with_what_its_stations_send(backend: str, tmp_pat
     assert kinds == {BEACON, ACK, BLOCK_ACK, DATA}
     assert {frame["radiotap.mcs.index"] for frame in data} == {"13"}, "MCS 5 of two streams"
     assert len({frame["radiotap.ampdu.reference"] for frame in data}) > 10
-    # A packet crosses the air twice, from one end to the other, over the access point.
+    # A packet between two stations crosses the air twice, because the access point forwards it.
     segments = [frame for frame in data if frame["tcp.len"] == "1448"]
     ends = {(frame["wlan.sa"], frame["wlan.da"]) for frame in segments}
     assert len(ends) == 1

@@ -1,4 +1,4 @@
-"""The README's commands, as a user gives them, on real networks."""
+"""The README's commands, as a user enters them, on real networks."""
 
 import json
 import os
@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def nettrial(directory: Path, *arguments: str, report: bool = True) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a directory. A report takes longer than a short run: one line may stand for it."""
+    """Runs a command in a directory. Making a report takes longer than a short run; without `report`, one
+    line replaces it."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160", "NO_COLOR": "1"}
     return forked.run(forked.Command(arguments, environment, directory, report))
 
@@ -69,8 +70,8 @@ def test_a_sweep_gives_curves_and_their_steps(tmp_path: Path) -> None:
         "Published, section 5.1.3",
         "Round-trip time by packet size, us",
         "Steps, MTU 1500 B – Transport udp",
-        "1472 B",  # IPv4 and UDP headers take 28 bytes
-        "1448 B",  # IPv4 and TCP headers with timestamps take 52
+        "1472 B",  # The IPv4 and UDP headers have 28 bytes.
+        "1448 B",  # The IPv4 header and the TCP header with timestamps have 52 bytes.
         "8972 B",
     ):
         assert text in tables, text
@@ -80,8 +81,8 @@ def test_a_sweep_gives_curves_and_their_steps(tmp_path: Path) -> None:
 
 @pytest.mark.end_to_end
 def test_what_packets_were_made_to_cost_is_what_calibrate_finds(tmp_path: Path) -> None:
-    """On the simulator, whose costs are known: those of packets and bytes come back to the nanosecond, and an
-    interrupt's, which no record counts, is part of a packet's."""
+    """The simulator's costs are known. `calibrate` finds the cost of packets and bytes to the nanosecond; the
+    cost of an interrupt becomes part of a packet's, because no record counts interrupts."""
     settings = {
         "mtu": "1500,4000,9000",
         "sender": "linux-cubic",
@@ -106,5 +107,5 @@ def test_what_packets_were_made_to_cost_is_what_calibrate_finds(tmp_path: Path) 
     sender, receiver = document["fits"]
     assert "these are the costs that the study set" in " ".join(sender["cautions"])
     assert receiver["per_kilobyte_us"] == pytest.approx(0.4, abs=0.05)
-    # Two of three packets are received, each with an interrupt of its own at this rate.
+    # Two of three packets are received; at this rate, each of these causes an interrupt.
     assert receiver["per_packet_us"] == pytest.approx(5 + 2 * 2 / 3, abs=0.1)

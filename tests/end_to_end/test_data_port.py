@@ -1,4 +1,4 @@
-"""The agent's data ports, which strangers can reach while a flow is under way."""
+"""The agent's data ports, which unknown clients can reach during a flow."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @contextlib.contextmanager
 def agent() -> Iterator[subprocess.Popen[str]]:
-    """An agent with few descriptors."""
+    """Runs an agent that may open few file descriptors."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
@@ -44,7 +44,7 @@ def agent() -> Iterator[subprocess.Popen[str]]:
 
 
 def listening(process: subprocess.Popen[str]) -> int:
-    """Has the agent listen for a transfer; gives the port."""
+    """Makes the agent listen for a transfer and returns the port."""
     traffic = {"kind": "transfer", "duration": "1 s"}
     flow = {"name": "x", "from": "a", "to": "b", "transport": "tcp", "ip": 4, "traffic": traffic}
     side: dict[str, Any] = {"flow": flow, "cookie": [0] * 16, "address": "127.0.0.1"}
@@ -70,5 +70,5 @@ def test_strangers_that_take_all_descriptors_cost_no_cpu_time() -> None:
             strangers.enter_context(socket.create_connection(("127.0.0.1", port), 10))
         before = cpu_seconds(process)
         time.sleep(3)
-        # Accepting again and again without a descriptor for it takes all the time that there is.
+        # An agent that calls accept() again and again without a free descriptor uses a whole CPU.
         assert cpu_seconds(process) - before < 0.2

@@ -1,4 +1,5 @@
-"""The real iperf3 against `nettrial serve --iperf3`, and `nettrial measure --iperf3` against the real one."""
+"""The real iperf3 client against `nettrial serve --iperf3`, and `nettrial measure --iperf3` against the real
+server."""
 
 import contextlib
 import itertools
@@ -32,7 +33,7 @@ from tests.end_to_end.serving import (
 pytestmark = pytest.mark.end_to_end
 
 COOKIES = (b"%036d\0" % number for number in itertools.count())
-"""A test's secret each; the server takes any letters."""
+"""The secrets of tests, a different one for each; the server accepts any letters."""
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_an_unmodified_client_is_content(server: Server, options: tuple[str, ...
     for suffix in suffixes:
         sent, came = end[f"sum_sent{suffix}"], end[f"sum_received{suffix}"]
         assert came["bytes"] > 0
-        # What is on its way at the end was sent and not received; a receiver may drain it.
+        # Packets in flight at the end were sent and not received; a receiver may wait for them.
         if "-b" in options and "0" not in options:
             assert math.isclose(came["bytes"], sent["bytes"], rel_tol=0.2)
         if "4M" in options and "-n" not in options:
@@ -116,7 +117,8 @@ def test_ipv6(server: Server, options: tuple[str, ...]) -> None:
 
 @pytest.mark.settles
 def test_several_clients_at_once(server: Server) -> None:
-    """Each is a test of its own; the UDP streams of one address go to the test that opened them."""
+    """Each client runs a test of its own. The server assigns the UDP streams of one address to the right
+    tests."""
     rates = [1, 2, 3, 4]
     mixed = [("-u", "-b", f"{rate}M", "-l", "1000", "-P", str(rate)) for rate in rates]
     mixed += [
@@ -143,7 +145,7 @@ def parameters(transport: str = "tcp", **more: Any) -> bytes:
 
 
 def received(connection: socket.socket, length: int) -> bytes:
-    """So many bytes, or those before the end."""
+    """Returns this number of bytes, or fewer if the connection ends before."""
     found = b""
     while len(found) < length and (more := connection.recv(length - len(found))):
         found += more
@@ -151,8 +153,8 @@ def received(connection: socket.socket, length: int) -> bytes:
 
 
 def begin(server: Server) -> tuple[socket.socket, bytes]:
-    """The control connection of a new test, and its cookie. On a busy machine the seats of tests that ended
-    are free after a while: until then the server says that it is busy."""
+    """Returns the control connection of a new test and its cookie. On a busy machine the seats of ended tests
+    become free only after a while; until then the server answers that it is busy."""
 
     def attempt() -> tuple[socket.socket, bytes] | None:
         control, cookie = server.connect(), next(COOKIES)
@@ -167,7 +169,7 @@ def begin(server: Server) -> tuple[socket.socket, bytes]:
 
 
 def test_a_duplicate_hides_no_loss(server: Server) -> None:
-    """Datagrams 1, 2, 4, 4, 3 late, 7: of seven, 5 and 6 are lost."""
+    """The server receives datagrams 1, 2, 4, 4, 3 (late) and 7: of seven, 5 and 6 are lost."""
     control, _ = begin(server)
     with control, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stream:
         control.sendall(parameters("udp", len=100))
@@ -207,7 +209,8 @@ def test_what_cannot_be_served_is_refused_with_iperf3s_number(
 @given(data=st.binary(max_size=300), stage=st.sampled_from(["cookie", "parameters", "streams", "running"]))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_hostile_bytes_end_in_nothing(server: Server, data: bytes, stage: str) -> None:
-    """At every stage of a test, on both ports; a well-behaved client is served after them."""
+    """Arbitrary bytes arrive at every stage of a test, on both ports; afterwards the server serves a
+    well-behaved client."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagram:
         datagram.sendto(data, ("127.0.0.1", server.port))
     control, cookie = (server.connect(), b"") if stage == "cookie" else begin(server)
@@ -225,7 +228,7 @@ def test_hostile_bytes_end_in_nothing(server: Server, data: bytes, stage: str) -
 
 
 def test_the_silent_and_the_half_open_hinder_nobody(server: Server) -> None:
-    """Fifty callers that say nothing, and one in the middle of each stage, while a client is served."""
+    """The server serves a client while 50 clients are silent and one stops in the middle of a test."""
     idle = [server.connect() for _ in range(50)]
     stuck, _ = begin(server)
     stuck.sendall(parameters("udp"))
@@ -237,9 +240,9 @@ def test_the_silent_and_the_half_open_hinder_nobody(server: Server) -> None:
 
 
 def test_connections_of_a_known_cookie_lock_nobody_out(tmp_path: Path) -> None:
-    """One stranger shows its own cookie on 700 connections of a server with the usual 1,024 descriptors.
+    """An attacker sends its cookie on 700 connections to a server with the usual 1,024 file descriptors.
 
-    A test's cookie opens as many connections as the test has streams: all others are closed."""
+    A test's cookie admits as many connections as the test has streams; the server closes all others."""
     with serving(tmp_path, "--iperf3", descriptors=1024) as server, contextlib.ExitStack() as open_ones:
         control, cookie = begin(server)
         open_ones.enter_context(control)
@@ -253,13 +256,13 @@ def test_connections_of_a_known_cookie_lock_nobody_out(tmp_path: Path) -> None:
         until(lambda: len(server.descriptors()) < 100, "the end of the connections that are too many")
         control.setblocking(False)
         with pytest.raises(BlockingIOError):
-            control.recv(1)  # the test goes on: its end is not what closed them
+            control.recv(1)  # The test continues, so its end is not the reason for the closed connections.
         found = iperf3_client(server.port, *TIME)
         assert "error" not in found, found.get("error")
 
 
 def test_a_congestion_control_that_is_not_loaded_is_not_asked_for(server: Server) -> None:
-    """The kernel would look for a module: what a stranger names stays a name."""
+    """The kernel would load a module; a client's request must not make it do so."""
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     modules = Path("/lib/modules", os.uname().release, "kernel/net/ipv4")
     names = [file.name.split(".")[0].removeprefix("tcp_") for file in modules.glob("tcp_*.ko*")]
@@ -345,10 +348,10 @@ def test_parallel_streams_against_the_real_server(kind: str, reverse: tuple[str,
 @pytest.mark.measures
 @pytest.mark.slow
 def test_measure_and_iperf3s_own_client_agree() -> None:
-    """Against one server, in turns: the same goodput, within the intervals of both together.
+    """Measures against one server in turns: both goodputs are equal within the interval of their difference.
 
-    TCP at a rate and UDP at a rate: what a machine can do at most depends on who else works on it. Of three
-    attempts one must succeed: a machine that does something else for a second fails one."""
+    Both transports have a rate, because the highest rate depends on other work on the machine. One of three
+    attempts must succeed: a machine that does something else for a second fails one."""
     found = []
     while len(found) < 3 and None not in found:
         found.append(disagreement())
@@ -356,7 +359,8 @@ def test_measure_and_iperf3s_own_client_agree() -> None:
 
 
 def disagreement() -> str | None:
-    """The margins by which three measurements of either differ, if by more than they may."""
+    """Returns the differences of three pairs of measurements if they are larger than allowed, or else
+    None."""
     ours: dict[str, list[float]] = {"tcp": [], "udp": []}
     theirs: dict[str, list[float]] = {"tcp": [], "udp": []}
     losses = []

@@ -1,6 +1,7 @@
-"""`nettrial measure` against `nettrial serve`: what is served, and what is not.
+"""`nettrial measure` against `nettrial serve`: the requests that are served, and those that are refused.
 
-Over loopback, whose segments are of 64 KiB: figures are looked at for what they are of, not for how large."""
+Both run over loopback, whose segments have 64 KiB. The tests therefore check which figures there are, not how
+large these are."""
 
 import contextlib
 import json
@@ -55,7 +56,7 @@ def test_it_says_where_it_serves_as_a_document() -> None:
         process.communicate()
 
 
-# Half of the eight combinations, in which each pair of values meets.
+# These four of the eight combinations contain each pair of values.
 @pytest.mark.parametrize(
     ("kind", "title", "host", "reverse"),
     [
@@ -87,7 +88,7 @@ def test_json_has_the_records(server: Server) -> None:
     assert [check["name"] for check in record["checks"]] == ["path_mtu", "path_mtu", "clock_offset"]
     assert all(check["passed"] for check in record["checks"])
     ahead, error = re.findall(r"[-+\d.]+", record["checks"][2]["found"])
-    assert abs(float(ahead)) <= float(error)  # one machine has one clock
+    assert abs(float(ahead)) <= float(error)  # Both ends run on one machine and have the same clock.
     goodput = next(figure for figure in found["metrics"] if figure["metric"] == "goodput")
     values = [record["flows"][0]["goodput_bps"] / 1e6 for record in found["records"]]
     assert goodput["repeats"] == 3
@@ -143,7 +144,7 @@ def test_a_token_is_made_and_printed_once(tmp_path: Path) -> None:
         file.write_text(f"{token}\n")
         assert measure(server, *SHORT, "--token-file", str(file), token=None).returncode == 0
         assert server.said.count(token) == 1
-        # Nothing shows it: neither the command line nor what a client says.
+        # The token is not in the command line.
         assert token not in Path(f"/proc/{server.process.pid}/cmdline").read_text()
 
 
@@ -164,8 +165,8 @@ def test_no_token_is_exit_2(server: Server, token: str | None) -> None:
 @given(data=st.binary(max_size=400))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_hostile_bytes_end_in_nothing(server: Server, data: bytes) -> None:
-    """A caller gets no byte before it has shown that it has the token."""
-    # It may have closed the connection before the last byte.
+    """A client receives no byte before it has proved that it has the token."""
+    # The server may have closed the connection before the last byte.
     with server.connect() as caller, contextlib.suppress(OSError):
         caller.sendall(data)
         caller.shutdown(socket.SHUT_WR)
@@ -174,9 +175,11 @@ def test_hostile_bytes_end_in_nothing(server: Server, data: bytes) -> None:
 
 
 def test_the_silent_and_the_half_open_hinder_nobody(tmp_path: Path) -> None:
-    """Callers that say nothing, or half a message, while another is served; those beyond a bound are closed.
+    """Silent clients, and clients that stop within a message, don't prevent others from being served. The
+    server closes the connections above its limit.
 
-    A caller of another address has room: the bound of one address is below that of all."""
+    A client with another address still has room, because the limit for one address is lower than the limit
+    for all."""
     with serving(tmp_path) as server, contextlib.ExitStack() as idle:
         for number in range(30):
             caller = idle.enter_context(server.connect())
@@ -189,7 +192,8 @@ def test_the_silent_and_the_half_open_hinder_nobody(tmp_path: Path) -> None:
 
 
 def test_a_killed_client_frees_the_server(server: Server) -> None:
-    """kill -9 in the middle of a measurement: no agent is left there, none here, and others are served."""
+    """After kill -9 in the middle of a measurement, no agent is left on either side, and other clients are
+    served."""
     until(lambda: not server.children(), "the end of the sessions before")
     command = [sys.executable, "-m", "nettrial.cli", "measure", "127.0.0.1", "--port", str(server.port)]
     with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The monitor's measurements against real servers, and the reasons for gaps that they give."""
+"""The monitor's measurements against real servers, and the reasons that it gives for gaps."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""ndt7: the commands as users run them, and M-Lab's own client in a browser."""
+"""ndt7: the commands as users run them, and M-Lab's client in a browser."""
 
 import asyncio
 import functools
@@ -22,7 +22,7 @@ from tests.end_to_end.test_report_page import ARGUMENTS
 pytestmark = [pytest.mark.end_to_end, pytest.mark.xdist_group("browser")]
 
 CLIENT = Path(__file__).parents[2] / ".venv" / "ndt7-js"
-"""The sources of M-Lab's client for browsers, the package @m-lab/ndt7, from tools/setup-tests.sh."""
+"""The sources of the package @m-lab/ndt7, M-Lab's client for browsers, from tools/setup-tests.sh."""
 PAGE = "<!doctype html><title>ndt7</title><script src='ndt7.js'></script>"
 RUN = """
 async port => {
@@ -39,13 +39,13 @@ async port => {
 
 
 def missing(what: str) -> None:
-    """Skips a test, but fails it in CI."""
+    """Skips the test; in CI, fails it."""
     (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
 
 
 @pytest.fixture
 def page_at() -> Iterator[str]:
-    """A web server with M-Lab's client."""
+    """Runs a web server with M-Lab's client, and yields the address of its page."""
     if not (CLIENT / "ndt7.js").exists():
         missing("M-Lab's client for browsers is not there: tools/setup-tests.sh fetches it")
     (CLIENT / "index.html").write_text(PAGE)
@@ -64,7 +64,7 @@ def page_at() -> Iterator[str]:
 
 @pytest.fixture
 def ndt7_port() -> Iterator[int]:
-    """A server in this process, whose tests last half a second."""
+    """Runs a server in this process, whose tests last half a second, and yields its port."""
     found: list[int] = []
     ready = threading.Event()
     loop = asyncio.new_event_loop()

@@ -1,5 +1,5 @@
-"""The page in a browser: it opens with no network, reads in light and dark, fits a telephone, and does what
-its script promises by pointer and by keyboard."""
+"""The report's page in a browser: it opens without a network, is legible in light and dark, fits a phone, and
+its script works by pointer and by keyboard."""
 
 import os
 import queue
@@ -43,7 +43,7 @@ LUMINANCE = """
   return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
 }
 """
-"""Relative luminance as WCAG 2.2 defines it."""
+"""Computes the relative luminance of WCAG 2.2."""
 OVERLAPPING = """
 () => [...document.querySelectorAll('.chart > svg')].flatMap(chart => {
   const texts = [...chart.querySelectorAll('text')].filter(
@@ -59,13 +59,13 @@ OVERLAPPING = """
 """
 """The pairs of horizontal labels of a chart that overlap or touch."""
 PATIENCE_MS = 300_000
-"""Time that something may take that takes a moment on a quiet machine: a page that follows a run is drawn
-again only after many times as long as drawing took."""
+"""The time limit in milliseconds for an operation that takes a moment on a quiet machine. A page that follows
+a run is drawn again only after many times the duration of drawing it."""
 expect.set_options(timeout=PATIENCE_MS)
 
 
 pytestmark = pytest.mark.xdist_group("browser")
-"""One browser draws all pages."""
+"""All tests use one browser."""
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """The state that one reader's browser keeps; it may read the clipboard."""
+    """Yields the state of one reader's browser, in which pages may read the clipboard."""
     made = browser.new_context(viewport={"width": 1280, "height": 900})
     made.set_default_timeout(PATIENCE_MS)
     made.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -108,7 +108,8 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 def opened(browser: Browser | BrowserContext, run: Run, scheme: str = "light") -> Page:
-    """The page, opened; fails on any request but for the file, and on anything the console says."""
+    """Opens the page. Fails if the page requests anything but its own file, or writes a message to the
+    console."""
     path: Path = run.directory / "report.html"
     page = browser.new_page()
     page.set_default_timeout(PATIENCE_MS)
@@ -168,7 +169,7 @@ def test_text_and_charts_stand_out_in_either_scheme(browser: Browser, run: Run) 
     def dark() -> bool:
         return bool(page.evaluate(LUMINANCE, ["body", "backgroundColor"]) < 0.1)
 
-    # WCAG 2.2: 4.5 for text, 3 for what a picture is understood by
+    # The minimum contrasts of WCAG 2.2 are 4.5 for text and 3 for graphics.
     wanted = {("body", "color"): 7.0, (".quiet", "color"): 4.5, ("a.mark", "color"): 4.5}
     wanted[(".charts text", "fill")] = 4.5
     for number in range(4):

@@ -1,4 +1,4 @@
-"""STAMP: the commands as users run them, and another implementation as the judge."""
+"""STAMP: the commands as users run them, and against another implementation."""
 
 import os
 import shutil
@@ -47,7 +47,7 @@ def test_the_commands_measure_with_each_other(tmp_path: Path, key: Path) -> None
 
 @pytest.fixture(scope="module")
 def stamp_suite() -> str:
-    """The program stamp-suite, which is compiled when it is first needed: that takes a minute."""
+    """Returns the path of the program stamp-suite. Its first use compiles it, which takes a minute."""
     root = ROOT / ".venv" / "stamp-suite"
     program = root / "bin" / "stamp-suite"
     if not program.exists():
@@ -65,7 +65,7 @@ def options(mode: str, key: Path) -> list[str]:
 
 @pytest.fixture
 def reflector(stamp_suite: str, mode: str, key: Path) -> Iterator[int]:
-    """A reflector of stamp-suite; gives its port."""
+    """Runs a reflector of stamp-suite and yields its port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
