@@ -1,9 +1,9 @@
-"""A controller of a user's own, on os-ken: each switch learns where hosts are.
+"""A user's own controller, written with os-ken: each switch learns the locations of hosts.
 
     python own_controller.py PORT 1.0|1.3 [loop]
 
-Datagrams get no rules: each goes through the controller. With `loop`, switches send experimental frames
-(EtherType 0x88b5) back to where they came from, and a switch's first packet-in brings one on its way."""
+Datagrams get no rules, so each passes through the controller. With `loop`, switches return experimental
+frames (EtherType 0x88b5) by the port of arrival, and the first packet-in of a switch causes such a frame."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The checks around the traffic find what is there."""
+"""Checks before and during the traffic find the actual state of the network."""
 
 from collections.abc import Callable
 
@@ -58,7 +58,7 @@ def test_a_window_is_in_force_in_both_directions(
     assert found(record, "window").count(room) == 2
     assert flow.peer_window_bytes is not None
     assert flow.peer_window_bytes <= 65_536
-    # A window a round trip is the most that passes.
+    # The goodput is at most one window for each round trip.
     assert flow.goodput_bps is not None
     assert flow.goodput_bps <= 65_536 * 8 / (flow.min_rtt_us / 1e6)
     free = run(resolve(**settings))
@@ -92,7 +92,7 @@ def test_a_sender_knows_of_a_smaller_link_only_if_routers_say_so(
         network__ip=ip,
         workload__probe__traffic__duration=SHORT,
     )
-    # A transfer into a black hole would not end.
+    # A transfer into a black hole would never end.
     del scenario.workload[0]
     record = run(scenario)
     assert set(found(record, "path_mtu")) == {"1500 B"}
@@ -122,7 +122,8 @@ def test_a_path_that_is_not_what_the_scenario_says_is_warned_of(
     resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:
     scenario = resolve(mtu="9000", workload__transfer__traffic__duration=SHORT)
-    # The receiver may send 9000 bytes and the router's end takes no frame above its own 2000.
+    # The receiver may send packets of 9000 bytes, but the router's interface accepts no frame above its own
+    # MTU of 2000.
     router_end = next(end for end in scenario.links[1].ends if end.node == "router")
     router_end.mtu.root = "2000 B"
     record = run(scenario)
@@ -151,7 +152,8 @@ def test_several_flows_share_a_link(
     resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:
     scenario = resolve(mtu="9000", workload__transfer__traffic__duration="1 s")
-    # One connection each: between two transfers of a flow the others have the link to themselves.
+    # Each flow has a single connection. Between two transfers of one flow, the other flows would have the
+    # link to themselves.
     scenario.workload[0].traffic.root.size = None
     second = scenario.workload[0].model_copy(deep=True)
     second.name, second.from_, second.to = "back", "receiver", "sender"

@@ -1,4 +1,5 @@
-"""Congestion controls of nettrial's own: in the kernel while a run needs them, and gone with the engine."""
+"""nettrial's own congestion controls are in the kernel while a run needs them, and gone when the engine
+ends."""
 
 import contextlib
 import os
@@ -23,12 +24,12 @@ ROOT = Path(__file__).parents[2]
 OWN = [name for name in CONTROLS if CONTROLS[name].own]
 REGISTERED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 TOTAL_BPS = 40e6
-"""The rate that all paths together carry on the wire."""
+"""The sum of the paths' rates on the wire."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _machine(lab: Backend) -> None:
-    """Skips where the machine lacks what the kernel needs to take them; in CI that is a failure."""
+    """Skips the tests if this machine's kernel can't load the congestion controls; in CI, they fail."""
     lacks = [limit for limit in lab.preflight(thorough=True).limits if "lia" in limit.what]
     if lacks:
         lacking("; ".join(f"{lack.what}: {lack.why}" for lack in lacks))
@@ -36,8 +37,9 @@ def _machine(lab: Backend) -> None:
 
 @pytest.fixture
 def paths(resolve: Callable[..., Scenario]) -> Callable[..., Scenario]:
-    """Makes a scenario of a transfer from sender to receiver over so many paths through a router. What limits
-    each is the router's link to the receiver: a sender that its own interface holds back sees no loss."""
+    """Returns a function that makes a scenario of a transfer from sender to receiver over several paths
+    through one router. The bottleneck of each path is the router's link to the receiver, because a sender
+    whose own interface is the bottleneck sees no loss."""
 
     def make(
         control: str, ip: int, number: int, transport: str = "mptcp", seconds: str = "2 s", place: int = 0
@@ -69,7 +71,7 @@ def paths(resolve: Callable[..., Scenario]) -> Callable[..., Scenario]:
 def link(
     left: tuple[str, str], right: tuple[str, str], network: tuple[int, int], ip: int, rate: float
 ) -> Link:
-    """A link in a network of its own."""
+    """Returns a link between two interfaces, with a network of its own."""
 
     def end(node: str, interface: str, host: int) -> dict[str, object]:
         place, number = network
@@ -87,7 +89,7 @@ def link(
 
 
 def checks(record: Record) -> dict[str, bool]:
-    """Returns whether the checks of each name passed, all of them."""
+    """Returns, by name, whether all checks of that name passed."""
     return {
         check.name: all(other.passed for other in record.checks if other.name == check.name)
         for check in record.checks
@@ -115,7 +117,7 @@ def test_it_runs_on_every_subflow_and_sees_the_others(
     assert calls.init >= number
     assert calls.cong_avoid > 100
     assert calls.coupled > 0
-    assert calls.ssthresh > 0 or control == "wvegas"  # by delay: it need not lose any
+    assert calls.ssthresh > 0 or control == "wvegas"  # wVegas reacts to delay, so it need not lose a packet.
     found = checks(record)
     assert found["congestion_control"] and found["congestion_control_ran"]  # noqa: PT018
     assert found["congestion_control_coupled"]
@@ -155,7 +157,8 @@ def test_each_fills_more_than_half_of_its_links(
 
 
 def side_by_side(networks: dict[str, Scenario]) -> Scenario:
-    """All of them in one trial, apart from each other; a network's only flow has its name."""
+    """Combines networks into one scenario, without links between them. The only flow of each network gets the
+    network's name."""
     whole = next(iter(networks.values())).model_copy(deep=True)
     whole.nodes, whole.links, whole.workload, whole.measurement.cpu = [], [], [], []
     for name, network in networks.items():
@@ -180,7 +183,7 @@ def test_a_scenario_without_one_says_nothing_of_them(
 
 
 class Running:
-    """An engine of its own that runs a scenario in the background."""
+    """An engine that runs one scenario in the background."""
 
     def __init__(self, backend: Backend, scenario: Scenario) -> None:
         self._backend = backend
@@ -196,16 +199,16 @@ class Running:
 
     @property
     def process(self) -> int:
-        """The engine's process; 0 while there is none."""
+        """The process identifier of the engine; 0 if there is no engine."""
         engine = self._backend._engine
         return engine._process.pid if engine else 0
 
     def registered(self) -> set[str]:
-        """The names that this engine has in the kernel."""
+        """Returns the congestion controls that this engine has registered with the kernel."""
         return {name for name in REGISTERED.read_text().split() if name.endswith(f"_{base36(self.process)}")}
 
     def end(self) -> Record | Exception | None:
-        """Its results, once it is over."""
+        """Waits for the end of the trial, and returns the record or the error."""
         self._thread.join(600)
         return self.result
 
@@ -226,7 +229,7 @@ def wait_for(condition: Callable[[], object], seconds: float = 120) -> bool:
 
 @pytest.fixture
 def start() -> Iterator[Callable[[Scenario], Running]]:
-    """Runs a scenario in an engine of its own, which is closed at the end."""
+    """Returns a function that runs a scenario in an engine of its own. The engines end with the test."""
     with contextlib.ExitStack() as stack:
 
         def begin(scenario: Scenario) -> Running:
@@ -244,12 +247,12 @@ def test_nothing_stays_registered(
     registered = running.registered()
     assert [name.split("_")[1] for name in registered] == ["olia"]
     if how == "killed":
-        time.sleep(1.0)  # amid the traffic, or just before
+        time.sleep(1.0)  # The engine is killed during the traffic or shortly before.
         os.kill(running.process, signal.SIGKILL)
         assert isinstance(running.end(), Exception)
     else:
         assert isinstance(running.end(), Record)
-        assert running.registered() == registered  # for the next trial
+        assert running.registered() == registered  # They stay registered for the next trial.
         running._backend.close()
     assert wait_for(lambda: not registered & set(REGISTERED.read_text().split()))
 
@@ -273,7 +276,7 @@ def test_engines_that_have_the_same_process_number_have_one_each(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    contained = tmp_path / "engine"  # each is process 1 of a container
+    contained = tmp_path / "engine"  # Each engine is process 1 of a container.
     contained.write_text(
         f'#!/bin/sh\nexec unshare --pid --fork --kill-child --mount-proc "{find.engine()}" "$@"\n'
     )
@@ -291,7 +294,7 @@ def test_engines_that_have_the_same_process_number_have_one_each(
 
 @pytest.fixture
 def nettrial(tmp_path: Path, as_user: list[str]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs nettrial as a user without privileges over the machine."""
+    """Runs nettrial as a user without privileges on the machine."""
 
     def call(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

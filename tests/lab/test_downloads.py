@@ -1,4 +1,5 @@
-"""Downloads by FTP, TFTP and HTTP as workloads: each gives its figures and takes its round trips."""
+"""Downloads by FTP, TFTP and HTTP as workloads: each gives its figures and takes the expected number of round
+trips."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from nettrial.scenario import Flow, FlowRecord, Record, Scenario
 from tests.measuring import Attempt, Run
 
 RTT_MS = 20.0
-"""The delay of two links in both directions."""
+"""The delay of both links in both directions, in milliseconds."""
 RATE_BPS = 1e8
 FILE_BYTES = 30_000
 TFTP: dict[str, tuple[int | None, int | None]] = {
@@ -19,7 +20,7 @@ TFTP: dict[str, tuple[int | None, int | None]] = {
     "tftp-blocks": (1428, None),
     "tftp-window": (1428, 8),
 }
-"""Size of blocks and of windows."""
+"""The size of blocks in bytes and the number of blocks in a window, by the name of the flow."""
 
 
 def flow(name: str, tool: str, transport: str, **settings: Any) -> dict[str, Any]:
@@ -37,24 +38,26 @@ def tftp(name: str) -> dict[str, Any]:
 
 
 def rounds(name: str) -> int:
-    """Returns the round trips of a download by TFTP: one for each window, and one for the options."""
+    """Returns the number of round trips of a download by TFTP: one for each window, and one for the
+    options."""
     block, window = TFTP[name]
     blocks = FILE_BYTES // (block or 512) + 1
     return math.ceil(blocks / (window or 1)) + (1 if block or window else 0)
 
 
 def wire_ms(name: str) -> float:
-    """Returns the time of its blocks and acknowledgments on two links of this rate."""
+    """Returns the transmission time of the blocks and acknowledgments on both links, in milliseconds."""
     block = TFTP[name][0]
     blocks = FILE_BYTES // (block or 512) + 1
-    # TFTP 4, UDP 8, IPv4 20, Ethernet 38. A round waits for a block and its acknowledgment on both links.
+    # The headers are TFTP 4, UDP 8, IPv4 20 and Ethernet 38 bytes. In each round, a block and its
+    # acknowledgment cross both links one after the other.
     frame, acknowledgment = (block or 512) + 4 + 8 + 20 + 38, 84
     waits, others = rounds(name), max(blocks - rounds(name), 0)
     return (waits * 2 * (frame + acknowledgment) + others * frame) * 8e3 / RATE_BPS
 
 
 def build(resolve: Callable[..., Scenario], flows: list[dict[str, Any]], ip: int) -> Scenario:
-    """Makes a scenario of these flows, which start two seconds apart."""
+    """Returns a scenario of these flows, which start two seconds apart."""
     scenario = resolve(
         mtu="1500",
         network__ip=str(ip),
@@ -85,13 +88,14 @@ def test_downloads_give_their_figures_and_take_the_round_trips_that_they_need(
         flow("http2", "http2", "tcp"),
         flow("http3", "http3", "udp"),
     ]
-    if ip == 4:  # atftpd 0.8.0 serves nothing over IPv6
+    if ip == 4:  # atftpd 0.8.0 does not support IPv6.
         flows.extend(tftp(name) for name in TFTP)
     scenario = build(resolve, flows, ip)
     assert traffic_seconds(scenario) == 2 * len(flows)
     found = {flow.name: flow for flow in run(scenario).flows}
-    # The file is more than a new connection's first window: two round trips. The connection is another, TLS
-    # one more. FTP has a greeting, user, password, directory, passive mode, and the second connection.
+    # The file is larger than a new connection's first window, so it takes two round trips. The TCP connection
+    # takes another one, and TLS one more. FTP has a greeting, user, password, directory, passive mode, and
+    # the second connection.
     least = {"ftp": 9, "http1": 3, "http2": 4, "http3": 3} | {name: rounds(name) for name in TFTP if ip == 4}
     for name, record in found.items():
         assert record.bytes == FILE_BYTES, name

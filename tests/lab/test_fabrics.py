@@ -1,4 +1,4 @@
-"""Fabrics in the lab: what a study's topology says carries traffic, over either version of IP."""
+"""Fabrics in the lab: the network that a study's topology describes carries traffic, over IPv4 and IPv6."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.lab.fabric_study import fabric_scenario
 
 @pytest.fixture
 def fabric(tmp_path: Path) -> Callable[..., Scenario]:
-    """The scenario of a study with this topology."""
+    """Returns a function that makes a scenario with this topology."""
 
     def make(
         topology: str, parameters: dict[str, int], sender: str, ip: int, forwarding: str = "routers"
@@ -54,7 +54,7 @@ def test_traffic_crosses_a_fabric_at_the_rate_and_mtu_of_its_links(
     record = run(fabric(topology, parameters, sender, ip))
     assert [check for check in record.checks if not check.passed] == []
     assert {check.found for check in record.checks if check.name == "path_mtu"} == {"4000 B"}
-    # The narrow links bound it: four times as much fits through a host's.
+    # The narrow links are the bottleneck; a host's own link is four times as fast.
     flow = record.flows[0]
     assert 0 < flow.bytes * 8 / flow.active_ns * 1e9 < 50e6
 
@@ -66,7 +66,7 @@ def test_bridges_in_a_row_are_one_network(
     scenario = fabric("parking-lot", {"switches": 3}, "host-3", ip, "bridges")
     for link in scenario.links:
         for end in link.ends:
-            end.mtu.root = "4000 B"  # a bridge can't tell anyone of a smaller link behind it
+            end.mtu.root = "4000 B"  # A bridge can't report that a link behind it has a smaller MTU.
     record = run(scenario)
     assert [check for check in record.checks if not check.passed] == []
     assert record.flows[0].bytes > 0

@@ -1,4 +1,4 @@
-"""Hosts that are guests: kernels of their own, under QEMU."""
+"""Hosts that are guests: virtual machines under QEMU, each with its own kernel."""
 
 import json
 import os
@@ -26,9 +26,9 @@ from tests.lab.test_routing import diamond
 from tests.measuring import until_it_holds
 
 SYSTEMS = Path(os.environ.get(GUEST_SYSTEMS) or Path(__file__).parents[2] / ".venv" / "systems")
-"""The place where tools/setup-tests.sh puts kernels."""
+"""The directory into which tools/setup-tests.sh puts kernels."""
 CALIBRATION = SYSTEMS / "calibration"
-"""The file that an engine keeps there once it has measured what emulated guests carry."""
+"""The file in which an engine keeps the rate that two emulated guests can carry."""
 KERNELS = {entry.name: entry.release for entry in Catalogue(SYSTEMS).entries()}
 OLD, NEW = "linux-6.1", "linux-6.12"
 
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def guests(lab: Backend) -> Iterator[Backend]:
-    """A lab whose guests stay from one test to the next."""
+    """Yields a lab whose guests stay from one test to the next."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(GUEST_SYSTEMS, str(SYSTEMS))
         with Backend("lab") as backend:
@@ -47,7 +47,8 @@ def guests(lab: Backend) -> Iterator[Backend]:
 
 
 def between(client: str | None, server: str | None, **overrides: str) -> Scenario:
-    """A scenario of the study `kernel-versions` with these systems; None is this machine's own kernel."""
+    """Returns a scenario of the study `kernel-versions` with these systems; None means this machine's own
+    kernel."""
     given = {name.replace("__", "."): value for name, value in overrides.items()}
     study = load("kernel-versions").with_overrides(given)
     levels = {name: factor.levels[0] for name, factor in study.factors.items()}
@@ -69,7 +70,7 @@ RUNNER = [
     "    engine.stdin.flush()\n"
     "    engine.wait()\n",
 ]
-"""A process that starts the engine in its argument, gives it a line, and waits, as a runner does."""
+"""The command of a process that starts the engine, sends it one line, and waits, as a runner does."""
 SHORT = {
     "workload__transfer__traffic__duration": "1 s",
     "workload__request__start": "1 s",
@@ -96,7 +97,7 @@ def test_two_kernels_are_hosts_of_one_trial_and_boot_once(guests: Backend) -> No
     assert ("cpu", "client") not in reasons, "the study does not ask for it"
     emulated = {warning.object for warning in record.warnings if warning.code == "guest_emulated"}
     assert emulated in ({"client", "server"}, set())
-    # The server's last segment may never be acknowledged, and its connection outlives the trial.
+    # The server's last segment may never be acknowledged, in which case its connection outlives the trial.
     again = guests.run("again", between(None, NEW, **SHORT), traffic_seconds(scenario) + 300)
     assert again.hosts[0].guest is None
     assert again.hosts[1].guest == found["server"]
@@ -116,7 +117,7 @@ def test_a_guest_is_a_router_that_takes_another_way_where_one_fails(guests: Back
     [event] = record.events or []
     assert event.returned_ns is not None
     for flow in record.flows:
-        # The kernel may put off for a second what it does about a carrier.
+        # The kernel may delay its reaction to a lost carrier by a second.
         during = [s.bytes for s in flow.intervals if event.at_ns + 1.5e9 < s.at_ns < event.returned_ns]
         assert sum(during) > 0, (flow.name, [s.bytes for s in flow.intervals])
 
@@ -159,7 +160,8 @@ def test_a_rate_above_what_guests_were_found_to_carry_is_refused_with_the_figure
     assert (problem.pointer, problem.value, problem.of_machine) == ("/links/0/rate", "100 Gbit/s", True)
     found = json.loads(CALIBRATION.read_text())
     assert problem.expected == f"up to {found['goodput_bps'] // 10**6} Mbit/s, where an end is a guest"
-    # Another machine's figure is none of this one's: it is measured again, which fails with this kernel.
+    # A rate that another machine measured does not count. The engine measures again, which fails with this
+    # kernel.
     (tmp_path / "calibration").write_text(json.dumps({**found, "machine": "another"}))
     broken(tmp_path, kernel=b"no kernel")
     monkeypatch.setenv(GUEST_SYSTEMS, str(tmp_path))
@@ -179,8 +181,8 @@ def test_without_qemu_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch
 
 
 def broken(directory: Path, modules: bytes = b"no archive", kernel: bytes | None = None) -> None:
-    """Makes a cache whose old kernel has other modules, or is another file. A kernel panics at once if its
-    modules are no archive."""
+    """Creates a cache in which the old kernel has these modules, or is replaced by this file. A kernel panics
+    at once if its modules are not a valid archive."""
     good = next(entry for entry in Catalogue(SYSTEMS).entries() if entry.name == OLD)
     assert good.kernel is not None
     if kernel is None:
@@ -196,7 +198,7 @@ def broken(directory: Path, modules: bytes = b"no archive", kernel: bytes | None
     ("modules", "said"),
     [
         (b"no archive", "Kernel panic"),
-        # Without its modules the old kernel has no port to the guest's owner, for which init waits.
+        # Without its modules, the old kernel has no serial port to the engine, for which init waits.
         pytest.param(archive("modules", []), "no port leads to the guest's owner", marks=pytest.mark.slow),
     ],
 )
@@ -204,7 +206,8 @@ def test_a_guest_that_does_not_boot_costs_one_trial_and_shows_its_console(
     modules: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(tmp_path, modules)
-    if CALIBRATION.exists():  # or this engine tries one first, with the kernel that does not boot
+    # Without this file, the engine would first try to measure the rate, with the kernel that does not boot.
+    if CALIBRATION.exists():
         (tmp_path / "calibration").write_bytes(CALIBRATION.read_bytes())
     monkeypatch.setenv(GUEST_SYSTEMS, str(tmp_path))
     with Backend("lab") as backend:
@@ -262,7 +265,7 @@ def test_a_guest_that_hangs_in_a_trial_costs_that_trial(
 def test_whoever_is_killed_no_guest_is_left_and_no_file(
     victim: str, moment: str, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The runner stands for `nettrial run`: a process whose engine has its input from it."""
+    """The runner is a process that starts an engine and writes to its input, as `nettrial run` does."""
     monkeypatch.setenv(GUEST_SYSTEMS, str(SYSTEMS))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     kept = sorted(SYSTEMS.iterdir())

@@ -1,5 +1,5 @@
-"""Trials on machines that the test makes, reached by OpenSSH: what is changed there is restored, whatever
-happens."""
+"""Trials on machines that the test creates and reaches through OpenSSH. Whatever happens, changed settings
+are restored."""
 
 from __future__ import annotations
 
@@ -43,26 +43,28 @@ VICTIMS = {
     "guard": "machine guard",
     "agent": "/proc/self/exe agent",
 }
-"""The processes that are killed: the words that its command line has."""
+"""The processes that are killed, and words in the command line of each."""
 KILLS = 50
-pytestmark = pytest.mark.xdist_group("machines")  # making them takes longer than most of these tests
+# Creating the machines takes longer than most of these tests.
+pytestmark = pytest.mark.xdist_group("machines")
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    """Machines with the engine on them, for tests that leave them as they were."""
+    """Yields machines with an installed engine, for tests that leave them unchanged."""
     yield from _made(tmp_path_factory.mktemp("machines"))
 
 
 @pytest.fixture(scope="module")
 def row(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    """Four machines in a row, for tests that leave them as they were but for their links."""
+    """Yields four machines in a row, for tests that change only their links."""
     yield from _made(tmp_path_factory.mktemp("row"), ("sender", "left", "right", "receiver"))
 
 
 @pytest.fixture
 def machines(shared: Machines) -> Iterator[Machines]:
-    """The same machines for a test that changes how they are reached, or what is installed there."""
+    """Yields the shared machines, for a test that changes how they are reached or what is installed on
+    them."""
     own = shared.folder / "runner/.ssh"
     kept = {path: path.read_text() for path in (own / "config", own / "known_hosts", shared.file)}
     yield shared
@@ -83,7 +85,7 @@ def _made(folder: Path, names: tuple[str, ...] = MACHINES) -> Iterator[Machines]
 
 
 def settled(machines: Machines, before: dict[str, str]) -> None:
-    """Every setting is as before, and no process of nettrial's is left."""
+    """Checks that every setting has its earlier value, and that no process of nettrial is left."""
     assert wait_for(lambda: not machines.engines(), 60), machines.engines()
     after = machines.state()
     assert {name: after[name] for name in after if after[name] != before[name]} == {}
@@ -105,7 +107,7 @@ def test_a_study_runs_over_ssh_and_leaves_the_machines_as_they_were(shared: Mach
         assert [c.found for c in record.checks if c.name == "path_mtu"] == [f"{size} B"] * 2
         assert record.flows[0].bytes > 0
         assert record.flows[1].rtt_us.count > 0
-        # The links have no rate, and the machines share a kernel: both are said.
+        # The links have no rate limit, and the machines share a kernel; there is a warning of each.
         assert {"same_machine", "unexpected_rate"} <= {warning.code for warning in record.warnings}
         assert {absence.metric for absence in record.absent} == {"cpu", "service_demand"}
     environment = run.sessions[0].environment
@@ -159,11 +161,11 @@ UNCHANGED = {
         ),
     ],
 }
-"""The studies that have machines of one's own, and what makes them shorter."""
+"""The studies that can run on the user's machines, and the settings that shorten each."""
 
 
 def without_warm_up(machines: Machines, study: str) -> str:
-    """The folder of a copy of a shipped study that differs in this alone."""
+    """Returns the directory of a copy of a shipped study without warm-up."""
     folder = machines.folder / f"{study}-cold"
     shutil.copytree(ROOT / "studies" / study, folder)
     file = folder / "study.yaml"
@@ -172,7 +174,7 @@ def without_warm_up(machines: Machines, study: str) -> str:
 
 
 def test_the_other_studies_run_unchanged_between_four_machines(row: Machines) -> None:
-    # A switch passes jumbo frames, and so has to do what stands for it here.
+    # In the study, a switch forwards jumbo frames, and the machines in its place must do so too.
     jumbo = [(name, interface) for name in ("left", "right") for interface in row.interfaces[name]]
     for name, interface in jumbo:
         row.do(name, "ip", "link", "set", interface, "mtu", "9000")
@@ -197,7 +199,7 @@ def test_the_other_studies_run_unchanged_between_four_machines(row: Machines) ->
         checks = {check.name: check for check in trial.record.checks if check.name in ("path_mtu", "mss")}
         assert checks["path_mtu"].found == f"{smallest} B", levels
         assert trial.record.flows[0].bytes > 0, levels
-        # Where ICMP reports it, and where no packet is too large, segments have the size at once.
+        # Segments have their final size from the start if ICMP reports the MTU or if no packet is too large.
         if not filtered or levels["mtu"] == f"{smallest} B":
             assert trial.record.flows[0].mss_bytes == smallest - 52, levels
     for trial in Run.open(row.folder / "mtu-packet-size").trials():
@@ -223,7 +225,8 @@ def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
     agents = lambda: [c for c in row.sandbox.processes().values() if VICTIMS["agent"] in c]  # noqa: E731
     assert wait_for(lambda: len(agents()) >= 2, 60)
     time.sleep(1.0)
-    # The other traffic lasts as long as the run: on a busy machine nobody knows when the trial's begins.
+    # The other traffic lasts as long as the run, because on a busy machine the start of the trial's traffic
+    # can't be predicted.
     blast = "import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
     blast += "while not time.sleep(0.01):\n for _ in range(100): s.sendto(bytes(1400), ('10.81.1.1', 9))"
     other = subprocess.Popen(row.inside("left", [sys.executable, "-c", blast]))
@@ -243,25 +246,26 @@ def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
 def killed(
     machines: Machines, sandbox: Sandbox, out: str, victim: str, chance: random.Random, *more: str
 ) -> None:
-    """Starts or resumes a run, and kills somebody at a random moment."""
+    """Starts or resumes a run, and kills one of the processes at a random moment."""
     before = machines.state()
     resumes = (machines.folder / out).exists()
     arguments = ["--resume", "--machines=machines.yaml"] if resumes else [*STUDY, *more]
     command = machines.command("run", *arguments, f"--out={out}")
     runner = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment())
-    # Before that nothing is changed anywhere.
+    # No setting is changed before the parent of the guard runs.
     words = VICTIMS["parent of the guard"]
     seen = lambda: [c for c in sandbox.processes().values() if words in c]  # noqa: E731
     assert wait_for(lambda: seen() or runner.poll() is not None, 300)
     time.sleep(chance.uniform(0.0, 1.5))
     sandbox.kill(VICTIMS[victim], signal.SIGKILL)
-    sandbox.kill(VICTIMS["runner"], signal.SIGTERM)  # like Ctrl-C: it ends after the trial that runs
+    # The runner ends after the current trial, as after Ctrl-C.
+    sandbox.kill(VICTIMS["runner"], signal.SIGTERM)
     runner.communicate(timeout=120)
     settled(machines, before)
 
 
 def completes(machines: Machines, out: str, trials: int = TRIALS) -> None:
-    """The run goes on where it stopped, and has each trial once."""
+    """Resumes the run until it is complete, and checks that it contains each trial once."""
     done = machines.nettrial("run", "--resume", "--machines=machines.yaml", f"--out={out}")
     assert done.returncode == 0, done.stderr
     numbers = Counter(trial.planned.number for trial in Run.open(machines.folder / out).trials())
@@ -269,7 +273,7 @@ def completes(machines: Machines, out: str, trials: int = TRIALS) -> None:
 
 
 def test_whoever_is_killed_every_setting_is_as_before_and_the_run_resumes(shared: Machines) -> None:
-    # One run survives them all: it has more trials than there are victims.
+    # A single run survives all of these kills, because it has more trials than there are victims.
     replicates = 2
     for victim in VICTIMS:
         killed(shared, shared.sandbox, "killed", victim, random.Random(victim), f"--replicates={replicates}")
@@ -280,7 +284,7 @@ def test_whoever_is_killed_every_setting_is_as_before_and_the_run_resumes(shared
 def test_killed_at_fifty_random_moments_every_setting_is_as_before(shared: Machines) -> None:
     chance = random.Random("fifty")
     for number in range(KILLS):
-        out = f"slow-{number // 3}"  # three kills of each run
+        out = f"slow-{number // 3}"  # Each run is killed three times.
         killed(shared, shared.sandbox, out, chance.choice(list(VICTIMS)), chance)
         if number % 3 == 2 and (shared.folder / out).exists():
             completes(shared, out)
@@ -301,13 +305,15 @@ def test_after_a_power_cut_the_journal_restores(machines: Machines) -> None:
 
 
 def power_cut(machines: Machines, out: str) -> None:
-    """Runs the study, and ends everything on the machines at once as soon as one was about to be changed."""
+    """Runs the study, and kills all of nettrial's processes on the machines as soon as a setting is about to
+    change."""
     runner = subprocess.Popen(
         machines.command("run", *STUDY, f"--out={out}"), stderr=subprocess.PIPE, env=environment()
     )
     journal = machines.folder / "sender" / ".local/state/nettrial/journal"
     assert wait_for(lambda: journal.exists() and "mtu" in journal.read_text(), 300)
-    # A power cut ends the guard with all others: those of the machines, before anyone notices.
+    # A power cut ends the guard together with all other processes. SIGSTOP first, so that none of them
+    # notices the end of another.
     for signal_number in (signal.SIGSTOP, signal.SIGKILL):
         for words in ("machine guard", "machine serve"):
             machines.sandbox.kill(words, signal_number)
@@ -317,7 +323,7 @@ def power_cut(machines: Machines, out: str) -> None:
 
 
 def error_of(done: subprocess.CompletedProcess[str], status: int) -> str:
-    """The message of a command that ended with this status; it has no traceback."""
+    """Returns the output of a command that ended with this status and without a traceback."""
     assert done.returncode == status, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr
@@ -418,16 +424,17 @@ def test_a_machine_that_vanishes_in_the_middle_of_a_trial_costs_that_trial(machi
     machines.sandbox.kill(VICTIMS["runner"], signal.SIGTERM)
     _, said = runner.communicate(timeout=180)
     assert runner.returncode in (4, 130), said
-    # It notices by itself that nobody is there, and restores.
+    # The machine notices by itself that the runner is gone, and restores its settings.
     machines.do("receiver", "ip", "link", "set", "control", "up")
     settled(machines, before)
 
 
 RATE = "100 Mbit/s"
-"""A rate that shapers of both kinds keep beside other work."""
+"""A rate that both kinds of shapers can sustain beside other work."""
 REPLICATES = 5
 TOLERANCE = 0.01
-"""Shapers of the two networks differ in how much they let through at once."""
+"""The relative difference that is allowed, because the two networks' shapers allow bursts of different
+sizes."""
 
 
 @pytest.mark.measures
@@ -442,7 +449,8 @@ def test_throughput_round_trip_time_and_the_effect_of_the_mtu_agree_with_the_lab
     study += ["--set=workload.probe.traffic.duration=600 ms", f"--replicates={REPLICATES}", "--seed=1"]
 
     def figures(where: list[str], out: str) -> dict[str, list[float]]:
-        """Throughput and round-trip time at each MTU, and the change of throughput, a value of each block."""
+        """Returns, by name, one value for each block: throughput and round-trip time at each MTU, and the
+        effect of the MTU on throughput."""
         done = shared.nettrial("run", "jumbo-ipv6", *where, *study, f"--out={out}")
         assert done.returncode == 0, done.stderr
         found: dict[str, list[float]] = {}
@@ -473,7 +481,7 @@ def test_throughput_round_trip_time_and_the_effect_of_the_mtu_agree_with_the_lab
 
 
 def interval(values: list[float]) -> tuple[float, float]:
-    """The 95% interval of the mean, and what shapers may differ by."""
+    """Returns the 95% confidence interval of the mean, widened by half of the tolerance."""
     mean = statistics.fmean(values)
     half = stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / len(values) ** 0.5
     return mean - half - TOLERANCE / 2 * mean, mean + half + TOLERANCE / 2 * mean

@@ -1,4 +1,4 @@
-"""A link with a set delay, loss, duplication and reordering gives those figures."""
+"""A link with a set delay, loss, duplication or reordering shows these figures."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ PACKETS = 20_000
 
 
 def delays(scenario: Scenario, impairment: dict[str, object], delay: str = "1 ms") -> None:
-    """Gives the first link, and no other, a delay and an impairment."""
+    """Sets a delay and an impairment for the first link, and removes the delay of all others."""
     for link in scenario.links:
         link.delay = Duration("0 ns")
     scenario.links[0].delay = Duration(delay)
@@ -30,7 +30,7 @@ def delays(scenario: Scenario, impairment: dict[str, object], delay: str = "1 ms
 
 
 def lines_of(record: Record) -> dict[str, str]:
-    """The text that each delay line's check found."""
+    """Returns the findings of the checks of delay lines, by link."""
     return {check.object: check.found for check in record.checks if check.name == "delay_line"}
 
 
@@ -51,10 +51,10 @@ def test_the_round_trip_takes_the_delays_of_its_links(
 
 
 def takes(scenario: Scenario, expected_us: float, run: Run) -> None:
-    """The probe's round trip takes so long."""
+    """Checks that the probe's round trip takes this time."""
     record = run(scenario)
     probe = record.flows[0]
-    # Never less. Most take little more, whatever else the machine does.
+    # No round trip takes less. Most take little more, whatever else runs on the machine.
     assert expected_us <= probe.min_rtt_us <= expected_us * 1.02
     assert probe.rtt_us is not None
     assert expected_us <= probe.rtt_us.minimum
@@ -75,7 +75,7 @@ def test_path_mtu_and_connections_are_checked_before_frames_get_lost(
     scenario.workload[0].traffic.root.size = None
     delays(scenario, {"loss": 0.05, "seed": 1})
     record = run(scenario)
-    # Frames that leave late on a busy machine are not what this is about.
+    # Frames that leave late on a busy machine are not the subject of this test.
     assert {check.name for check in record.checks if not check.passed} <= {"delay_line"}
     assert record.flows[0].retransmissions_pkts > 0
 
@@ -97,7 +97,8 @@ def test_a_transfer_with_gso_packets_passes_a_delay_line(
 
 
 def packets(resolve: Callable[..., Scenario], impairment: dict[str, object]) -> Scenario:
-    """20 000 datagrams of 100 bytes, 100 us apart, over one link with this impairment."""
+    """Returns a scenario of 20 000 datagrams of 100 bytes, 100 us apart, over one link with this
+    impairment."""
     scenario = resolve(network__topology="pair")
     traffic = {
         "kind": "packets",
@@ -114,10 +115,10 @@ def packets(resolve: Callable[..., Scenario], impairment: dict[str, object]) -> 
 
 
 def counts(run: Run, scenario: Scenario) -> PacketCounts:
-    """The fate of the packets, in the first of three trials in which the line lost none of its own.
+    """Returns the packet counts of the first of three trials in which the delay line itself lost no frame.
 
-    A delay line that waits long for its CPU, as beside other tests, has no room for what arrives meanwhile,
-    and says so."""
+    A delay line that waits long for its CPU, for example because other tests run, drops the frames that
+    arrive meanwhile, and its check reports them."""
     for _ in range(3):
         record = run(scenario)
         packets = record.flows[0].packets
@@ -138,7 +139,7 @@ def is_drawn(count: int, trials: int, probability: float) -> bool:
 def test_loss_is_as_set(resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]) -> None:
     found = counts(run, packets(resolve, {"loss": 0.02, "seed": 5}))
     assert is_drawn(found.lost_pkts, PACKETS, 0.02), found
-    # A run begins with a lost packet after one that arrived.
+    # A burst of loss begins with a lost packet that follows one that arrived.
     assert is_drawn(found.loss_bursts, PACKETS, 0.02 * 0.98), found
     assert (found.reordered_pkts, found.duplicated_pkts) == (0, 0)
 
@@ -162,19 +163,20 @@ def test_jitter_lies_between_the_delay_and_so_much_more(
 ) -> None:
     scenario = packets(resolve, {"jitter": "4 ms", "seed": 8})
     traffic = scenario.workload[0].traffic.root
-    # Farther apart than the jitter, so that keeping the order changes no packet's delay.
+    # The packets are further apart than the jitter, so that preserving their order changes no delay.
     traffic.count, traffic.gap.root.value.root = 400, "5 ms"
     holds(lambda run: is_even(scenario, run))
 
 
 def is_even(scenario: Scenario, run: Run) -> None:
-    """The delays are those of an even distribution over [1, 5] ms."""
+    """Checks that the one-way delays are uniformly distributed over 1 ms to 5 ms."""
     record = run(scenario)
     delay = record.flows[0].owd_us
     assert delay is not None
     assert delay.count == 400
     assert delay.minimum >= 1000
-    # Of an even distribution over [1, 5] ms: Kolmogorov and Smirnov's test at its percentiles.
+    # The bound is the critical value of the Kolmogorov-Smirnov test for this distribution, applied at three
+    # percentiles.
     critical = 1.95 / 400**0.5
     for share, value in [(0.5, delay.p50), (0.9, delay.p90), (0.99, delay.p99)]:
         assert abs((value - 1000) / 4000 - share) < critical, (share, value)
@@ -186,17 +188,18 @@ def test_losses_in_bursts_have_their_share_and_length(
     enter, leave = 0.01, 0.2
     bursts = {"enter": enter, "leave": leave, "loss": 1.0}
     first, second = (counts(run, packets(resolve, {"bursts": bursts, "seed": seed})) for seed in (3, 3))
-    # The same seed loses the same datagrams.
+    # Trials with the same seed lose the same datagrams.
     for name in ("lost_pkts", "loss_bursts", "longest_loss_burst_pkts"):
         assert getattr(first, name) == getattr(second, name)
-    # Gilbert's chain is bad for 0.01 / 0.21 of the frames, 5 at a time by a geometric law: 190 bursts.
+    # Gilbert's chain is in the bad state for 0.01 / 0.21 of the frames. The lengths of bad periods have a
+    # geometric distribution with mean 5, which gives 190 bursts.
     share = enter / (enter + leave)
     number = PACKETS * share * leave
     assert first.loss_bursts is not None
     assert abs(first.loss_bursts - number) < 3.9 * number**0.5
     length = first.lost_pkts / first.loss_bursts
     assert abs(length - 1 / leave) < 3.9 * (1 - leave) ** 0.5 / leave / number**0.5
-    # Twenty independent losses in a row would take 10^26 datagrams.
+    # Twenty consecutive independent losses would take 10^26 datagrams.
     assert (first.longest_loss_burst_pkts or 0) >= 20
 
 

@@ -1,4 +1,4 @@
-"""Killed at any moment, a run leaves nothing behind and goes on where it stopped."""
+"""A run that is killed at any moment leaves nothing behind and can be resumed."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ from tests.lab.sandbox import Sandbox, wait_for
 FABRIC_KILLS = 3
 RADIO_KILLS = 3
 FABRIC_SECONDS = 5.0
-"""Within these the fabric is built, and its traffic goes."""
+"""The time in seconds within which the fabric is built and its traffic starts."""
 SWEEP_KILLS = 100
 """The number of times that the longer sweep kills a run."""
 ROOT = Path(__file__).parents[2]
@@ -36,17 +36,17 @@ VICTIMS = [
     ("runner", "user", "0 ns"),
     ("engine", "root", "0 ns"),
     ("engine", "user", "0 ns"),
-    # A delay line has threads, rings and a namespace of its own.
+    # A delay line has its own threads, rings and network namespace.
     ("engine", "root", "2 ms"),
     ("engine", "user", "2 ms"),
 ]
-"""The process that is killed, the user who started it, and the links' delay."""
+"""The process that is killed, the user who started it, and the delay of the links."""
 
 
 def start(directory: Path, sandbox: Sandbox, prefix: list[str], delay: str) -> subprocess.Popen[bytes]:
-    """Starts the run, or goes on with it if it was started before."""
+    """Starts the run, or resumes it if its directory exists."""
     what = ["--resume"] if directory.exists() else [*STUDY, f"--set=network.delay={delay}"]
-    # The page of a report takes longer than this run: one line stands for it.
+    # One line replaces the report's page, which would take longer than this run.
     command = [sys.executable, str(ROOT / "tests" / "without_report.py"), "run", *what, f"--out={directory}"]
     return subprocess.Popen(
         sandbox.command([*prefix, *command], directory.parent),
@@ -57,7 +57,7 @@ def start(directory: Path, sandbox: Sandbox, prefix: list[str], delay: str) -> s
 
 
 def finished(directory: Path) -> Counter[int]:
-    """The number of times that each trial's number is in the run file as finished."""
+    """Returns how often the run file contains each trial's number as finished."""
     with contextlib.closing(sqlite3.connect(directory / "run.sqlite")) as connection:
         return Counter(number for (number,) in connection.execute("SELECT number FROM trial"))
 
@@ -80,7 +80,7 @@ def test_a_run_killed_a_hundred_times_leaves_nothing_and_resumes(
     prefix = request.getfixturevalue("as_user") if who == "user" else []
     chance = random.Random(f"{victim} {who} {delay}")
     for number in range(SWEEP_KILLS):
-        directory = tmp_path / str(number // 3) / "run"  # three kills of each run
+        directory = tmp_path / str(number // 3) / "run"  # Each run is killed three times.
         directory.parent.mkdir(exist_ok=True)
         kill(directory, victim, sandbox, prefix, delay, chance)
         if number % 3 == 2:
@@ -90,7 +90,7 @@ def test_a_run_killed_a_hundred_times_leaves_nothing_and_resumes(
 def kill(
     directory: Path, victim: str, sandbox: Sandbox, prefix: list[str], delay: str, chance: random.Random
 ) -> None:
-    """Starts the run, kills the runner or the engine at a random moment, and finds nothing left."""
+    """Starts the run, kills the runner or the engine at a random moment, and checks that nothing is left."""
     runner = start(directory, sandbox, prefix, delay)
     if victim == "runner":
         time.sleep(chance.uniform(0.2, 4.0))
@@ -99,7 +99,7 @@ def kill(
         assert wait_for(lambda: engines(sandbox) or runner.poll() is not None, 60)
         time.sleep(chance.uniform(0.0, 1.5))
         sandbox.kill("nettrial-engine lab", signal.SIGKILL)
-        sandbox.send(runner, signal.SIGTERM)  # like Ctrl-C: it ends after the trial that runs
+        sandbox.send(runner, signal.SIGTERM)  # The runner ends after the current trial, as after Ctrl-C.
     runner.communicate(timeout=600)
     sandbox.assert_empty()
     assert [
@@ -112,7 +112,8 @@ def engines(sandbox: Sandbox) -> list[int]:
 
 
 def completes(directory: Path, sandbox: Sandbox, prefix: list[str], delay: str) -> None:
-    """The run goes on, has each trial once, and leaves nothing but its directory."""
+    """Resumes the run until it ends, and checks that it contains each trial once and leaves only its
+    directory."""
     runner = start(directory, sandbox, prefix, delay)
     _, errors = runner.communicate(timeout=600)
     assert runner.returncode == 0, errors.decode()
@@ -122,9 +123,9 @@ def completes(directory: Path, sandbox: Sandbox, prefix: list[str], delay: str) 
 
 
 def killed_engines(sandbox: Sandbox, prefix: list[str], trial: dict[str, Any], kills: int) -> Iterator[int]:
-    """Starts an engine that runs the trial, so many times, and kills it as soon as the caller goes on.
+    """Starts an engine that runs the trial, this number of times, and kills it when the caller continues.
 
-    Gives the number of each kill, from 0. Nothing is left after any."""
+    Yields the number of each kill, starting at 0. After each, checks that nothing is left."""
     line = json.dumps({"request": "run", "trial": "killed", "scenario": trial}) + "\n"
     for number in range(kills):
         with subprocess.Popen(
@@ -152,10 +153,10 @@ def test_a_killed_engine_takes_a_fabric_of_90_with_it(
     chance, seen = random.Random(who), []
     for number in killed_engines(sandbox, prefix, trial, FABRIC_KILLS):
         if number == FABRIC_KILLS - 1:
-            # All nodes and their agents are there.
+            # All nodes and their agents are running.
             assert wait_for(lambda: len(sandbox.processes()) > 90, 120)
         else:
-            # From before the first namespace to the middle of the traffic.
+            # The moment lies between the creation of the first namespace and the middle of the traffic.
             time.sleep((number + chance.random()) * FABRIC_SECONDS / FABRIC_KILLS)
         seen.append((len(sandbox.namespaces()), len(sandbox.processes())))
     assert any(nodes > 180 and agents > 90 for nodes, agents in seen), seen
@@ -172,6 +173,6 @@ def test_a_killed_engine_takes_a_radio_channel_with_it(
     chance, hosts = random.Random(who), sum("stack" in node for node in trial["nodes"])
     for number in killed_engines(sandbox, prefix, trial, RADIO_KILLS):
         if number == RADIO_KILLS - 1:
-            # The traffic goes, or is about to.
+            # The traffic has started or is about to.
             assert wait_for(lambda: len(sandbox.processes()) > hosts, 60)
         time.sleep(chance.random())

@@ -1,4 +1,4 @@
-"""Observations at the links: sizes of packets, lengths of queues, fragments, refused datagrams."""
+"""Observations on the links: packet sizes, queue lengths, fragments, refused datagrams."""
 
 from collections.abc import Callable
 
@@ -27,12 +27,12 @@ def test_packets_are_counted_by_the_size_they_have_on_the_wire(
     assert {absence.metric for absence in record.absent} <= {"cpu", "service_demand"}
     sent = sizes_of(interface_of(record, "sender"))
     assert max(sent) == 1500
-    # Segments of 1428 bytes: all of the payload but a little is in full ones.
+    # A full segment has 1428 bytes, and almost the whole payload is in full segments.
     assert sent[1500] * 1428 == pytest.approx(record.flows[0].bytes, rel=0.01)
-    # Acknowledgments without data are IPv6, TCP and timestamps.
+    # Acknowledgments without data consist of the IPv6 header and the TCP header with timestamps.
     back = sizes_of(interface_of(record, "receiver"))
     assert back[40 + 20 + 12] > 0.9 * sum(back.values())
-    # The router sends on what came.
+    # The router forwards all packets that arrive.
     assert sizes_of(interface_of(record, "router", "eth1"))[1500] == sent[1500]
     assert sum(sent.values()) == pytest.approx(interface_of(record, "sender").frames_pkts, abs=20)
 
@@ -54,7 +54,7 @@ def test_packets_of_a_link_without_a_rate_are_counted_too(
     ]
     sender = interface_of(record, "sender")
     assert sum(sizes_of(sender).values()) == sender.frames_pkts
-    # Requests of 64 bytes behind IPv6, TCP and timestamps, and as many answers.
+    # Requests and answers have 64 bytes behind the IPv6 header and the TCP header with timestamps.
     requests = sizes_of(sender)[64 + 72]
     assert requests == sizes_of(interface_of(record, "receiver"))[64 + 72] > 10
 
@@ -115,8 +115,9 @@ def test_datagrams_above_the_path_mtu_are_expected_in_fragments(
     found = fragments(record)
     assert {check.expected for check in found.values()} == {"fragments"}
     assert all(check.passed for check in found.values())
-    # 4008 bytes of UDP in pieces of 1448 (1500 less 40 and 8, and a multiple of 8).
-    # The flow's own start or end may send a few more.
+    # The UDP header and payload have 4008 bytes. Fragments carry 1448 of them: 1500 less 40 and 8 bytes of
+    # headers, rounded down to a multiple of 8. The start and the end of the flow may send a few more
+    # fragments.
     made = int(found["sender"].found.split()[0])
     assert 600 <= made <= 660
     assert f"{made} arrived" in found["receiver"].found
@@ -128,9 +129,9 @@ def test_datagrams_above_the_path_mtu_are_expected_in_fragments(
 @pytest.mark.parametrize(
     ("ip", "mtu", "size", "fragments"),
     [
-        # Over IPv4 the last fragment fills the MTU, the others carry a multiple of 8 bytes.
+        # Over IPv4, the last fragment fills the MTU, and the others carry a multiple of 8 bytes.
         ("4", "9000", 35_900, [8996, 8996, 8996, 9000]),
-        # Over IPv6 the last one is no larger than the others.
+        # Over IPv6, the last fragment is no larger than the others.
         ("6", "9004", 17_900, [9000, 9000, 52]),
     ],
 )

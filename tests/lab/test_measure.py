@@ -1,4 +1,5 @@
-"""`nettrial measure` over a path of real packets: client, router, server, each a network namespace."""
+"""`nettrial measure` on a path of real packets: client, router and server, each in its own network
+namespace."""
 
 import contextlib
 import json
@@ -20,7 +21,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "NETTRIAL
 
 @contextlib.contextmanager
 def namespace() -> Iterator[list[str]]:
-    """A network namespace that ends with the test; gives the beginning of a command in it."""
+    """Creates a network namespace that ends with the test, and returns the beginning of a command in it."""
     with subprocess.Popen(["unshare", "--net", "cat"], stdin=subprocess.PIPE) as holder:
         own = Path("/proc/self/ns/net").readlink()
         try:
@@ -35,8 +36,8 @@ def namespace() -> Iterator[list[str]]:
 
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[tuple[list[str], list[str]]]:
-    """Client and server, their interfaces with MTU 1500, and a router whose route to the server has 1400:
-    packets towards the server are limited, those from it are not."""
+    """Yields client and server, whose interfaces have MTU 1500. The router's route to the server has MTU
+    1400, so that only packets towards the server are limited."""
     if os.geteuid() != 0:
         pytest.skip("building a network needs root")
     with namespace() as client, namespace() as router, namespace() as server:
@@ -54,7 +55,7 @@ def hosts() -> Iterator[tuple[list[str], list[str]]]:
             run(router, f"ip link set r{name} up", f"ip addr add 10.0.{net}.2/24 dev r{name}")
             run(host, f"ip route add default via 10.0.{net}.2")
         run(router, "sysctl -qw net.ipv4.ip_forward=1", "ip route replace 10.0.2.0/24 dev rs mtu lock 1400")
-        for name in ("rc", "rs"):  # GSO packets would pass as they are
+        for name in ("rc", "rs"):  # Otherwise GSO packets would cross the veth pairs whole.
             run(router, f"ip link set {name} gso_max_segs 1")
         yield client, server
 

@@ -1,4 +1,4 @@
-"""Links and nodes that fail while traffic goes, and return, between real hosts."""
+"""Links and nodes that fail and return during the traffic between real hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.lab.test_routing import Run, both_versions, diamond
 
 
 def failing(ip: int, policy: str, fails: list[str], run: Callable[[Scenario], Record]) -> Record:
-    """The record of a transfer of 4 s over a diamond of which this fails from 1 s to 2 s."""
+    """Returns the record of a transfer of 4 s through a diamond, of which this part fails from 1 s to 2 s."""
     scenario = diamond(ip).scenario({"policy": policy})
     scenario.workload[0].traffic.root.duration = scenario.measurement.interval.__class__("4 s")  # type: ignore[union-attr]
     scenario.events = [Outage.model_validate({"at": "1 s", "fails": fails, "returns": "2 s"})]
@@ -19,7 +19,7 @@ def failing(ip: int, policy: str, fails: list[str], run: Callable[[Scenario], Re
 
 
 def delivered(record: Record, begin_ms: int, end_ms: int) -> int:
-    """Bytes of the samples that end between these times."""
+    """Returns the bytes of all samples that end between these times."""
     samples = record.flows[0].intervals
     return sum(sample.bytes for sample in samples if begin_ms <= sample.at_ns / 1e6 < end_ms)
 
