@@ -1,15 +1,16 @@
-"""Tells faults apart from machines that did something else meanwhile.
+"""Distinguishes faults from disturbances by other work on the machine.
 
-What such a test asserts is asserted of an attempt. An attempt that fails while a trial's record warns of the
-machine (`DISTURBANCES`), or while its timers are late, says nothing and is made again.
+The assertions of such a test apply to an attempt. If an attempt fails while a trial's record has a warning
+about the machine (`DISTURBANCES`), or while the machine's timers are late, the attempt does not count and is
+repeated.
 
-A test that measures is marked `measures`; `make test` runs those alone, one at a time. Where too few of its
-attempts were undisturbed it is inconclusive: the summary names and counts it (`until_it_holds`).
+A test that measures has the mark `measures`; `make test` runs such tests alone, one at a time. If too few of
+its attempts were undisturbed, the test is inconclusive: the summary names and counts it (`until_it_holds`).
 
-A functional test of the lab asserts nothing about time, but a machine that serves nobody for a while may lose
-a packet or delay a process. One of its attempts must hold, however busy the machine is; the summary names
-those that took more than one (`in_one_attempt`). The mark `settles` does the same for a test without the
-fixture `run`."""
+A functional test of the lab asserts nothing about time, but a machine that does not run a thread for a while
+may lose a packet or delay a process. One of the attempts must hold, however busy the machine is; the summary
+names the tests that took more than one (`in_one_attempt`). The mark `settles` does the same for a test
+without the fixture `run`."""
 
 from collections.abc import Callable
 
@@ -19,25 +20,27 @@ from nettrial.scenario import Record, Scenario, TimerLateness
 
 ATTEMPTS = 5
 QUIET_FAILURES = 3
-"""So many attempts that failed on a quiet machine are a failure; a moment of other work gives no warning."""
+"""A test fails after this number of failed attempts on a quiet machine. A single one may be caused by a short
+disturbance, which gives no warning."""
 DISTURBANCES = frozenset({"clock_step", "other_work", "radio_channel", "steal_time"})
-"""The codes of warnings that the machine is the cause of, and not what runs in the trial."""
+"""The codes of warnings about disturbances by the machine, and not by the trial itself."""
 LOSSES = frozenset({"delay_line", "link_drops", "radio_channel", "socket_buffer"})
-"""The codes of warnings that the machine lost packets, as it does where it serves nobody for a while."""
+"""The codes of warnings that the machine lost packets, as happens if a thread does not run for a while."""
 LATE_NS = 1_000_000
-"""One of a hundred timers is this late where something else has the CPUs, if only on the other side of
-a hypervisor that does not count what it takes; 0.1 ms is common on an idle virtual machine."""
+"""The machine is disturbed if one of a hundred timers is this late in nanoseconds, for example because a
+hypervisor gives the CPU to another machine without counting it as steal time. On an idle virtual machine, 0.1
+ms is common."""
 
 Run = Callable[[Scenario], Record]
 Attempt = Callable[[Run], None]
 
 
 class Inconclusive(pytest.skip.Exception):
-    """The machine was disturbed in too many attempts to tell."""
+    """Too many attempts were disturbed to determine the result."""
 
 
 class Watched:
-    """Runs scenarios, and remembers what their records say of the machine."""
+    """Runs scenarios, and collects the warnings about the machine from their records."""
 
     def __init__(self, run: Run, codes: frozenset[str] = DISTURBANCES) -> None:
         self._run = run
@@ -53,10 +56,11 @@ class Watched:
 
 
 def until_it_holds(run: Run, attempt: Attempt, timers: Callable[[], TimerLateness | None]) -> None:
-    """Makes attempts until one holds; `timers` measures how late the machine's timers are now.
+    """Repeats a measurement until an attempt holds; `timers` measures the current lateness of the machine's
+    timers.
 
-    Raises AssertionError where `QUIET_FAILURES` of them failed with nothing else on the machine, and
-    Inconclusive where it can't be determined."""
+    Raises AssertionError if `QUIET_FAILURES` attempts failed on an undisturbed machine, and Inconclusive if
+    the result can't be determined."""
     disturbances: list[str] = []
     failures = 0
     for _ in range(ATTEMPTS):
@@ -75,17 +79,18 @@ def until_it_holds(run: Run, attempt: Attempt, timers: Callable[[], TimerLatenes
 
 
 def late(timers: TimerLateness | None) -> list[str]:
-    """Says that timers are late, if they are."""
+    """Returns a message if the timers are late, or else an empty list."""
     if timers is None or timers.p99_ns < LATE_NS:
         return []
     return [f"late timers: one of a hundred by {timers.p99_ns / 1e6:.1f} ms or more"]
 
 
 def in_one_attempt(run: Run | None, attempt: Attempt) -> list[str]:
-    """Makes attempts of a functional test until one holds; gives what the attempts before it said.
+    """Repeats a functional test until an attempt holds, and returns the messages of the failed attempts
+    before it.
 
-    Raises AssertionError where all of `ATTEMPTS` failed, or one whose records say nothing of the machine.
-    Without a `run` there are no records, and any may be made again."""
+    Raises AssertionError if all of `ATTEMPTS` failed, or if one failed whose records have no warning about
+    the machine. Without a `run` there are no records, and every failed attempt may be repeated."""
     failures: list[str] = []
     while True:
         watched = Watched(run or _nothing, DISTURBANCES | LOSSES)

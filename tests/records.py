@@ -1,4 +1,4 @@
-"""A record with known figures."""
+"""Records with known figures."""
 
 from nettrial.scenario import Record
 

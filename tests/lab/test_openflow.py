@@ -29,7 +29,7 @@ from tests.lab.sandbox import Sandbox, wait_for
 from tests.lab.test_kill import killed_engines
 
 SILENT = "import socket, time; at = socket.create_server(('', {port})); time.sleep(600)"
-"""A program that listens and never answers."""
+"""A program that listens on the port and never answers."""
 OWN = Path(__file__).with_name("own_controller.py")
 
 
@@ -92,22 +92,24 @@ def test_a_controller_carries_traffic_and_tells_its_work(
     assert 0 < (work.discovery_ns or 0) < (work.ready_ns or 0)
     assert work.rules.count == 4
     if controller.get("mode") == "reactive":
-        # A rule for LLDP frames, one for all others, and at the leaves some for flows.
+        # Every switch has a rule for LLDP frames and one for all other frames; the leaves also have rules for
+        # flows.
         assert work.rules.minimum >= 2
         assert work.rules.maximum >= 4
     else:
-        # Those two, and one for each host.
+        # Every switch has these two rules, and one for each host.
         assert (work.rules.minimum, work.rules.maximum) == (4, 4)
         assert work.setup_us is None
     if controller["application"] == "k_shortest_paths":
-        # Connections of the traffic have ports of their own: their first packets came while it went.
+        # The traffic's connections have their own ports, so their first packets arrive at the controller
+        # during the traffic.
         assert work.setup_us is not None
         assert work.setup_us.count >= 2
         assert work.packet_ins >= work.setup_us.count
 
 
 def own(*words: str) -> list[str]:
-    """The command of a controller of the user's own."""
+    """Returns the command of a controller that the user wrote."""
     return [sys.executable, str(OWN), *words]
 
 
@@ -123,10 +125,10 @@ def test_a_command_is_a_controller_of_which_what_passes_is_counted(
     assert work is not None
     assert work.openflow == "1.3"
     assert work.connect_ns > 0
-    # Each datagram at each of three switches.
+    # Each of three switches sends each datagram to the controller.
     assert work.packet_ins > 150
     assert work.packet_outs > 150
-    # One for all else at each of three switches; to each of two hosts at least one.
+    # Each of three switches has a rule for all other frames, and at least one for each of two hosts.
     assert (work.rules.count, work.rules.minimum >= 3) == (3, True)
     assert METRICS["controller_cpu"].read(record, "controller") > 0  # type: ignore[operator]
     untold = METRICS["controller_ready"].read(record, "controller")
@@ -142,7 +144,7 @@ def test_a_controller_at_an_address_speaks_openflow_1_0_and_its_loop_is_warned_o
         try:
             assert wait_for(lambda: listens(port), 60)
             controller = {"address": f"tcp:127.0.0.1:{port}", "settle": "200 ms"}
-            # A transfer would fill queues, which drop what goes round.
+            # A transfer would fill the queues, which would then drop the looping frames.
             record = run(scenario(tmp_path, controller, spines=1, flows=("back",)))
         finally:
             process.kill()
@@ -158,7 +160,7 @@ def test_a_controller_at_an_address_speaks_openflow_1_0_and_its_loop_is_warned_o
 def test_a_storm_is_named_whether_or_not_the_trial_gets_through_it(
     tmp_path: Path, run: Callable[[Scenario], Record]
 ) -> None:
-    """Learning switches without a spanning tree, in a ring."""
+    """The switches form a ring, learn addresses, and have no spanning tree."""
     made = scenario(tmp_path, {"command": own("{port}", "1.3"), "settle": "200 ms"}, spines=2)
     try:
         said = " ".join(warning.message for warning in run(made).warnings)
@@ -231,7 +233,8 @@ def test_a_controller_that_ends_marks_the_trial(tmp_path: Path, sandbox: Sandbox
 def test_a_killed_engine_takes_switches_and_controller_with_it(
     who: str, tmp_path: Path, sandbox: Sandbox, request: pytest.FixtureRequest
 ) -> None:
-    """One of nettrial's applications as root, a command as a user."""
+    """Root uses one of nettrial's applications as the controller, and a user without privileges uses a
+    command."""
     prefix: list[str] = []
     controller: dict[str, Any] = {"application": "ecmp"}
     if who == "user":

@@ -1,4 +1,4 @@
-"""Packets of constant and random sizes and gaps: what is sent is what is counted."""
+"""Packets of constant and random sizes and gaps: every packet that is sent is counted as received or lost."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,8 @@ def constant(value: str) -> dict[str, str]:
 
 
 def packets(name: str = "packets", **settings: Any) -> Flow:
-    """A flow of datagrams from the sender to the receiver, of 200 bytes where no size is given."""
+    """Returns a flow of datagrams from the sender to the receiver, of 200 bytes unless `settings` give a
+    size."""
     of_flow = {
         key: settings.pop(key) for key in ("from", "to", "transport", "ip", "socket") if key in settings
     }
@@ -33,7 +34,8 @@ def packets(name: str = "packets", **settings: Any) -> Flow:
 
 
 def network(resolve: Resolve, *flows: Flow, mtu: str = "1500", shaped: bool = False) -> Scenario:
-    """Sender, router and receiver with these flows, over links without a rate if not `shaped`."""
+    """Returns a scenario of sender, router and receiver with these flows. The links have a rate only if
+    `shaped`."""
     scenario = resolve(mtu=mtu)
     for number, link in enumerate(scenario.links):
         for host, end in enumerate(link.ends, start=1):
@@ -58,7 +60,7 @@ def test_what_is_sent_arrives_or_is_lost(ip: int, resolve: Resolve, run: Run) ->
     record = run(scenario).flows[0]
     found = counts(record)
     assert found.sent_pkts == found.received_pkts + found.lost_pkts
-    assert found.lost_pkts > 0  # the second link carries a hundredth of what the first does
+    assert found.lost_pkts > 0  # The second link has a hundredth of the first link's rate.
     assert 0 < found.loss_bursts <= found.lost_pkts
     assert (found.reordered_pkts, found.duplicated_pkts) == (0, 0)
     assert record.bytes == found.received_pkts * 1200
@@ -80,7 +82,7 @@ def test_what_is_too_much_gets_what_the_wire_carries_and_waits_in_its_queue(
     def attempt(run: Run) -> None:
         record = run(scenario).flows[0]
         assert record.goodput_bps == pytest.approx(theory, rel=0.02)
-        # The queue's 1000 packets wait as long as they take on the wire.
+        # A packet waits for the transmission of the 1000 packets in the queue.
         assert record.owd_us is not None
         assert record.owd_us.p99 == pytest.approx(1000 * 1200 * 8 / theory * 1e6, rel=0.1)
 
@@ -103,7 +105,7 @@ def test_an_internet_mix_arrives_as_it_was_drawn(resolve: Resolve, run: Run) -> 
     record = run(network(resolve, flow)).flows[0]
     assert (counts(record).sent_pkts, counts(record).lost_pkts) == (12_000, 0)
     mean = (7 * 64 + 4 * 594 + 1 * 1450) / 12
-    # The deviation of a packet's size is 388 bytes, and of 12000 packets' mean 3.5.
+    # The standard deviation of a packet's size is 388 bytes, and that of the mean of 12000 packets is 3.5.
     assert record.bytes / 12_000 == pytest.approx(mean, abs=4 * 3.5)
     assert record.pacing is not None
     assert record.pacing.asked_bps == pytest.approx(mean * 8 / 80e-6, rel=0.05)
@@ -139,7 +141,7 @@ def test_silence_and_sending_take_turns(resolve: Resolve, run: Run) -> None:
     assert record.pacing is not None
     assert record.pacing.asked_bps == pytest.approx(10e6 / 4)
     silent = [interval for interval in record.intervals if interval.bytes == 0]
-    # Of the three intervals of a silence the first may hold a packet that left late.
+    # A silence covers three intervals, of which the first may contain a packet that left late.
     assert len(silent) >= 2
 
 
@@ -154,14 +156,14 @@ def test_both_directions_at_once(resolve: Resolve, run: Run) -> None:
     back = packets("back", count=2000, rate="10 Mbit/s", ip=4, **{"from": "receiver", "to": "sender"})
     record = run(network(resolve, there, back))
     assert [counts(flow).received_pkts for flow in record.flows] == [3000, 2000]
-    # Each host sent one flow and received the other: both flows' bytes are its work.
+    # Each host sent one flow and received the other, so its CPU time is divided by the bytes of both flows.
     demands = [host.service_demand_us_per_kb for host in record.hosts]
     assert all(demand is None or demand > 0 for demand in demands)
 
 
 @pytest.mark.parametrize(
     ("ip", "headers", "fragments"),
-    # 4008 bytes with the UDP header: in pieces of 1480 over IPv4, of 1448 over IPv6.
+    # Payload and UDP header have 4008 bytes, of which fragments carry 1480 over IPv4 and 1448 over IPv6.
     [(4, 20, 3), (6, 48, 3)],
 )
 def test_a_datagram_above_the_mtu_is_carried_in_fragments(

@@ -1,4 +1,4 @@
-"""`nettrial path` finds what is built: paths in namespaces, with limits in all kinds of places."""
+"""`nettrial path` finds the MTU limits of paths that the test builds from namespaces."""
 
 import json
 import shlex
@@ -20,11 +20,12 @@ Report = dict[str, Any]
 
 @pytest.fixture(autouse=True)
 def _namespaces(as_user: list[str]) -> None:
-    """Chains need user namespaces, as do unprivileged users."""
+    """Skips the tests where user namespaces are not available, because chains need them."""
 
 
 def examined(chain: Chain, *options: str, prefix: str = "") -> dict[int, Report]:
-    """The findings of node 0 about its paths to the last node, by IP version; both examined at once."""
+    """Returns the findings of node 0 about its paths to the last node, by IP version. Both examinations run
+    at once."""
     commands = {
         ip: f"{prefix} {NETTRIAL} path {chain.address(ip)} --json {shlex.join(options)}" for ip in (4, 6)
     }
@@ -98,7 +99,7 @@ def test_a_limit_at_an_odd_size_is_found_exactly() -> None:
 @pytest.mark.parametrize("silent", [False, True])
 def test_a_small_mtu_on_the_way_back_alone_is_told_from_one_on_the_way_there(silent: bool) -> None:
     with Chain([JUMBO] * 3) as chain:
-        # A router honours the MTU of a route for what it forwards if it is locked.
+        # A router applies the MTU of a route to packets that it forwards only if that MTU is locked.
         chain.on(2, f"ip route change 10.0.0.0/24 via 10.0.1.1 mtu lock {PLAIN}")
         chain.on(2, f"ip -6 route change fd00:0::/64 via fd00:1::1 mtu lock {PLAIN}")
         if silent:
@@ -106,7 +107,8 @@ def test_a_small_mtu_on_the_way_back_alone_is_told_from_one_on_the_way_there(sil
         for ip, path in examined(chain).items():
             assert ends(path, "forward") == (JUMBO, False)
             assert ends(path, "reverse") == (PLAIN, True)
-            lost = silent and ip == 6  # IPv4 replies are fragmented by the router, told or not
+            # The router fragments IPv4 replies, whether or not it sends ICMP messages.
+            lost = silent and ip == 6
             assert ("don't arrive" if lost else "fragments") in path["reverse"]["how"]
             assert path["verdict"]["jumbo"] == "not_clean"
             assert path["verdict"]["at_fault"] == "a hop on the reverse path"
@@ -157,7 +159,7 @@ def test_a_clamped_mss_is_told_from_one_that_fits() -> None:
         program = shlex.quote(f"{LISTEN}; print('ready', flush=True); import time; time.sleep(600)")
         chain.start(3, f"{sys.executable} -c {program}")
         options = ("--port", "4999", "--port", "5000")
-        # The kernel has learned the path MTU by the time it connects.
+        # The kernel knows the path MTU before it connects.
         for ip, path in examined(chain, *options).items():
             implied = PLAIN - (40 if ip == 4 else 60)
             assert (path["mss"]["port"], path["mss"]["implied_bytes"]) == (5000, implied)

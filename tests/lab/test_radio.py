@@ -1,4 +1,4 @@
-"""Radio channels in the lab: real TCP/IP over the medium that the simulator has."""
+"""Radio channels in the lab: real TCP/IP over the simulator's model of the medium."""
 
 import json
 from collections.abc import Callable
@@ -47,7 +47,7 @@ responses:
 
 
 def scenario(directory: Path, ip: str = "4", text: str = STUDY, **wlan: object) -> Scenario:
-    """The study's scenario with that version of IP and with settings of the channel."""
+    """Returns the study's scenario with this version of IP and with these settings of the channel."""
     path = directory / "study.yaml"
     path.write_text(text.replace("  ip: 4\n", f"  ip: 4\n  wlan: {json.dumps(wlan)}\n", 1))
     study = load(path)
@@ -56,7 +56,7 @@ def scenario(directory: Path, ip: str = "4", text: str = STUDY, **wlan: object) 
 
 
 def used_ps(channel: ChannelRecord) -> int:
-    """The time of idle, collisions and stations together."""
+    """Returns the sum of idle time, collisions and the stations' airtime."""
     stations = (station.airtime for station in channel.stations)
     used = sum(time.data_ps + time.errors_ps + time.overhead_ps for time in stations)
     return channel.idle_ps + channel.collisions_ps + used
@@ -73,7 +73,7 @@ def test_real_stacks_share_a_channel_whose_time_and_packets_add_up(
     assert used_ps(channel) == channel.elapsed_ps >= 500e9
     access_point, first, second = channel.stations
     assert [access_point.node, first.node, second.node] == ["access-point", "station-1", "station-2"]
-    # What goes from station to station crosses the air twice: the access point sends it, too.
+    # A packet from station to station crosses the air twice, because the access point forwards it.
     across = next(flow for flow in record.flows if flow.name == "across")
     assert across.bytes > 0
     assert access_point.delivered_pkts > second.delivered_pkts
@@ -97,7 +97,7 @@ def test_hidden_stations_choose_rates_and_have_fair_queues_and_a_voice_flow(
 ) -> None:
     text = STUDY.replace("    transport: udp\n", "    transport: udp\n    socket: {dscp: 46}\n")
     text = text.replace("interval: 100 ms, queue", "interval: 100 ms, queue_interval: 20 ms, queue")
-    # Carrier sense reaches 51 m, and the two are 70 m apart.
+    # The range of carrier sense is 51 m, and the stations are 70 m apart.
     places = {"access-point": (0, 0), "station-1": (-35, 0), "station-2": (35, 0)}
     wanted = scenario(
         tmp_path,
@@ -110,12 +110,13 @@ def test_hidden_stations_choose_rates_and_have_fair_queues_and_a_voice_flow(
     assert next(flow for flow in wanted.workload if flow.name == "across").socket.dscp == 46
     (channel,) = run(wanted).channels
     assert used_ps(channel) == channel.elapsed_ps
-    # A hidden station's TCP may lose its first segments, and then waits for longer than its flow lasts.
+    # The TCP connection of a hidden station may lose its first segments, and then waits longer than its flow
+    # lasts.
     assert all(station.delivered_pkts > 0 for station in channel.stations)
     access_point, first, _ = channel.stations
-    # They begin with the slowest rate and find others.
+    # Stations start with the slowest rate and find others.
     assert all(len(station.rates) > 2 and station.rate_series for station in (access_point, first))
-    # Absent where nothing was sent in these 100 ms, and 0 where the channel was idle.
+    # A sample's contention delay is absent if nothing was sent in its 100 ms, and 0 if the channel was idle.
     assert any(sample.contention_delay_ns for sample in first.delay_series)
     assert any(sample.queue_delay_ns is not None for sample in first.delay_series)
 

@@ -1,8 +1,10 @@
-"""The first two goals of RFC 6356 section 2, in short: benches/rfc6356.py measures all three with intervals.
+"""A short test of the first two goals of RFC 6356 section 2. benches/rfc6356.py measures all three, with
+confidence intervals.
 
-A trial has a network for each congestion control, side by side. The bounds are wide, for a few short trials
-vary: of the second goal only that coupled controls take less beside a TCP flow than uncoupled Reno, which
-takes twice as much (2 trials of 8 s vary by 0.15 in the logarithm, of which that is 0.7)."""
+A trial has one network for each congestion control; the networks run at the same time. The bounds are wide,
+because a few short trials vary. The test of the second goal only requires that, beside a TCP flow, coupled
+controls take less than uncoupled Reno, which takes twice as much. (The logarithms of two trials of 8 s differ
+by about 0.15, while the difference to Reno is 0.7.)"""
 
 from collections.abc import Callable
 from statistics import fmean, geometric_mean
@@ -29,7 +31,7 @@ Holds = Callable[[Attempt], None]
 
 @pytest.fixture(autouse=True, scope="module")
 def _controls(lab: Backend) -> None:
-    """Every control must be one that this machine can load."""
+    """Skips the tests unless this machine can load every congestion control."""
     there = lab.preflight(thorough=True).environment.congestion_controls
     missing = [name for name in CONTROLS if name not in there]
     if missing:
@@ -43,7 +45,7 @@ def records(
 
 
 def mean(found: list[Record], figure: Callable[[Record], dict[str, float]]) -> dict[str, float]:
-    """A figure of each network, its mean over the trials."""
+    """Returns, by network, the mean of a figure over the trials."""
     each = [figure(record) for record in found]
     return {name: fmean(values[name] for values in each) for name in each[0]}
 

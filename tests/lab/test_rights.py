@@ -1,4 +1,4 @@
-"""With and without privileges over the machine."""
+"""nettrial with and without privileges on the machine."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ POWERLESS = [
     "--map-root-user",
     "sh",
     "-c",
-    # Neither capabilities nor user namespaces within.
+    # The process has no capabilities and can't create user namespaces.
     'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all "$@"',
     "sh",
 ]
@@ -25,7 +25,7 @@ POWERLESS = [
 
 @pytest.fixture
 def nettrial(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs nettrial in an empty directory, after a command prefix."""
+    """Returns a function that runs nettrial in an empty directory, behind a command prefix."""
 
     def call(prefix: list[str], *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

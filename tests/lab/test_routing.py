@@ -1,4 +1,4 @@
-"""Packets take the paths that the routing policy says: seen in what each interface has sent."""
+"""Packets take the paths that the routing policy prescribes, as the interfaces' counters show."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from nettrial.stacks import STACKS
 
 Run = Callable[[Scenario], Record]
 IDLE_PKTS = 30
-"""Frames that neighbour discovery, probes of the path MTU and the like make at most on an idle link."""
+"""The highest number of frames that neighbour discovery, path MTU probes and the like send on an idle
+link."""
 
 
 class Network:
-    """Nodes and links, to be put together link by link. Every link is a network of its own, unless it ends at
-    a switch: all those are one."""
+    """Nodes and links, which a test adds one by one. Each link is an IP network; all links with an end at a
+    switch together are one."""
 
     def __init__(self, ip: int, hosts: list[str], routers: str = "", switches: str = "") -> None:
         self._ip = ip
@@ -30,7 +31,7 @@ class Network:
         self._links: list[dict[str, Any]] = []
 
     def link(self, *nodes: str) -> None:
-        """Joins two nodes; each one's interface is called after the other, and numbered if there are more."""
+        """Joins two nodes. The interface of each has the other's name, with a number if there are several."""
         number = len(self._links)
         switched = any(node in self._switches for node in nodes)
         ends = []
@@ -49,13 +50,13 @@ class Network:
         self._links.append({"names": nodes, "ends": ends})
 
     def address(self, node: str, other: str) -> str:
-        """The address of the interface of `node` towards `other`."""
+        """Returns the address of the interface of `node` towards `other`."""
         ends = [end for link in self._links for end in link["ends"]]
         found = next(end for end in ends if (end["node"], end["interface"]) == (node, other))
         return str(ip_interface(found["addresses"][0]).ip)
 
     def scenario(self, routing: dict[str, Any], flows: int = 1, transport: str = "tcp") -> Scenario:
-        """With transfers from `a` to `b` for a second."""
+        """Returns a scenario with transfers from `a` to `b`, which last a second."""
         flow = {
             "from": "a",
             "to": "b",
@@ -77,18 +78,18 @@ class Network:
 
 
 def frames(record: Record) -> dict[str, int]:
-    """Frames sent, by NODE.INTERFACE."""
+    """Returns the number of frames that each interface sent, by NODE.INTERFACE."""
     return {f"{end.node}.{end.interface}": end.frames_pkts for end in record.ends}
 
 
 def busy(record: Record, ends: str) -> dict[str, bool]:
-    """Returns, by interface, true if it has carried more than what passes without the flow."""
+    """Returns, by interface, whether it sent more frames than an idle link."""
     sent = frames(record)
     return {end: sent[end] > IDLE_PKTS for end in ends.split()}
 
 
 def diamond(ip: int) -> Network:
-    """a - l - u or v - r - b."""
+    """Returns the network a - l - (u or v) - r - b."""
     network = Network(ip, ["a", "b"], routers="luvr")
     for ends in ("al", "lu", "lv", "ur", "vr", "rb"):
         network.link(*ends)
@@ -108,10 +109,10 @@ def test_the_shortest_path_named_first_is_taken_there_and_back(ip: int, run: Run
 
 @both_versions
 def test_equal_paths_share_the_flows(ip: int, run: Run) -> None:
-    # That 20 flows take one of two paths by chance: once in 500,000 times.
+    # All 20 flows take the same path by chance with a probability of 1 in 500,000.
     record = run(diamond(ip).scenario({"policy": "ecmp", "seed": 1}, flows=20))
     assert all(busy(record, "l.u u.r l.v v.r").values())
-    # Acknowledgments are hashed by themselves.
+    # Acknowledgments are hashed independently of the data.
     assert all(busy(record, "r.u u.l r.v v.l").values())
 
 
@@ -123,7 +124,7 @@ def test_a_flow_keeps_to_one_of_equal_paths(ip: int, run: Run) -> None:
 
 @both_versions
 def test_routers_in_a_spanning_tree_leave_the_link_that_closes_the_ring(ip: int, run: Run) -> None:
-    # l is the root; u and v keep their links to it, and r that to u.
+    # The spanning tree's root is l. Nodes u and v keep their links to it, and r keeps its link to u.
     network = Network(ip, ["a", "b"], routers="luvr")
     for ends in ("av", "lu", "lv", "ur", "vr", "rb"):
         network.link(*ends)
@@ -137,7 +138,7 @@ def test_routers_in_a_spanning_tree_leave_the_link_that_closes_the_ring(ip: int,
 @both_versions
 @pytest.mark.parametrize("transport", ["tcp", "mptcp"])
 def test_each_pair_of_addresses_keeps_to_its_path(ip: int, transport: str, run: Run) -> None:
-    """Paths from l to r: by u; by v; by w and x. Both hosts have three interfaces to their router."""
+    """The paths from l to r pass u, v, or w and x. Both hosts have three interfaces to their router."""
     network = Network(ip, ["a", "b"], routers="luvwxr")
     for ends in ("al", "al", "al", "rb", "rb", "rb", "lu", "ur", "lv", "vr", "lw", "wx", "xr"):
         network.link(*ends)
@@ -153,7 +154,7 @@ def test_each_pair_of_addresses_keeps_to_its_path(ip: int, transport: str, run: 
             (network.address("a", f"l{number}"), network.address("b", f"r{number}")) for number in ("", 1, 2)
         }
         assert set(pairs) == expected
-        # The links of the three paths together, less headers.
+        # The bound is the sum of the three paths' rates, less headers.
         assert (record.flows[0].goodput_bps or 0) > 45e6
     scenario.routing.root.paths = 1  # type: ignore[union-attr]
     record = run(scenario)
@@ -192,7 +193,7 @@ def addresses_of(scenario: Scenario, host: str) -> list[Any]:
 @both_versions
 @pytest.mark.parametrize("count", [2, 8])
 def test_subflows_join_the_addresses_pair_by_pair(ip: int, count: int, run: Run) -> None:
-    """Each pair by a router of its own, and no other way."""
+    """Each pair of addresses has its own router and no other path."""
     routers = "lmnopqrs"[:count]
     network = Network(ip, ["a", "b"], routers=routers)
     for router in routers:
@@ -226,9 +227,10 @@ def test_switches_in_a_ring_do_not_loop_frames(ip: int, run: Run) -> None:
     record = run(network.scenario({"policy": "shortest_path"}))
     sent = frames(record)
     assert busy(record, "s.u u.b u.s") == {"s.u": True, "u.b": True, "u.s": True}
-    # s is the root, and t and u keep their links to it. Kernels speak of multicast by themselves.
+    # The spanning tree's root is s, and t and u keep their links to it. Kernels send some multicast frames by
+    # themselves.
     assert max(sent["t.u"], sent["u.t"]) < 10
-    # What s floods to t comes back nowhere.
+    # The frames that s floods to t return on no link.
     assert sent["s.t"] < IDLE_PKTS
     assert all(check.passed for check in record.checks)
 

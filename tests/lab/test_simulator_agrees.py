@@ -1,7 +1,9 @@
-"""The simulator gives what Linux's own TCP/IP gives, within what the documentation says.
+"""The simulator's results agree with those of Linux's own TCP/IP, within the bounds that the documentation
+states.
 
-Shorter than benches/simulator_against_lab.py, which has intervals: one trial in the lab for each case, unless
-other work on the machine disturbs it, and a few seeds in the simulator, which cost next to nothing."""
+This is a shorter form of benches/simulator_against_lab.py, without confidence intervals: each case is one
+trial in the lab, unless other work on the machine disturbs it, and a few seeds in the simulator, which need
+little time."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,15 +16,15 @@ from tests.measuring import Attempt, Run
 
 SEEDS = 3
 SOME_CASES = ["MTU 9000", "delay 5 ms", "8 flows", "MPTCP LIA"]
-"""The cases that differ most from each other; the others are part of the longer sweep."""
+"""The cases that differ most from each other. The others are part of the longer sweep."""
 REPEATS = 5
-"""Trials in the lab for a comparison of means, in the longer sweep."""
+"""The number of trials in the lab for a comparison of means, in the longer sweep."""
 CASES = [(comparison, case) for comparison in (WIRES, RADIO) for case in comparison.cases]
 
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Backend]:
-    """The simulator, which runs anywhere."""
+    """Yields the simulator, which runs on every machine."""
     with Backend("sim") as backend:
         assert backend.preflight().missing == []
         yield backend
@@ -30,7 +32,7 @@ def simulator() -> Iterator[Backend]:
 
 @pytest.fixture(scope="module")
 def controls(lab: Backend) -> set[str]:
-    """The congestion controls that the lab has here."""
+    """Returns the congestion controls that the lab can load on this machine."""
     return set(lab.preflight(thorough=True).environment.congestion_controls)
 
 
@@ -41,19 +43,21 @@ def test_there_are_enough_cases() -> None:
 
 
 def test_a_frames_own_time_is_its_bits_over_the_rate_of_each_link() -> None:
-    # 64 bytes of payload, 28 of UDP and IPv4, 38 of Ethernet; two links of 200 Mbit/s and two of 50.
+    # A frame has 64 bytes of payload, 28 of UDP and IPv4, and 38 of Ethernet. The path has two links of 200
+    # Mbit/s and two of 50 Mbit/s.
     assert WIRES.frames_ms("plain") == pytest.approx(2 * 130 * 8 * (2 / 200e6 + 2 / 50e6) * 1e3)
     assert WIRES.frames_ms("IPv6") == pytest.approx(WIRES.frames_ms("plain") * 150 / 130)
-    assert WIRES.frames_ms("MPTCP LIA") == pytest.approx(WIRES.frames_ms("plain"))  # one of its two paths
-    # Links with a delay have it in the lab, too.
+    # The frame takes one of the two paths.
+    assert WIRES.frames_ms("MPTCP LIA") == pytest.approx(WIRES.frames_ms("plain"))
+    # On links with a delay, the lab's delay line includes this time.
     assert WIRES.frames_ms("delay 1 ms") == 0
-    # The cable alone, behind the access point.
+    # Only the cable behind the access point counts.
     assert RADIO.frames_ms("TCP up 65") == pytest.approx(2 * 130 * 8 / 1e9 * 1e3)
 
 
 def cases(*quick: str) -> list[object]:
-    """Each comparison and case: all but those that are `quick` are slow, and those known to be beyond their
-    bounds are expected to fail."""
+    """Returns the parameters for each comparison and case. Cases that are not `quick` are marked slow, and
+    those that are known to exceed their bounds are expected to fail."""
     found = []
     for comparison, case in CASES:
         marks = [] if case in quick else [pytest.mark.slow]

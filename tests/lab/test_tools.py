@@ -1,4 +1,5 @@
-"""Other programs as workloads: each gives its figures, agrees with ours, and is gone afterwards."""
+"""Other programs as workloads: each gives its figures, agrees with nettrial's own traffic, and leaves no
+process."""
 
 import os
 import signal
@@ -21,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 SERVERS = ("vsftpd", "atftpd", "nginx", "gtlsserver")
 CLIENTS = ("curl", "atftp", "gtlsclient")
 DOWNLOADS = {"ftp": "tcp", "http1": "tcp", "http2": "tcp", "http3": "udp", "tftp": "udp"}
-"""The transport of each."""
+"""The transport of each tool for downloads."""
 PROGRAMS = (
     "iperf3",
     "ping",
@@ -35,11 +36,12 @@ PROGRAMS = (
     *CLIENTS,
 )
 NOBODY = 65534
-"""The user without privileges."""
+"""The user ID of the user `nobody`, who has no privileges."""
 RATE_BPS = 1e8
 TOLERANCE = 0.01
 TCP_GOODPUT = {4: RATE_BPS * 1448 / 1538, 6: RATE_BPS * 1428 / 1538}
-"""Payload of a full segment with timestamps over its frame's time on the wire, times the rate."""
+"""The TCP goodput of the link by IP version: the payload of a full segment with timestamps, divided by its
+size on the wire, times the rate."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "iperf3": {},
     "ping": {"size": "64 B", "arguments": ["-i", "0.1"]},
@@ -51,14 +53,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def flow(name: str, transport: str = "tcp", **settings: Any) -> dict[str, Any]:
-    """A tool's flow."""
+    """Returns the flow of a tool."""
     traffic = {"kind": "tool", "tool": name, "duration": "1 s", **SETTINGS.get(name, {}), **settings}
     return {"name": name, "transport": transport, "traffic": traffic}
 
 
 @pytest.fixture(scope="session")
 def build(resolve: Callable[..., Scenario]) -> Callable[..., Scenario]:
-    """Makes a scenario of these flows, which start three seconds apart."""
+    """Returns a function that makes a scenario of flows, which start three seconds apart."""
 
     def make(
         *flows: dict[str, Any], ip: int = 4, rate: str = "100 Mbit/s", topology: str = "routed"
@@ -80,7 +82,8 @@ def by_name(record: Record) -> dict[str, FlowRecord]:
 
 
 def alone(run: Run, scenarios: list[Scenario]) -> dict[str, FlowRecord]:
-    """Runs each in a trial of its own: a tool that starts late would share the wire with the next one."""
+    """Runs each scenario in its own trial, because a tool that starts late would share the link with the next
+    one."""
     return {name: flow for scenario in scenarios for name, flow in by_name(run(scenario)).items()}
 
 
@@ -97,7 +100,7 @@ def test_each_tool_over_each_transport_gives_its_figures(
         flow("ditg", transport, **rate),
         flow("ping", "icmp"),
     ]
-    if ip == 4:  # sockperf 3.7 has no IPv6
+    if ip == 4:  # sockperf 3.7 does not support IPv6.
         flows.append(flow("sockperf", transport))
     found = by_name(run(build(*flows, ip=ip)))
     for name, record in found.items():
@@ -121,14 +124,16 @@ def test_each_tool_over_each_transport_gives_its_figures(
         for name in ("iperf3", "netperf", "ditg"):
             packets = found[name].packets
             assert packets is not None
-            assert packets.sent_pkts > 50, name  # a busy machine sends fewer than asked
+            # On a busy machine, a program sends fewer packets than requested.
+            assert packets.sent_pkts > 50, name
             assert packets.lost_pkts <= packets.sent_pkts, name
         assert found["iperf3"].jitter_rfc3550_us is not None
         assert found["iperf3"].goodput_bps == pytest.approx(8e6, rel=0.05)
     else:
         for name in ("iperf3", "netperf"):
             assert found[name].mss_bytes == {4: 1448, 6: 1428}[ip]
-        # D-ITG and sockperf have no option for it, and the kernel's default may be another one.
+        # D-ITG and sockperf have no option for the congestion control, and the kernel's default may be a
+        # different one.
         for name in {"iperf3", "netperf", "ditg", "sockperf"} & set(found):
             assert found[name].congestion_control == "cubic", name
 
@@ -137,7 +142,7 @@ def test_each_tool_over_each_transport_gives_its_figures(
 def test_a_program_that_chooses_no_congestion_control_has_the_stacks_on_a_network_of_both_hosts(
     ip: int, build: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:
-    """The kernel's own route to a host on the same network names none."""
+    """The route that the kernel itself creates to a host on the same network names no congestion control."""
     record = run(build(flow("ditg"), ip=ip, topology="pair"))
     assert by_name(record)["ditg"].congestion_control == "cubic"
     assert "congestion_control" not in {warning.code for warning in record.warnings}
@@ -156,7 +161,7 @@ def test_goodput_agrees_with_ours_and_with_the_wire(
     def attempt(run: Run) -> None:
         for name, record in alone(run, scenarios).items():
             best[name] = max(best[name], record.goodput_bps or 0.0)
-        # Of a few trials each must come close to the wire in one.
+        # Each program must come close to the link's goodput in one of a few trials.
         assert best == pytest.approx(dict.fromkeys(best, TCP_GOODPUT[ip]), rel=TOLERANCE)
 
     holds(attempt)
@@ -166,7 +171,8 @@ def test_goodput_agrees_with_ours_and_with_the_wire(
 def test_round_trip_times_are_of_the_same_path(
     build: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:
-    # At 1 Mbit/s a 64-byte message takes about a millisecond a link: the tools' own share is small.
+    # At 1 Mbit/s, a 64-byte message takes about a millisecond on each link, and the tools' own time is small
+    # in comparison.
     exchange = {"kind": "request_response", "request": "64 B", "response": "64 B", "duration": "1 s"}
     ours = {"name": "ours", "transport": "udp", "traffic": exchange}
     flows = {**ours, "transport": "tcp"}, flow("sockperf"), flow("netperf-rr")
@@ -175,7 +181,8 @@ def test_round_trip_times_are_of_the_same_path(
 
 
 def same_round_trips(found: dict[str, FlowRecord]) -> None:
-    # Ethernet 14 and 24, IP 20, TCP with timestamps 32, payload 64; the shaper lets 200 us pass at once.
+    # A frame has 14 + 24 bytes of Ethernet, 20 of IP, 32 of TCP with timestamps, and 64 of payload. The
+    # shaper sends the frames of 200 us in one burst.
     times = {name: record.rtt_us.p50 for name, record in found.items() if record.rtt_us}
     assert set(times) == {"ours", "sockperf", "netperf-rr"}
     for name, time_us in times.items():
@@ -211,7 +218,7 @@ def test_what_a_tool_cannot_do_is_refused_before_the_traffic(
     halves = lab.check(build(flow("iperf3", duration="1500 ms")))
     assert halves[0].pointer == "/workload/0/traffic/duration"
     assert lab.check(build(flow("iperf3", "icmp")))[0].pointer == "/workload/0/transport"
-    # Debian 12's programs.
+    # The programs of Debian 12 lack both features.
     old = [lab.check(build(flow("iperf3", "mptcp"))), lab.check(build(flow("sockperf"), ip=6))]
     assert [problem.pointer for problems in old for problem in problems] == [
         "/workload/0/transport",
@@ -237,7 +244,7 @@ with Backend("lab") as lab:
     print("over", flush=True)
     sys.stdin.read()
 """
-"""Runs the scenario in this file, says so, and keeps its engine until the end of the input."""
+"""Runs the scenario in this file, prints "over", and keeps its engine until its input ends."""
 
 
 def begin(sandbox: Sandbox, scenario: Scenario, directory: Path) -> subprocess.Popen[bytes]:
@@ -253,7 +260,7 @@ def begin(sandbox: Sandbox, scenario: Scenario, directory: Path) -> subprocess.P
 
 
 def strays(sandbox: Sandbox) -> list[str]:
-    """The command lines of tools that run."""
+    """Returns the command lines of the running tools."""
     return [
         command
         for command in sandbox.processes().values()
@@ -264,7 +271,7 @@ def strays(sandbox: Sandbox) -> list[str]:
 def test_nothing_is_left_after_a_trial(
     build: Callable[..., Scenario], sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    # One that leaves its parent, its session and its process group.
+    # The command creates a process that leaves its parent, its session and its process group.
     escape = "setsid sh -c 'sleep 600' nettrial-stray & echo gone"
     scenario = build(flow("iperf3"), flow("netperf"), flow("exec", arguments=["sh", "-c", escape]))
     with begin(sandbox, scenario, tmp_path) as runner:
@@ -286,12 +293,12 @@ def test_nothing_is_left_after_the_engine_is_killed(
     for name, transport in DOWNLOADS.items():
         flows.append({**flow(name, transport, duration="60 s", size="30 MB"), "start": "0 s"})
     with begin(sandbox, build(*flows, rate="10 Mbit/s"), tmp_path) as runner:
-        # Servers and clients, and the one that escapes.
+        # The processes are servers, clients, and the one that escapes.
         assert wait_for(lambda: len(strays(sandbox)) >= 20, 60), strays(sandbox)
         programs = lambda: {Path(c.split()[0]).name for c in sandbox.processes(NOBODY).values()}  # noqa: E731
         assert wait_for(lambda: programs() >= {*SERVERS, *CLIENTS}, 60), programs()
         time.sleep(0.5)
-        assert len(sandbox.namespaces()) >= 3  # the engine's and two hosts'
+        assert len(sandbox.namespaces()) >= 3  # The namespaces are the engine's and those of two hosts.
         sandbox.kill("nettrial-engine lab", signal.SIGKILL)
         runner.communicate(timeout=600)
     assert runner.returncode != 0

@@ -1,4 +1,4 @@
-"""Every kind of traffic on every transport, and what it weighs on the wire."""
+"""Every kind of traffic on every transport, and its bytes on the wire."""
 
 import os
 from collections.abc import Callable
@@ -20,7 +20,8 @@ Prepare = Callable[..., Scenario]
 
 @pytest.fixture
 def prepare(resolve: Callable[..., Scenario]) -> Prepare:
-    """A scenario of two hosts with these flows, each its traffic and what differs from a TCP flow."""
+    """Returns a function that makes a scenario of two hosts with these flows; each gives its traffic and any
+    differences from a TCP flow."""
 
     def make(*flows: dict[str, Any], ip: int = 4, rate: str = "1 Gbit/s", mtu: str = "1500") -> Scenario:
         scenario = resolve(mtu=mtu, network__topology="pair", network__ip=str(ip), network__rate=rate)
@@ -47,8 +48,8 @@ def sweep(**settings: Any) -> dict[str, Any]:
 
 
 def one(record: Record) -> FlowRecord:
-    """The record of the only flow of a trial that needed no warning but of the machine's load, and of round
-    trips over links without a delay."""
+    """Returns the record of a trial's only flow. Fails if a check failed, or if there is a warning other than
+    about the machine's load or round-trip times on links without a delay."""
     noise = {"processor_saturated", "wire_short", "frame_time", *DISTURBANCES}
     assert {warning.code for warning in record.warnings} <= noise, record.warnings
     assert all(check.passed for check in record.checks), record.checks
@@ -99,8 +100,8 @@ def test_a_connection_for_each_request(
     assert (each.connections, once.connections) == (200, 1)
     assert each.rtt_us is not None
     assert once.rtt_us is not None
-    # Connecting is part of each round trip: so it is within one trial, while two trials differ by where the
-    # scheduler put their processes.
+    # Connecting is part of each round trip. The test compares both within one trial, because in different
+    # trials the scheduler may place the processes differently.
     assert each.connect_us.count == 200
     assert each.rtt_us.mean > each.connect_us.mean
     assert each.rtt_us.minimum > each.connect_us.minimum
@@ -138,8 +139,8 @@ def test_sweeps(
     sizes = record.sizes or []
     assert [size.size_bytes for size in sizes] == [1000, 21_000, 41_000, 61_000]
     assert all(len(size.rtt_us) == len(size.total_us) == 3 for size in sizes)
-    # A byte takes 80 ns there: a request can't be answered before it was sent, and an echo takes as long
-    # again. What a shaper lets through at once, a few frames, is taken off.
+    # A byte takes 80 ns on this link. A request can't be answered before it was sent, and an echo takes as
+    # long again. The deducted time is that of the few frames that a shaper sends in one burst.
     ways = 2 if answer == "echo" else 1
     assert min(sizes[3].rtt_minimum_us) > ways * (61_000 * 0.080 - 1000)
 
@@ -156,7 +157,7 @@ def load_adds_latency(prepare: Prepare, run: Run) -> None:
     loaded = run(prepare({**probe, "start": "200 ms"}, load, rate="100 Mbit/s")).flows[0].rtt_us
     assert alone is not None
     assert loaded is not None
-    # The transfer keeps many segments waiting for the wire, each 123 us long.
+    # The transfer keeps many segments in the queue, and each takes 123 us on the wire.
     assert loaded.p50 > alone.p50 + 500
 
 

@@ -1,4 +1,4 @@
-"""The wheel of `make wheel`, installed where neither compilers nor headers are to be seen."""
+"""The wheel of `make wheel`, installed on a machine whose compilers and headers are hidden."""
 
 import json
 import os
@@ -44,12 +44,14 @@ for program in {" ".join(HIDDEN_PROGRAMS)}; do
 done
 exec "$@"
 """
-"""Runs a command in a mount namespace of its own, whose compilers, headers and checkout are empty."""
+"""A script that runs a command in its own mount namespace, in which compilers, headers and the checkout are
+empty."""
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Runs a command with a virtual environment that has the wheel, and nothing of this checkout."""
+    """Returns a function that runs a command with a virtual environment that contains the wheel, and nothing
+    of this checkout."""
     wheels = list(ROOT.glob(f"dist/nettrial-*_{platform.machine()}.whl"))
     if not wheels:
         lacking("there is no wheel: make wheel")

@@ -1,5 +1,5 @@
-"""The agent for Windows beside one for Linux, in trials on machines that the test makes. It runs under Wine,
-which is not Windows: what it says of itself is looked at, too."""
+"""The agent for Windows and one for Linux in the same trials, on machines that the test creates. The agent
+runs under Wine, which is not Windows, and must say so."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.lab.sandbox import wait_for
 
 PROGRAM = Path(__file__).parents[2] / "target/windows/nettrial-engine.exe"
 WINE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nettrial/wine/usr"
-"""The program and Wine, as `make windows` leaves them."""
+"""The directory of Wine, where `make windows` installs it."""
 STUDY = """
 study: windows
 title: Windows and Linux
@@ -60,7 +60,7 @@ responses:
 
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[Machines]:
-    """Machines whose receiver has the engine for Windows, and Wine to run it."""
+    """Yields machines, of which the receiver has the engine for Windows and Wine to run it."""
     if not PROGRAM.exists() or not (WINE / "lib/wine/wine64").exists():
         lacking("there is no engine for Windows, or no Wine: `make windows` makes both")
     if not SERVER.exists():
@@ -71,18 +71,19 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
         words = [
             f"LD_LIBRARY_PATH={libraries}",
             f"WINEPREFIX={prefix}",
-            # Neither .NET nor a browser is fetched, and a library of Debian's is found.
+            # Wine does not fetch .NET or a browser engine, and WINEPATH leads to a library from Debian.
             "WINEDLLOVERRIDES='mscoree,mshtml,winemenubuilder.exe='",
             f"WINEPATH='Z:{str(WINE / 'x86_64-w64-mingw32/lib').replace('/', chr(92))}'",
             "WINEDEBUG=-all",
             f"{WINE}/lib/wine/wine64 {PROGRAM}",
         ]
-        machines.do("receiver", "sh", "-c", f"{' '.join(words)} --version")  # makes Wine's folder
+        # The command creates Wine's directory.
+        machines.do("receiver", "sh", "-c", f"{' '.join(words)} --version")
         program = tmp_path / "receiver/engine"
         program.write_text(f'#!/bin/sh\nexec env {" ".join(words)} "$@"\n')
         program.chmod(0o700)
         machines.write(receiver=f"engine: [ssh, -T, root@receiver, {program}]")
-        # Nothing is changed there.
+        # Studies change no settings of this machine.
         text = machines.file.read_text()
         mine = f"    may_change: [{MAY_CHANGE}]\n    nodes: [receiver"
         assert mine in text
@@ -123,12 +124,12 @@ def test_an_agent_for_windows_and_one_for_linux_measure_both_directions(machines
 
 @pytest.mark.slow
 def test_a_guard_restores_where_there_is_no_unix(machines: Machines) -> None:
-    """Wine changes no MTU, so the journal has the one that is in force."""
+    """Wine can't change the MTU, so the journal contains the current value."""
     folder = next((machines.folder / "wine/drive_c/users").glob("*/AppData/Local")) / "nettrial"
     folder.mkdir(exist_ok=True)
     journal = folder / "journal"
     noted = {"setting": {"mtu": {"interface": "eth0"}}, "value": "1500"}
-    cut = json.dumps(noted)[:20]  # as a power cut leaves it
+    cut = json.dumps(noted)[:20]  # The second line is incomplete, as after a power cut.
     journal.write_text(json.dumps(noted) + "\n" + cut)
     with subprocess.Popen(
         on(machines, "receiver", "machine", "guard"), stdin=subprocess.PIPE, stderr=subprocess.PIPE
@@ -136,7 +137,8 @@ def test_a_guard_restores_where_there_is_no_unix(machines: Machines) -> None:
         assert guard.stdin is not None
         assert guard.stderr is not None
         said = b""
-        while not (said.endswith(b"\nr") or said == b"r"):  # Wine speaks there, too
+        # The guard prints `r` when it is ready. Wine prints messages to the same stream.
+        while not (said.endswith(b"\nr") or said == b"r"):
             said += guard.stderr.read(1)
         assert journal.exists()
         guard.stdin.close()
@@ -164,14 +166,15 @@ THERE = {"sender": "10.81.1.1", "receiver": "10.81.2.1"}
 
 
 def on(machines: Machines, name: str, *words: str) -> list[str]:
-    """The command line of an engine's command there: under Wine on the receiver, Linux's elsewhere."""
+    """Returns the command line of an engine on a machine: the engine for Windows on the receiver, and the
+    engine for Linux elsewhere."""
     own = machines.folder / "receiver/engine" if name == "receiver" else environment()["NETTRIAL_ENGINE"]
     return machines.inside(name, ["env", f"NETTRIAL_TOKEN={TOKEN}", str(own), *words])
 
 
 @contextmanager
 def served(machines: Machines, name: str) -> Iterator[None]:
-    """A machine that serves."""
+    """Runs a server on a machine."""
     log = machines.folder / f"serve-{name}.log"
     with log.open("wb") as errors:
         server = subprocess.Popen(on(machines, name, "serve", "--port", str(PORT)), stderr=errors)
@@ -252,7 +255,8 @@ def test_of_the_path_from_a_machine_with_wine_nothing_is_claimed_that_wine_does_
         assert answer["answer"] == "report", answer
         (path,) = answer["report"]["paths"]
         assert (path["interface"]["name"], path["interface"]["mtu_bytes"]) == ("eth0", 1500)
-        # Wine lets echo be fragmented, and does not tell that a UDP port is closed: nothing is claimed.
+        # Wine allows echo packets to be fragmented and does not report that a UDP port is closed. The report
+        # therefore makes no claims.
         assert not {"forward", "reverse", "trusting", "rtt"} & set(path)
         assert path["answers"] == path["hops"] == []
         absent = {lack["metric"]: lack["reason"] for lack in path["absent"]}

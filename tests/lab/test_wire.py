@@ -1,4 +1,4 @@
-"""Honest wires: what Ethernet carries is what a flow gets."""
+"""A flow gets the goodput that Ethernet can carry at the link's rate."""
 
 from collections.abc import Callable
 
@@ -15,14 +15,16 @@ TOLERANCE = 0.01
 
 
 def theory(mtu: int, ip: int, rate_bps: float) -> float:
-    """Payload over wire bytes of a full segment, times the rate."""
+    """Returns the highest goodput in bits per second: the payload of a full segment, divided by its size on
+    the wire, times the rate."""
     headers = {4: 20, 6: 40}[ip] + TCP_HEADER_BYTES + TIMESTAMPS_BYTES
     return rate_bps * (mtu - headers) / (mtu + OVERHEAD_BYTES)
 
 
 EVERY_WIRE = [(rate, ip, mtu) for rate in (1e9, 1e8) for ip in (4, 6) for mtu in (1500, 4000, 9000)]
 SOME_WIRES = [(1e9, 4, 1500), (1e9, 6, 9000), (1e8, 6, 1500), (1e8, 4, 4000)]
-"""Every rate, version of IP and MTU; together with the others only in the longer sweep."""
+"""Wires that together have every rate, version of IP and MTU. All other combinations are part of the longer
+sweep."""
 
 
 @pytest.mark.measures
@@ -44,14 +46,14 @@ def test_one_flow_fills_the_wire(
         workload__transfer__traffic__duration="1 s",
         workload__probe__traffic__duration="100 ms",
     )
-    # One connection for the whole time: the size of a transfer plays no part.
+    # The flow has a single connection for the whole time, so that the size of transfers does not matter.
     scenario.workload[0].traffic.root.size = None
     holds(fills(scenario, theory(mtu, ip, rate_bps)))
 
 
 def fills(scenario: Scenario, expected: float) -> Attempt:
-    """A trial gets what the wire carries. It may get less on a busy machine: a timer served late is time in
-    which the wire was not used. No trial may get more."""
+    """Returns an attempt that checks that the trial gets this goodput. It may get less on a busy machine,
+    where the shaper's timers are late and the link is idle in the meantime. More is always a failure."""
 
     def attempt(run: Run) -> None:
         goodput = run(scenario).flows[0].goodput_bps or 0.0
@@ -101,7 +103,8 @@ def test_wire_bytes_are_payload_and_overhead(
     sender = record.ends[0]
     assert (sender.node, sender.interface) == ("sender", "eth0")
     payload = sum(flow.bytes for flow in record.flows)
-    # Ethernet, IPv6 and TCP headers with timestamps, and 24 bytes that the kernel does not see.
+    # The headers are Ethernet, IPv6, and TCP with timestamps; the kernel does not count 24 more bytes of
+    # Ethernet.
     headers = sender.frames_pkts * (14 + 40 + 20 + 12 + 24)
     assert sender.wire_bytes == pytest.approx(payload + headers, rel=0.001)
     assert sender.drops_pkts == 0
