@@ -1,12 +1,12 @@
-"""Runs commands of nettrial as on Windows, as far as Linux can: `as_windows.py ANSWERS`, with one command a
-line on standard input; the exit statuses go to the file ANSWERS.
+"""Runs commands of nettrial as on Windows, as far as this is possible on Linux: `as_windows.py ANSWERS`.
+Standard input has one command on each line; the file ANSWERS receives the exit statuses as JSON.
 
-Every module of the package is imported a second time, on a system that calls itself Windows: for the package
-(and not for Python's library, which is Linux's) the modules of POSIX are gone and msvcrt is there; functions
-that only POSIX has are gone for all."""
+Every module of the package is imported a second time, on a system that calls itself Windows. The package (but
+not Python's standard library, which is Linux's) finds msvcrt instead of POSIX modules. Functions that only
+POSIX systems have are missing for everyone."""
 
 import builtins
-import fcntl  # here it is still there
+import fcntl  # The module is still available at this point.
 import importlib
 import json
 import os
@@ -31,20 +31,20 @@ import_module = builtins.__import__
 
 
 def without_posix(name, globals=None, *rest, **named):
-    """Imports for the package what Windows has."""
+    """Imports a module, but raises ModuleNotFoundError if the package imports one that Windows lacks."""
     if (globals or {}).get("__name__", "").startswith("nettrial.") and name.split(".")[0] in POSIX_MODULES:
         raise ModuleNotFoundError(f"No module named {name!r}")
     return import_module(name, globals, *rest, **named)
 
 
 def locking(descriptor, mode, size):
-    """Locks by handle and at once, or fails, as that of msvcrt."""
+    """Locks a file like the function of msvcrt: by its descriptor, and without waiting."""
     assert (mode, size) == (2, 1)
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class Popen(subprocess.Popen):
-    """Takes Windows' flags."""
+    """Accepts the flags of Windows, and records them."""
 
     def __init__(self, *arguments, creationflags=0, **options):
         started.append(creationflags)
@@ -53,10 +53,11 @@ class Popen(subprocess.Popen):
 
 
 def become_windows():
-    """From here on this is Windows to what imports the package's modules."""
+    """Makes this process look like Windows to modules of the package that are imported later."""
     for module in pkgutil.walk_packages(nettrial.__path__, "nettrial."):
         if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)  # and with it what others bring, as it is on Linux
+            # This also imports the libraries that the package uses, as they are on Linux.
+            importlib.import_module(module.name)
     for name in [name for name in sys.modules if name.split(".")[0] == "nettrial"]:
         del sys.modules[name]
     for name in POSIX_CALLS:
@@ -70,7 +71,7 @@ def become_windows():
 
 
 def exit_status(command):
-    """Runs a command in this process."""
+    """Runs a command in this process, and returns its exit status."""
     from nettrial.cli import main
 
     sys.argv = shlex.split(command)
@@ -82,7 +83,8 @@ def exit_status(command):
 
 
 def held_twice(directory):
-    """Tells whether a directory that is held can be held again; then whether it can be once it was let go."""
+    """Returns whether a directory that is locked can be locked again, and whether it can be locked after its
+    release."""
     from nettrial.systems import hold
 
     first = hold(directory)
@@ -92,7 +94,7 @@ def held_twice(directory):
 
 
 def lacking():
-    """Lists those of these that the package can't use."""
+    """Returns those of two POSIX features that the package can't use."""
     found = []
     try:
         exec("import fcntl", {"__name__": "nettrial.somewhere"})

@@ -21,20 +21,22 @@ LONGEST = (
     *("test_monitor_alerts.py", "test_monitor.py", "test_stamp.py", "test_ndt7.py", "test_imports.py"),
     *("test_systems.py", "test_analysis_answers.py", "test_store.py", "test_compare.py", "test_fabrics.py"),
 )
-"""The files whose tests take longest. They run first: a process runs whole files, and would end with one."""
+"""The files whose tests take longest. They run first, because a worker runs whole files, and a long file at
+the end would delay the result."""
 ELAPSED = re.compile(r"(\d+ min )?\d+ s elapsed, ")
-"""The part of a run's progress that depends on the machine."""
+"""The part of a run's progress that depends on the machine's speed."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the longest files first. Workers run files in this order (`--no-loadscope-reorder`)."""
+    """Sorts the longest files to the front. Workers run files in this order (`--no-loadscope-reorder`)."""
     rank = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
 
 
 @pytest.fixture
 def golden() -> Callable[[str, str], None]:
-    """Compares a text with a file in tests/golden; NETTRIAL_UPDATE_GOLDEN=1 writes the file instead."""
+    """Returns a function that compares a text with a file in tests/golden; with NETTRIAL_UPDATE_GOLDEN=1, it
+    writes the file first."""
 
     def compare(name: str, text: str) -> None:
         file = GOLDEN / f"{name}.txt"
@@ -47,7 +49,7 @@ def golden() -> Callable[[str, str], None]:
 
 
 def environment(directory: Path) -> dict[str, str]:
-    """The environment that every command runs with: the fake engine, a fixed width, no colour."""
+    """Returns the environment of every command: the fake engine, a fixed width, no colour."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(directory),
@@ -59,8 +61,8 @@ def environment(directory: Path) -> dict[str, str]:
 
 
 class CommandLine:
-    """Runs nettrial in this process, in a directory of its own. Charts of reports are not drawn, which takes
-    most of the time of a page: tests/unit/test_report_html.py looks at them."""
+    """Runs nettrial in this process, in its own directory. It does not draw the charts of reports, which
+    would take most of the time; tests/unit/test_report_html.py tests them."""
 
     def __init__(
         self, directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -84,7 +86,8 @@ class CommandLine:
 
 
 class Process:
-    """Runs nettrial in processes of its own, with a report of one line: drawing charts takes seconds."""
+    """Runs nettrial in separate processes, with a report of one line, because drawing charts takes
+    seconds."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -95,7 +98,7 @@ class Process:
         return forked.Process(forked.Command(arguments, given, self.directory, report=False))
 
     def __call__(self, *arguments: str, **fake: str) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end."""
+        """Runs a command until it ends."""
         with self.start(*arguments, **fake) as process:
             output, errors = process.communicate(timeout=120)
         assert "Traceback" not in errors, errors
@@ -106,11 +109,11 @@ class Process:
 def nettrial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> CommandLine:
-    """The command line, in an empty directory."""
+    """Returns the command line, in an empty directory."""
     return CommandLine(tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture
 def nettrial_process(tmp_path: Path) -> Process:
-    """The command line as processes, in an empty directory."""
+    """Returns the command line with separate processes, in an empty directory."""
     return Process(tmp_path)

@@ -1,9 +1,7 @@
-"""Runs at the edges of what there can be, written by the real store: analysis, report and exports must
-each give something sensible of every one.
+"""Unusual runs, written by the real store: analysis, report and exports must give a sensible result for each.
 
-`EDGE_RUNS` has them by name, each a function that writes the run into a directory that must not exist.
-`many` writes a large one quickly.
-"""
+`EDGE_RUNS` lists them by name, each as a function that writes the run into a directory that must not exist.
+`many` writes a large one quickly."""
 
 from __future__ import annotations
 
@@ -20,69 +18,71 @@ from nettrial.study import load
 from tests.unit.synthetic import ENVIRONMENT, figures, make_run, plain, record
 
 ONE_STACK = {"sender": "linux-cubic", "receiver": "linux-cubic"}
-"""Both hosts' stacks fixed: the MTU is the only factor with several levels."""
+"""Settings with one stack for both hosts, so that the MTU is the only factor with several levels."""
 SIXTY = ",".join(str(1500 + 125 * step) for step in range(60))
 """60 MTUs from 1500 B to 8875 B."""
 
 
 def empty(directory: Path) -> Run:
-    """A plan of which nothing is done."""
+    """Makes a run whose plan has no finished trial."""
     return make_run(directory, trials=0)
 
 
 def all_failed(directory: Path) -> Run:
-    """Every trial failed."""
+    """Makes a run in which every trial failed."""
     return make_run(directory, replicates=2, maker=lambda trial: "flow transfer: no answer for 5 s")
 
 
 def one_trial(directory: Path) -> Run:
-    """One trial of a plan of 60."""
+    """Makes a run with one of 60 planned trials."""
     return make_run(directory, trials=1)
 
 
 def one_of_one(directory: Path) -> Run:
-    """A plan of one trial, which is done."""
+    """Makes a run with a single planned trial, which is finished."""
     return make_run(directory, replicates=1, overrides={**ONE_STACK, "mtu": "9000"})
 
 
 def one_block(directory: Path) -> Run:
-    """Every treatment once: no replicate, so no interval."""
+    """Makes a run with one trial for each treatment: without replicates, it has no intervals."""
     return make_run(directory, replicates=1)
 
 
 def part_of_a_block(directory: Path) -> Run:
-    """The first block and some of the second, as a run has that goes on."""
+    """Makes a run with the first block and a part of the second, like a run in progress."""
     return make_run(directory, trials=17)
 
 
 def one_level(directory: Path) -> Run:
-    """No factor has more than one level: nothing to compare."""
+    """Makes a run in which no factor has more than one level, so that there is nothing to compare."""
     return make_run(directory, overrides={**ONE_STACK, "mtu": "9000"})
 
 
 def one_row(directory: Path) -> Run:
-    """The rows' factor has one level, the columns' have two."""
+    """Makes a run in which the rows' factor has one level, and each of the columns' factors has two."""
     return make_run(directory, overrides={"mtu": "9000"})
 
 
 def one_factor(directory: Path) -> Run:
-    """Only the rows' factor has several levels."""
+    """Makes a run in which only the rows' factor has several levels."""
     return make_run(directory, overrides=ONE_STACK)
 
 
 def all_equal(directory: Path) -> Run:
-    """Every trial measured the same."""
+    """Makes a run in which every trial measured the same values."""
     first = PlannedTrial(1, 1, {"mtu": "1500 B", **ONE_STACK})
     return make_run(directory, maker=lambda trial: record(first))
 
 
 def equal_within_treatments(directory: Path) -> Run:
-    """Treatments differ, and the trials of one do not: what a deterministic simulator gives."""
+    """Makes a run in which treatments differ, but the trials of one treatment don't, as in a deterministic
+    simulation."""
     return make_run(directory, maker=lambda trial: record(PlannedTrial(1, 1, trial.treatment)))
 
 
 def missing_metric(directory: Path) -> Run:
-    """No trial has the sender's CPU time, and those of block 2 have no throughput."""
+    """Makes a run in which no trial has the sender's CPU time, and the trials of block 2 have no
+    throughput."""
 
     def maker(trial: PlannedTrial) -> Record:
         made = record(trial)
@@ -96,25 +96,25 @@ def missing_metric(directory: Path) -> Run:
 
 
 def missing_treatment(directory: Path) -> Run:
-    """One treatment fails in every block."""
+    """Makes a run in which one treatment failed in every block."""
     lost = {"mtu": "9000 B", "sender": "classic", "receiver": "classic"}
     return make_run(directory, maker=lambda trial: "no answer" if trial.treatment == lost else plain(trial))
 
 
 def missing_baseline(directory: Path) -> Run:
-    """Every trial at the baseline failed."""
+    """Makes a run in which every trial at the baseline failed."""
     return make_run(
         directory, maker=lambda trial: "no answer" if trial.treatment["mtu"] == "1500 B" else plain(trial)
     )
 
 
 def scattered_failures(directory: Path) -> Run:
-    """A trial of every block failed, so that no block is complete."""
+    """Makes a run in which one trial of every block failed, so that no block is complete."""
     return make_run(directory, maker=lambda trial: "no answer" if trial.number % 12 == 5 else plain(trial))
 
 
 def not_a_number(directory: Path) -> Run:
-    """Figures that are NaN or infinite when the record is made."""
+    """Makes a run with figures that are NaN or infinite in the record."""
 
     def maker(trial: PlannedTrial) -> Record:
         made = record(trial)
@@ -128,7 +128,8 @@ def not_a_number(directory: Path) -> Run:
 
 
 def zeros(directory: Path) -> Run:
-    """Jitter is 0 in every trial, and CPU time 0 at the baseline: no ratios."""
+    """Makes a run in which jitter is 0 in every trial, and CPU time is 0 at the baseline, so that there are
+    no ratios."""
 
     def maker(trial: PlannedTrial) -> Record:
         made = record(trial)
@@ -141,7 +142,7 @@ def zeros(directory: Path) -> Run:
 
 
 def outlier(directory: Path) -> Run:
-    """Twelve blocks; in trial 30 throughput is a fifth of what it should be."""
+    """Makes a run of twelve blocks, in which the throughput of trial 30 is a fifth of the expected one."""
 
     def maker(trial: PlannedTrial) -> Record:
         made = record(trial)
@@ -153,7 +154,7 @@ def outlier(directory: Path) -> Run:
 
 
 def drifting(directory: Path) -> Run:
-    """Throughput falls by a tenth from the first trial to the last."""
+    """Makes a run in which throughput falls by a tenth from the first trial to the last."""
 
     def maker(trial: PlannedTrial) -> Record:
         made = record(trial)
@@ -164,13 +165,13 @@ def drifting(directory: Path) -> Run:
 
 
 def sixty_levels(directory: Path) -> Run:
-    """The rows' factor has 60 levels."""
+    """Makes a run in which the rows' factor has 60 levels."""
     return make_run(directory, replicates=3, overrides={**ONE_STACK, "mtu": SIXTY})
 
 
 def many(directory: Path, trials: int = 10_000, overrides: dict[str, str] | None = None) -> Run:
-    """A run of `trials` trials in one transaction, since one for each takes minutes; of `overrides`'
-    treatments as many blocks as make so many trials, rounded up."""
+    """Makes a run of `trials` trials in a single transaction, because one transaction for each trial would
+    take minutes. The number is rounded up to whole blocks of the treatments that `overrides` select."""
     study = load("jumbo-ipv6").with_overrides(overrides or {})
     each = len(plan(study, 1, seed=7))
     planned = plan(study, -(-trials // each), seed=7)
@@ -212,5 +213,5 @@ EDGE_RUNS: dict[str, Callable[[Path], Run]] = {
         sixty_levels,
     )
 }
-"""Every edge by name."""
+"""The functions that make unusual runs, by name."""
 EDGE_RUNS["thousand_trials"] = partial(many, trials=1000)

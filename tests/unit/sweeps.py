@@ -1,4 +1,4 @@
-"""A run of the study mtu-packet-size with made-up records whose steps are known."""
+"""A run of the study mtu-packet-size with artificial records whose steps are known."""
 
 import random
 from collections.abc import Iterable
@@ -14,20 +14,20 @@ from nettrial.study import load
 from tests.unit.synthetic import make_run, record, spread_of
 
 PACKET_US = 1.5
-"""The time that each packet of a message adds."""
+"""The time in microseconds that each packet adds to a message."""
 BYTE_US = 0.0004
 PAGE_BYTES, PAGE_US = 32_000, 2.0
-"""A step that no boundary explains."""
+"""The size in bytes and the height in microseconds of a step that no packet boundary explains."""
 NOISE_US = 0.4
 
 
 def mss(mtu: int) -> int:
-    """With timestamps over IPv4."""
+    """Returns the MSS over IPv4 with timestamps, in bytes."""
     return mtu - 52
 
 
 def known_boundaries(transport: str, mtu: int) -> list[int]:
-    """The sizes at which a message takes one packet more."""
+    """Returns the message sizes above which one more packet is needed."""
     no_values = np.zeros((1, 1))
     sizes = np.array([65_500.0])
     return boundaries(
@@ -36,14 +36,14 @@ def known_boundaries(transport: str, mtu: int) -> list[int]:
 
 
 def smallest_us(size: int, places: Iterable[int], draw: random.Random, noise: float) -> float:
-    """A message's smallest round-trip time."""
+    """Returns a message's smallest round-trip time in microseconds."""
     packets = 1 + sum(place < size for place in places)
     page = PAGE_US if size > PAGE_BYTES else 0
     return 12 + BYTE_US * size + PACKET_US * packets + page + draw.gauss(0, noise)
 
 
 def sweep_record(trial: PlannedTrial, step: int = 100, noise: float = NOISE_US) -> Record:
-    """A record that a trial of the study could have given."""
+    """Returns a possible record of a trial of the study."""
     draw = random.Random(trial.number)
     transport = trial.treatment["transport"]
     mtu = int(trial.treatment["mtu"].split()[0])
@@ -86,7 +86,7 @@ def sweep_record(trial: PlannedTrial, step: int = 100, noise: float = NOISE_US) 
 def make_sweep_run(
     directory: Path, replicates: int = 5, trials: int | None = None, step: int = 100, noise: float = NOISE_US
 ) -> Run:
-    """A run in a new directory."""
+    """Makes a run in a new directory."""
     return make_run(
         directory,
         replicates=replicates,

@@ -1,7 +1,6 @@
-"""A run of the study jumbo-ipv6 with made-up records, for tests of analysis and report.
+"""A run of the study jumbo-ipv6 with artificial records, for tests of analysis and report.
 
-The figures are plausible, seeded, and known: see `figures`.
-"""
+The figures are plausible and seeded, and their true values are known: see `figures`."""
 
 import math
 import random
@@ -33,7 +32,8 @@ Maker = Callable[[PlannedTrial], Record | str]
 
 
 def figures(trial: PlannedTrial) -> dict[str, float]:
-    """The value that a trial measures: a value of its treatment, with noise from its block and its number."""
+    """Returns the values that a trial measures: those of its treatment, with noise that depends on its block
+    and its number."""
     size = int(trial.treatment["mtu"].split()[0])
     noise = random.Random(trial.number)
     block = random.Random(1000 + trial.block).gauss(0, 0.004)
@@ -53,7 +53,7 @@ def figures(trial: PlannedTrial) -> dict[str, float]:
 
 
 def record(trial: PlannedTrial, warnings: Iterable[scenario.Warning] = ()) -> Record:
-    """A record with the trial's figures."""
+    """Returns a record with the trial's figures."""
     found = figures(trial)
     goodput, rtt = found["goodput"], found["rtt"]
     common = {"transport": "tcp", "ip": 6, "congestion_control": "cubic", "mss_bytes": 1428}
@@ -115,7 +115,7 @@ def record(trial: PlannedTrial, warnings: Iterable[scenario.Warning] = ()) -> Re
 
 
 def spread_of(mean: float) -> dict[str, float]:
-    """A distribution of that mean."""
+    """Returns a distribution with this mean."""
     return Distribution(
         count=400,
         mean=mean,
@@ -129,7 +129,8 @@ def spread_of(mean: float) -> dict[str, float]:
 
 
 def plain(trial: PlannedTrial) -> Record | str:
-    """Some trials at MTU 1500 B with a classic sender carry a warning; the rest is clean."""
+    """Returns a record. Some trials at MTU 1500 B with a classic sender have a warning; the others have
+    none."""
     treatment = trial.treatment
     if treatment.get("sender") != "classic" or treatment["mtu"] != "1500 B" or trial.block >= 3:
         return record(trial)
@@ -138,7 +139,7 @@ def plain(trial: PlannedTrial) -> Record | str:
 
 
 def altered_study(directory: Path, replacements: dict[str, str]) -> Study:
-    """The study jumbo-ipv6 with its file's text changed, in a new directory."""
+    """Loads a copy of the study jumbo-ipv6 in which parts of the file's text are replaced."""
     shipped = load("jumbo-ipv6")
     text = shipped.document.text
     for old, new in replacements.items():
@@ -159,10 +160,9 @@ def make_run(
     study: Study | None = None,
     environment: Environment = ENVIRONMENT,
 ) -> Run:
-    """A run in a new directory with its first `trials` trials done (all, if None).
+    """Makes a run in a new directory, in which the first `trials` trials are finished (all, if None).
 
-    `maker` gives each trial's record, or the message it fails with.
-    """
+    `maker` returns each trial's record, or the message of its failure."""
     study = (study or load("jumbo-ipv6")).with_overrides(overrides or {})
     planned = plan(study, replicates, seed=7)
     text = study.document.text

@@ -1,5 +1,5 @@
-"""The answers of a run: findings by factor, exceptions, variation, agreement with the published, precision;
-and the sentences that say them."""
+"""The answers of a run: findings by factor, exceptions, variation, agreement with published figures,
+precision; and the sentences that state them."""
 
 from __future__ import annotations
 
@@ -47,12 +47,13 @@ def throughput(run: Run) -> ResponseSummary:
 
 
 def of(run: Run, factor: str) -> Finding:
-    """The effect that a factor has to throughput."""
+    """Returns the finding about a factor's effect on throughput."""
     return next(found for found in findings(run.study, throughput(run)) if found.factor == factor)
 
 
 def scaled(directory: Path, factors: dict[tuple[str, str, str], float], replicates: int = 10) -> Run:
-    """A run in which throughput is multiplied under some treatments, by their levels."""
+    """Makes a run in which the throughput of some treatments is multiplied by a factor. The keys are the
+    treatments' levels."""
 
     def maker(trial: PlannedTrial) -> Record:
         made = record(trial)
@@ -252,7 +253,7 @@ def test_incomplete_blocks_are_left_out_and_counted(tmp_path: Path) -> None:
     assert "1 incomplete block left out" in sentences.variation(one.study, started)
 
 
-# --- Agreement with the published
+# --- Agreement with published figures
 
 
 def test_each_published_figure_stands_beside_its_own(run: Run) -> None:
@@ -313,7 +314,7 @@ def test_agreement_is_said_and_tabled(run: Run) -> None:
 
 @contextmanager
 def with_published(run: Run, lines: str) -> Iterator[list[Agreement]]:
-    """Findings beside these published figures instead of the paper's."""
+    """Yields the findings with these published figures in place of the paper's."""
     header = "table,response,mtu,sender,receiver,value,unit,change_percent,difference,against,sd,n,mark"
     original = run.published_text
     run.__dict__["published_text"] = f"{header},reading_error\n{lines}"
@@ -333,7 +334,8 @@ def test_a_value_with_its_own_spread_is_inside_where_the_difference_of_means_is(
     assert cell.interval
     value = cell.mean + 1.5 * cell.interval.half_width
     line = f"4,throughput,9000 B,{HOSTS},{value},Mbit/s"
-    # With as large a spread as ours, the interval is wider by the root of 2, and 1.5 is more than that.
+    # If the published value has the same standard deviation, the interval is wider by a factor of the square
+    # root of 2, which is still less than 1.5.
     for more, inside in ((",,,,,", False), (f",,,{cell.deviation},{cell.n},", False), (",,,20,10,", True)):
         with with_published(run, f"{line},{more},\n") as (found,):
             assert found.inside is inside

@@ -1,4 +1,4 @@
-"""Runs at the edges: every part of the analysis gives something sensible, and says why where it can't."""
+"""Unusual runs: every part of the analysis gives a sensible result, or the reason why it can't."""
 
 import math
 
@@ -20,7 +20,7 @@ from tests.unit.edge_runs import EDGE_RUNS
 
 @pytest.fixture(scope="module", params=list(EDGE_RUNS))
 def edge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Summary]:
-    """A run, read again from its file, and its summary."""
+    """Returns a run, read again from its file, and its summary."""
     directory = tmp_path_factory.mktemp("edges") / request.param
     EDGE_RUNS[request.param](directory)
     run = Run.open(directory)

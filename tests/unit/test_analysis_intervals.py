@@ -1,4 +1,4 @@
-"""Intervals against hand-worked values and by how often they contain the true value."""
+"""Intervals against values computed by hand, and the frequency with which they contain the true value."""
 
 import math
 
@@ -9,7 +9,8 @@ from nettrial.analysis import Interval, change, mean_interval
 
 
 def test_mean_interval_of_one_to_five() -> None:
-    # mean 3, standard error sqrt(2.5/5) = 0.7071068, t(0.975; 4) = 2.7764451: 3 ± 1.9632432
+    # The mean is 3, the standard error is sqrt(2.5/5) = 0.7071068, and t(0.975; 4) = 2.7764451, which gives 3
+    # ± 1.9632432.
     interval = mean_interval([1, 2, 3, 4, 5])
     assert interval is not None
     assert interval.low == pytest.approx(1.0367568, abs=1e-6)
@@ -27,8 +28,8 @@ def test_equal_values_give_an_interval_without_width() -> None:
 
 
 def test_change_of_ratios_1_1_and_1_2_and_1_3() -> None:
-    # logs 0.0953102, 0.1823216, 0.2623643: mean 0.1799987, standard error 0.0482383,
-    # t(0.975; 2) = 4.3026527: 0.1799987 ± 0.2075528, exponentiated
+    # The logarithms are 0.0953102, 0.1823216 and 0.2623643; their mean is 0.1799987, the standard error
+    # 0.0482383, and t(0.975; 2) = 4.3026527. This gives 0.1799987 ± 0.2075528, which is exponentiated.
     found = change([(100, 110), (10, 12), (1000, 1300)])
     assert found.percent == pytest.approx(19.7216, abs=1e-3)
     assert found.interval is not None
@@ -38,7 +39,8 @@ def test_change_of_ratios_1_1_and_1_2_and_1_3() -> None:
 
 
 def test_pairing_takes_out_what_a_block_does_to_both() -> None:
-    """Blocks differ tenfold, the ratio hardly: the interval of the change stays narrow."""
+    """Blocks differ by a factor of ten, but the ratio within a block varies little, so the interval of the
+    change stays narrow."""
     found = change([(1, 1.2), (10, 12.1), (100, 119)])
     assert found.interval is not None
     assert found.interval.half_width < 3
@@ -74,7 +76,8 @@ def test_no_pair_says_so() -> None:
 
 @pytest.mark.parametrize("blocks", [3, 5, 20])
 def test_intervals_hold_the_truth_19_times_of_20(blocks: int) -> None:
-    """2000 simulated experiments of log-normal values with block effects: 95% ± 4 standard errors."""
+    """The coverage in 2000 simulated experiments with log-normal values and block effects must be within four
+    standard errors of 95%."""
     generator = np.random.default_rng(20190201)
     held_change = held_mean = 0
     rounds = 2000

@@ -1,5 +1,5 @@
-"""Every statistic against a second library or a published worked example, and every interval and test by how
-often it holds in experiments whose truth is known."""
+"""Every statistic against a second library or a published worked example, and the error rates of every
+interval and test in experiments whose true values are known."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ EXPERIMENTS = 10_000
 
 
 def generator() -> np.random.Generator:
-    """Always the same numbers."""
+    """Returns a random generator that always draws the same numbers."""
     return np.random.default_rng(20190201)
 
 
 def near(share: float, truth: float, experiments: int = EXPERIMENTS) -> bool:
-    """Returns whether so many experiments are within four standard errors of the truth."""
+    """Returns whether a share of experiments is within four standard errors of the true probability."""
     return abs(share - truth) < 4 * math.sqrt(truth * (1 - truth) / experiments)
 
 
 def coverage(samples: Floats, truth: float, interval: Callable[[list[float]], object]) -> float:
-    """The share of the rows whose interval contains the true value."""
+    """Returns the share of rows whose interval contains the true value."""
     found = [interval(row) for row in samples.tolist()]
     return sum(each is not None and each.contains(truth) for each in found) / len(found)  # type: ignore[attr-defined]
 
@@ -60,7 +60,7 @@ def test_intervals_of_means_hold_the_truth_of_normal_values(count: int) -> None:
 
 
 SKEWED = {
-    # as docs/explanation/statistics.md has them
+    # These are the values of docs/explanation/statistics.md.
     ("exponential", 5): 0.88,
     ("exponential", 20): 0.92,
     ("lognormal", 5): 0.82,
@@ -82,8 +82,9 @@ def test_intervals_of_means_of_skewed_values_hold_it_as_often_as_documented(kind
 def test_intervals_of_means_of_tied_values_hold_it_as_often_as_documented(
     step: float, documented: float
 ) -> None:
-    """Normal values with a deviation of 1 and a mean a third of the way from one multiple of `step` to the
-    next, rounded to multiples of it; the truth is the mean of the rounded values."""
+    """The values are normal with standard deviation 1, and their mean is a third of the way from one multiple
+    of `step` to the next. They are rounded to multiples of `step`; the true value is the mean of the rounded
+    values."""
     samples = np.round(generator().normal(step / 3, 1, (EXPERIMENTS, 5)) / step) * step
     multiples = np.arange(-20, 21)
     edges = stats.norm.cdf((np.arange(-20, 22) - 0.5) * step, step / 3, 1)
@@ -118,8 +119,8 @@ def test_five_values_give_no_interval_of_their_median() -> None:
 
 
 def blocked(experiments: int, places: int, blocks: int) -> tuple[Floats, Floats]:
-    """Log-normal values at a baseline and at a level that is 10% above it: by experiment, place, block. What
-    a block does it does to all of its values."""
+    """Returns log-normal values at a baseline and at a level that is 10% above it, by experiment, place and
+    block. A block multiplies all of its values by the same factor."""
     numbers = generator()
     block = numbers.normal(0, 0.3, (experiments, 1, blocks))
     shape = (experiments, places, blocks)
@@ -136,7 +137,8 @@ def test_changes_hold_the_truth(blocks: int) -> None:
 
 
 def test_changes_over_places_hold_the_truth() -> None:
-    """In each block the change is another one, of all its places alike: they are no replicates."""
+    """The change varies between blocks, but is the same for all places of a block. Places are therefore not
+    replicates."""
     experiments = 4000
     base, values = blocked(experiments, 4, 5)
     values = values * np.exp(generator().normal(0, 0.1, (experiments, 1, 5)))
@@ -154,8 +156,8 @@ def test_changes_over_places_hold_the_truth() -> None:
 
 @pytest.mark.slow
 def test_simultaneous_intervals_hold_together() -> None:
-    """Eight independent changes: Bonferroni's bound is then (1 - 0.05/8)^8. P-values by Holm: how often one
-    of eight true hypotheses is refused."""
+    """Eight changes are independent, so that the joint coverage by Bonferroni's bound is (1 - 0.05/8)^8.
+    Holm's p-values reject at least one of eight true hypotheses in all other cases."""
     experiments, places = 1250, 8
     base, values = blocked(experiments, places, 5)
     together = alone = refused = 0
@@ -188,7 +190,7 @@ def test_changes_between_runs_hold_the_truth_where_spreads_and_numbers_differ() 
 
 @pytest.fixture(scope="module")
 def pairs() -> list[tuple[float, float]]:
-    """Eight pairs."""
+    """Returns eight pairs of values."""
     numbers = generator()
     base = np.exp(numbers.normal(3, 0.2, 8))
     return list(zip(base.tolist(), (base * np.exp(numbers.normal(0.05, 0.1, 8))).tolist(), strict=True))
@@ -249,13 +251,13 @@ def test_an_unpaired_change_has_the_half_widths_of_both_means_of_statsmodels() -
     effect, _ = effectsize_smd(
         values.mean(), values.std(ddof=1), len(values), base.mean(), base.std(ddof=1), len(base)
     )
-    # statsmodels has Hedges' approximate correction, 1 - 3/(4 m - 1)
+    # statsmodels applies Hedges' approximate correction, 1 - 3/(4 m - 1).
     assert found.effect == pytest.approx(effect, rel=1e-3)
 
 
 def test_the_effect_size_is_that_of_the_example_of_lakens() -> None:
-    """Lakens 2013 (Frontiers in Psychology 4:863), table 1: two films rated by ten people; it gives Hedges'
-    g_s and g_av as 1.08."""
+    """Lakens 2013 (Frontiers in Psychology 4:863), table 1, has two films rated by ten people, and gives
+    Hedges' g_s and g_av as 1.08."""
     first = [9, 7, 8, 9, 8, 9, 9, 10, 9, 9]
     second = [9, 6, 7, 8, 7, 9, 8, 8, 8, 7]
     found = change(list(zip(second, first, strict=True)))
@@ -288,7 +290,7 @@ def test_the_interval_of_a_median_is_that_of_scipy(count: int) -> None:
 
 
 def test_outliers_are_those_of_the_example_of_iglewicz_and_hoaglin() -> None:
-    """Iglewicz and Hoaglin, 1993, section 3.3: of these ten values two are outliers."""
+    """Iglewicz and Hoaglin 1993, section 3.3, has ten values, of which two are outliers."""
     values = dict(enumerate([2.1, 2.6, 2.4, 2.5, 2.3, 2.1, 2.3, 2.6, 8.2, 8.3], start=1))
     found = outliers(values, {block: 100 + block for block in values})
     assert [(each.trial, each.block, each.value) for each in found] == [(109, 9, 8.2), (110, 10, 8.3)]
@@ -316,7 +318,8 @@ def test_values_named_as_outliers_of_normal_ones_are_as_few_as_documented(
 
 
 BATTERIES = {
-    # Montgomery, Design and Analysis of Experiments, table 5.1: hours by material and temperature
+    # The data are table 5.1 of Montgomery, Design and Analysis of Experiments: hours by material and
+    # temperature.
     ("1", "15"): (130, 155, 74, 180),
     ("1", "70"): (34, 40, 80, 75),
     ("1", "125"): (20, 70, 82, 58),
@@ -336,7 +339,7 @@ def test_sums_of_squares_are_those_of_montgomerys_batteries() -> None:
     assert squares["factor", "material"] == pytest.approx(10_683.72, abs=0.01)
     assert squares["factor", "temperature"] == pytest.approx(39_118.72, abs=0.01)
     assert squares["interaction", "material", "temperature"] == pytest.approx(9_613.78, abs=0.01)
-    # the book's design has no blocks: its error is what is left with them
+    # The book's design has no blocks, so its error includes theirs.
     assert squares["block",] + squares["residual",] == pytest.approx(18_230.75, abs=0.01)
     assert sum(term.share for term in terms) == pytest.approx(1)
     assert sum(term.freedom for term in terms) == 35
@@ -373,8 +376,8 @@ def test_the_analysis_is_that_of_statsmodels() -> None:
 
 @pytest.mark.parametrize("kind", ["normal", "exponential"])
 def test_tests_of_an_interaction_that_is_not_there_refuse_as_often_as_they_say(kind: str) -> None:
-    """Strong effects of both factors and of blocks, and no interaction; exponential noise makes the F test
-    refuse less often."""
+    """Both factors and the blocks have strong effects, but there is no interaction. With exponential noise,
+    the F test rejects less often."""
     experiments, shape = 1000, (3, 2, 6)
     numbers = generator()
     effects = np.arange(3).reshape(3, 1, 1) * 2.0 + np.arange(2).reshape(1, 2, 1) * 3.0
@@ -392,7 +395,7 @@ def test_tests_of_an_interaction_that_is_not_there_refuse_as_often_as_they_say(k
 
 
 def halved(numbers: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Logarithms of values of which one in twenty is half of what it should be."""
+    """Returns logarithms of values, of which one in twenty is half of the expected value."""
     return numbers.normal(0, 0.02, shape) + np.log(np.where(numbers.random(shape) < 0.05, 0.5, 1))
 
 
@@ -404,8 +407,9 @@ NOISES: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Floats]] = {
 
 
 def refused(noise: str, shape: tuple[int, ...], effect: float, experiments: int) -> tuple[float, float]:
-    """The shares of experiments in which the effect of the first factor is shown, and any that is not there:
-    the levels of the first factor add `effect` standard deviations of the noise each."""
+    """Returns the share of experiments in which the effect of the first factor is shown, and the share in
+    which an effect is shown that does not exist. Successive levels of the first factor differ by `effect`
+    standard deviations of the noise."""
     numbers, names = generator(), ["a", "b", "c"][: len(shape) - 1]
     step = effect * float(np.std(NOISES[noise](numbers, (100_000,))))
     steps = step * np.arange(shape[0]).reshape(-1, *[1] * (len(shape) - 1))
@@ -420,7 +424,8 @@ def refused(noise: str, shape: tuple[int, ...], effect: float, experiments: int)
 
 
 def test_f_tests_show_no_effect_that_rare_values_far_off_make() -> None:
-    """The quick version of the slow test below: F tests of aligned ranks showed one in 11% of these."""
+    """This is the quick version of the slow test below. F tests of aligned ranks showed a false effect in 11%
+    of these experiments."""
     assert refused("one in twenty halved", (4, 3, 5), 0, 300)[1] <= 0.05
 
 

@@ -1,4 +1,4 @@
-"""A run's frame, summary, warnings and published figures, against figures that are known."""
+"""A run's table, summary, warnings and published figures, against known figures."""
 
 import math
 from pathlib import Path
@@ -25,7 +25,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def goodputs(run: Run, treatment: dict[str, str]) -> dict[int, float]:
-    """Throughput by block, Mbit/s, straight from the source of the records."""
+    """Returns throughput by block in Mbit/s, computed directly from the source of the records."""
     return {p.block: figures(p)["goodput"] / 1e6 for p in run.plan if p.treatment == treatment}
 
 
@@ -280,7 +280,7 @@ def test_published_figures_that_cannot_be_read_are_bad_input(tmp_path: Path, tex
 
 
 def test_printed_percentages_follow_from_printed_values_as_far_as_rounding_allows() -> None:
-    """The README on the paper, for each of the 24 percentages of Tables 2 to 4."""
+    """The README makes this statement about the paper, for each of the 24 percentages of Tables 2 to 4."""
     rows = [line.split(",") for line in (load("jumbo-ipv6").published_text() or "").splitlines()[1:]]
     values = {(row[0], row[2], row[3], row[4]): float(row[5]) for row in rows if row[5]}
     checked = 0

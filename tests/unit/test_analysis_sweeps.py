@@ -32,7 +32,8 @@ def curve_of(values: list[list[float]], sizes: list[int], transport: str = "udp"
 
 
 def packets(size: int, transport: str, ip: int, mtu: int) -> int:
-    """The packets that a message takes, by cutting it up as RFC 791, 8200 and 9293 and Linux say."""
+    """Returns the number of packets of a message, by fragmenting it as RFCs 791, 8200 and 9293 and Linux
+    prescribe."""
     if transport == "tcp":
         return -(-size // mss(mtu))
     header, fragment = (20, 0) if ip == 4 else (40, 8)
@@ -136,7 +137,7 @@ def test_a_step_that_no_boundary_explains_is_found_too(run: Run) -> None:
 
 
 def noise(seed: int, trials: int = 5, step: int = 10) -> Curve:
-    """A line without a step."""
+    """Returns a noisy line without a step."""
     draw = random.Random(seed)
     sizes = list(range(1000, 30_001, step))
     return curve_of([[10 + size / 1000 + draw.gauss(0, 0.5) for size in sizes] for _ in range(trials)], sizes)
@@ -170,7 +171,7 @@ def test_one_trial_has_heights_and_no_judgement() -> None:
 
 @pytest.mark.parametrize("height_us", [0.464, 0.01])
 def test_a_step_of_trials_that_are_exactly_equal_is_found(height_us: float) -> None:
-    """A curve as the simulator has it: to the nanosecond, and the same in every trial."""
+    """A simulated curve is exact to the nanosecond, and the same in every trial."""
     sizes = list(range(1000, 4000, 10))
     row = [round(10 + 0.008 * size + height_us * (size > 1472), 3) for size in sizes]
     (found,) = steps([curve_of([row] * 3, sizes)])

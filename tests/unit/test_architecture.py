@@ -1,4 +1,4 @@
-"""The directions that keep the parts apart."""
+"""The rules for dependencies between the parts."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ BASE = {"errors", "registry", "fields", "units", "systems", "bounds", "files", "
     "path_report",
     "texts",
 }
-"""Modules that every part may use. They use each other at most."""
+"""Modules that every part may use. They may use only each other."""
 ALLOWED = {
     "congestion": BASE,
     "stacks": BASE | {"congestion"},
@@ -39,7 +39,7 @@ ALLOWED = {
     "results": BASE | {"metrics", "study", "store", "export", "report"},
     "cli": None,
 }
-"""The parts that each part may use beside itself. The command line puts everything together."""
+"""The other parts that each part may use. The command line may use all."""
 
 
 def files():
@@ -47,12 +47,12 @@ def files():
 
 
 def part_of(file):
-    """The part of the package a file belongs to: the module or folder below nettrial."""
+    """Returns the part of the package that a file belongs to: the module or directory below nettrial."""
     return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def imports(file):
-    """The dotted names a file imports, wherever in it."""
+    """Yields the dotted names that a file imports, at any place in the file."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -62,7 +62,7 @@ def imports(file):
 
 
 def uses(file):
-    """The parts of the package a file imports."""
+    """Returns the parts of the package that a file imports."""
     return {name.split(".")[1] for name in imports(file) if name.startswith("nettrial.")} - {"__version__"}
 
 
@@ -85,14 +85,14 @@ def test_only_backends_reach_the_engine(file):
         return
     texts = {node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)}
     assert not [text for text in texts if isinstance(text, str) and "nettrial-engine" in text]
-    if part_of(file) == "systems":  # it knows how a program is started, and of none
+    if part_of(file) == "systems":  # This module can start a program, but knows no particular one.
         return
     assert "subprocess" not in {name.split(".")[0] for name in imports(file)}
     assert "os.exec" not in file.read_text()
 
 
 def compared(file):
-    """The texts that a file compares something with, looks for, or looks something up by."""
+    """Yields the strings that a file compares something with, searches for, or uses as a key."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Compare):
             parts = [node.left, *node.comparators]
@@ -112,7 +112,7 @@ def compared(file):
 
 @pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(PACKAGE)))
 def test_nobody_asks_which_backend_it_is(file):
-    """The capabilities of a backend say what it can do, never its name."""
+    """The package must decide by a backend's capabilities, never by its name."""
     if part_of(file) != "backends":
         assert not set(compared(file)) & set(BACKENDS)
 
@@ -152,7 +152,7 @@ def test_the_table_of_crates_says_what_each_uses():
     assert {f"nettrial-{name}" for name in rows} == set(crates()) - {"nettrial-engine"} | {"nettrial-cli"}
     for name, said in rows.items():
         if name == "cli" or "other systems" in said:
-            continue  # told in words
+            continue  # The table describes these in words.
         used = workspace_dependencies(crates()[f"nettrial-{name}"], tests=False)
         used = {crate.removeprefix("nettrial-") for crate in used}
         assert used == (set() if said.startswith("nothing") else set(said.split(", "))), name
@@ -253,7 +253,7 @@ NEEDS_LINUX = {
 
 
 def everywhere(name):
-    """The crates that one of the workspace is built with on every system, itself among them."""
+    """Returns the crates that a crate of the workspace is built with on every system, including itself."""
     locked = {
         package["name"]: package for package in tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     }
@@ -263,7 +263,8 @@ def everywhere(name):
         if name in found:
             continue
         found.add(name)
-        if name in crates():  # the lock does not tell what is for tests, or for one system
+        # Cargo.lock does not show which dependencies are for tests or for a single system.
+        if name in crates():
             waiting += crates()[name].get("dependencies", {})
         else:
             waiting += [line.split()[0] for line in locked[name].get("dependencies", ())]

@@ -14,7 +14,7 @@ from nettrial.study import load
 FAKE_ENGINE = Path(__file__).parents[1] / "fake_engine.py"
 SCENARIO = scenario_of(load("jumbo-ipv6"), {})
 PATIENCE = 60
-"""Seconds that something may take that takes a moment on a quiet machine."""
+"""The time limit in seconds for an operation that takes a moment on a quiet machine."""
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +83,8 @@ def test_an_engine_that_is_lost_costs_one_trial(backend, monkeypatch, variable, 
 
 @pytest.fixture
 def amid_the_trial(monkeypatch, tmp_path):
-    """Does something once trial 1 runs, which does not end by itself."""
+    """Returns a function that performs an action as soon as trial 1 runs. This trial does not end by
+    itself."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAKE_WAIT", "1")
 

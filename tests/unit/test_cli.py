@@ -259,7 +259,7 @@ def test_version(nettrial):
 
 
 def prepare(directory):
-    """The objects of bad input: studies with errors, and directories that are no runs."""
+    """Creates the objects of bad input: studies with errors, and directories that are not runs."""
     text = (SHIPPED / "study.yaml").read_text()
     for name, (old, new) in {
         "field": ("  delay: 0 ms", "  dellay: 0 ms"),
@@ -284,7 +284,7 @@ def test_show_refuses_what_run_refuses_and_asks_the_engine_alone(nettrial, golde
         assert done.returncode == 2
         assert done.stdout == ""
     golden("error-small-mtu", nettrial("show", "jumbo-ipv6", "--set", "mtu=500").stderr)
-    # What this machine lacks keeps nobody from looking at a plan.
+    # A plan can be shown even if the machine lacks requirements of the lab.
     assert nettrial("show", "jumbo-ipv6", FAKE_MISSING="1").returncode == 0
 
 

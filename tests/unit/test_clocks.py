@@ -15,7 +15,7 @@ from tests.unit.synthetic import make_run, record
 
 
 def run_with(directory: Path, frequencies: Sequence[float | None]) -> Run:
-    """A run whose trials' CPU 0 had these clocks, again and again."""
+    """Makes a run in whose trials CPU 0 has these clock frequencies in turn."""
 
     def maker(trial: PlannedTrial) -> Record | str:
         made = record(trial)

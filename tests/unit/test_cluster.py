@@ -1,5 +1,5 @@
-"""Runs on a Dask cluster: a scheduler and workers as processes of this machine, which die, hang and are of
-another build."""
+"""Runs on a Dask cluster, whose scheduler and workers are processes on this machine. Workers die, hang, or
+have a different build."""
 
 import contextlib
 import json
@@ -32,7 +32,8 @@ psutil = pytest.importorskip("psutil")
 
 STUDY = ("run", "jumbo-ipv6", "--backend", "sim", "--seed", "1")
 DIES, HANGS = 39, 40
-"""Trials that end their engine, and that never end: runs of up to 38 have none."""
+"""The numbers of a trial that ends its engine and of one that never ends. Runs of up to 38 trials have
+neither."""
 
 
 class Dask:
@@ -57,14 +58,14 @@ class Dask:
         )
 
     def work(self, **variables):
-        """Starts a worker of one thread."""
+        """Starts a worker with one thread."""
         options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
         worker = self._start("dask_worker", str(self.address), *options, **variables)
         self.workers.append(worker)
         return worker
 
     def engines(self):
-        """The processes that workers started."""
+        """Returns the processes that workers started."""
         found = []
         for worker in self.workers:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -79,7 +80,7 @@ class Dask:
 
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory):
-    """A cluster with two workers."""
+    """Yields a cluster with two workers."""
     made = Dask(tmp_path_factory.mktemp("dask"))
     made.work()
     made.work()
@@ -90,7 +91,7 @@ def dask(tmp_path_factory):
 
 
 def kept(directory):
-    """The trials of a run file, as it keeps them."""
+    """Returns the trials as the run file stores them."""
     file = sqlite3.connect(directory / "run.sqlite")
     return file.execute("SELECT number, scenario, record FROM trial ORDER BY number").fetchall()
 
@@ -217,7 +218,7 @@ def test_who_has_no_dask_is_told_what_to_install(nettrial, monkeypatch):
 
 
 class Future:
-    """A future of the scheduler's that has ended."""
+    """A future of the scheduler that has ended."""
 
     def __init__(self, key, ending):
         self.key, self.ending = key, ending
@@ -235,7 +236,7 @@ class Future:
 
 
 class Endings:
-    """A cluster whose tasks end as they are told to, one after the other."""
+    """A cluster whose tasks end in the given ways, one after the other."""
 
     def __init__(self, *endings):
         self.endings, self.submitted, self.client = list(endings), [], self

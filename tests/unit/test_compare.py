@@ -1,4 +1,4 @@
-"""Two runs beside each other: the figures against known ones, and what the command says and exits with."""
+"""The comparison of two runs: its figures against known ones, and the command's output and exit status."""
 
 import math
 import random
@@ -21,7 +21,7 @@ BASE = {"mtu": "1500 B", "sender": "linux-cubic", "receiver": "linux-cubic"}
 
 
 def changed(factor: float) -> Maker:
-    """Records with another throughput, and noise of their own."""
+    """Makes records with a different throughput and independent noise."""
 
     def maker(trial: PlannedTrial) -> Record:
         made = record(trial)
@@ -75,7 +75,8 @@ def test_fewer_comparisons_have_narrower_intervals(runs: tuple[Run, Run]) -> Non
 
 
 def test_intervals_hold_the_truth_together() -> None:
-    """400 comparisons of 8 ratios: all of them hold at once in 95% or more."""
+    """In 400 comparisons of 8 ratios, all intervals contain the true value at the same time in at least
+    95%."""
     generator = np.random.default_rng(7)
     rounds, number, together = 400, 8, 0
     for _ in range(rounds):
@@ -129,7 +130,7 @@ def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
     absent = {d.response.name: d.absent for d in found.differences if d.treatment == BASE}
     assert absent["cpu_sender"] == "no value in the second run: the record has no cpu of sender"
     assert absent["throughput"] == "a value of 0 or less has no ratio"
-    assert found.intervals == 2 * 6  # without a ratio there is a difference to compare
+    assert found.intervals == 2 * 6  # Without a ratio, the difference is compared instead.
     single = compare(first, make_run(tmp_path / "c", 1, TWO))
     assert {d.absent for d in single.differences} == {"one trial in the second run gives no interval"}
     assert all(d.percent is not None and d.interval is None for d in single.differences)
@@ -177,7 +178,7 @@ def test_conditions(text: str, read: Condition | None) -> None:
         (0.95, "throughput > 0%", 0),
         (1.05, "throughput > 3%", 1),
         (1.05, "throughput < -3%", 0),
-        (0.999, "throughput < 0%", 0),  # below, but the interval holds no change
+        (0.999, "throughput < 0%", 0),  # The change is below 0, but its interval contains 0.
     ],
 )
 def test_a_condition_holds_beyond_it_and_where_the_change_shows(nettrial, factor, text, status) -> None:

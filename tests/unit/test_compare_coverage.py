@@ -1,6 +1,6 @@
-"""The joint coverage of all intervals of a comparison of two runs, by simulated experiments.
+"""The joint coverage of all intervals of a comparison of two runs, in simulated experiments.
 
-The slow tests print the figures of docs/explanation/statistics.md: pytest -s -m slow."""
+The slow tests print the figures of docs/explanation/statistics.md: run pytest -s -m slow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from nettrial.analysis.intervals import StandardError
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
 FEW = [(2, 20, 12), (3, 20, 12), (5, 20, 12), (2, 10, 84)]
-"""Replicates of both runs, and the number of differences. Welch's t holds 52%, 79%, 91% and 44% of these."""
+"""The replicates of both runs, and the number of differences. The joint coverage of Welch's t is 52%, 79%,
+91% and 44% in these cases."""
 SPREADS = {"alike": (0.05, 0.05), "tenfold in A": (0.5, 0.05), "tenfold in B": (0.05, 0.5)}
 
 
@@ -33,7 +34,7 @@ def exponential(draw: np.random.Generator, shape: tuple[int, int]) -> Floats:
 def family(
     draw: np.random.Generator, case: tuple[int, int, int], spreads: tuple[float, float]
 ) -> list[Change]:
-    """Changes between runs that are alike, with log-normal values."""
+    """Returns changes between two runs with the same distribution of log-normal values."""
     return logs_family(draw, case, spreads, normal)
 
 
@@ -47,7 +48,7 @@ def logs_family(
 
 
 def together(experiments: int, made: Callable[[], list[Change]]) -> float:
-    """The share of experiments in which every interval holds no change."""
+    """Returns the share of experiments in which every interval contains 0."""
     held = 0
     for _ in range(experiments):
         held += all(change.simultaneous is not None and change.simultaneous.contains(0) for change in made())
@@ -55,13 +56,13 @@ def together(experiments: int, made: Callable[[], list[Change]]) -> float:
 
 
 def least(nominal: float, experiments: int) -> float:
-    """The nominal share less four standard errors."""
+    """Returns the nominal share less four standard errors."""
     return nominal - 4 * math.sqrt(nominal * (1 - nominal) / experiments)
 
 
 @pytest.mark.parametrize("case", FEW[:1], ids=str)
 def test_intervals_hold_together_where_a_run_has_few_replicates(case: tuple[int, int, int]) -> None:
-    """The quick version of the slow test below: always the same experiments."""
+    """This is the quick version of the slow test below; its experiments are always the same."""
     experiments = 300 if case[2] < 50 else 40
     draw = np.random.default_rng(20260614)
     assert together(experiments, lambda: family(draw, case, SPREADS["alike"])) >= 0.95
@@ -79,7 +80,8 @@ def test_intervals_hold_together_whatever_the_spreads(case: tuple[int, int, int]
 
 
 SKEWED = {(2, 20, 12): 0.95, (3, 20, 12): 0.92, (5, 20, 12): 0.92, (5, 5, 12): 0.99, (20, 20, 12): 0.98}
-"""The least share, of values whose logarithms are exponential."""
+"""The smallest coverage for values whose logarithms are exponential, by replicates of both runs and number of
+differences."""
 
 
 @pytest.mark.slow
@@ -95,7 +97,7 @@ def test_intervals_of_very_skewed_values_hold_as_often_as_documented(case: tuple
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [(2, 20, 12), (3, 20, 12), (5, 20, 12), (5, 5, 12), (10, 10, 12)], ids=str)
 def test_the_width_that_it_costs(case: tuple[int, int, int]) -> None:
-    """The median of the half-width, in standard deviations within treatments, beside Welch's t."""
+    """Compares the median half-width with that of Welch's t, in standard deviations within treatments."""
     one, other, number = case
     draw = np.random.default_rng(20260614)
     squares = [draw.chisquare(count - 1, 20_000) / (count - 1) / count for count in (one, other)]
@@ -129,7 +131,7 @@ def test_the_p_value_is_the_level_of_the_interval_that_ends_at_0(middle: float, 
 
 
 def test_a_ratio_beyond_every_number_has_bounds() -> None:
-    """Two trials and 84 comparisons: the interval reaches a thousand standard errors."""
+    """With two trials and 84 comparisons, the interval extends over a thousand standard errors."""
     changes = corrected([unpaired_change([1, 20], [3, 90])] * 84)
     assert changes[0].simultaneous is not None
     assert changes[0].simultaneous.contains(0)

@@ -1,4 +1,5 @@
-"""Controllers: what they read of frames, the paths they choose, and the rules that follow; without os-ken."""
+"""Controllers: the frames that they parse, the paths that they choose, and the resulting rules; without
+os-ken."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from nettrial.study.network import ControllerSettings
 
 
 def told(graph: nx.MultiGraph, application: str, mode: str = "proactive", addresses: int = 1) -> Told:
-    """A host on each switch of a graph, and its links' number; all hosts exchange packets."""
+    """Returns the configuration of a controller for a graph with one host on each switch; all hosts exchange
+    packets."""
     hosts = tuple(
         Host(f"02:00:00:00:00:{switch:02x}", switch, 1, tuple(f"10.0.{n}.{switch}" for n in range(addresses)))
         for switch in sorted(graph)
@@ -39,7 +41,7 @@ def told(graph: nx.MultiGraph, application: str, mode: str = "proactive", addres
 
 
 def fabric(graph: nx.MultiGraph, application: str, mode: str = "proactive", addresses: int = 1) -> Fabric:
-    """A fabric that has found each link of a graph; ports to other switches begin at 2."""
+    """Returns a fabric that has discovered each link of a graph. Ports to other switches begin at 2."""
     made = Fabric(told(graph, application, mode, addresses))
     used = dict.fromkeys(graph, 1)
     for near, far in graph.edges():
@@ -55,7 +57,8 @@ def ring(count: int) -> nx.MultiGraph:
 
 
 def deliver(made: Fabric, rules, start: int, packet: dict, choose: random.Random) -> list[int]:
-    """The switches that a packet passes from one switch on, by the rule of the highest priority at each."""
+    """Returns the switches that a packet passes, starting at `start`. Each switch applies its matching rule
+    of the highest priority."""
     path = [start]
     while len(path) < 50:
         fits = [

@@ -1,4 +1,5 @@
-"""The costs of packets to hosts, fitted on trials: known costs come out, intervals hold, doubts are said."""
+"""The costs of packets to hosts, fitted to trials: known costs are found, intervals contain them, and doubts
+are stated."""
 
 import shlex
 from collections.abc import Callable
@@ -24,7 +25,7 @@ MTUS = {"mtu": "1500,3000,6000,9000", "sender": "linux-cubic", "receiver": "linu
 PACKET_US, KILOBYTE_US = 1.3, 2.1
 ACKNOWLEDGMENT_BYTES = 72
 KILOBYTES = 250_000
-"""The payload that a trial's host sends in full packets."""
+"""The payload in kilobytes that a trial's host sends in full packets."""
 OTHER_WORK = scenario.Warning(
     code="other_work",
     object="the machine",
@@ -32,7 +33,8 @@ OTHER_WORK = scenario.Warning(
     consequence="their work is in the CPU time of the hosts.",
 )
 Busy = Callable[[PlannedTrial, float, float], float]
-"""The CPU time in us of a trial in which so many packets and kilobytes went."""
+"""A function that returns the CPU time of a trial in microseconds, given its numbers of packets and
+kilobytes."""
 
 
 def exact(_trial: PlannedTrial, packets: float, kilobytes: float) -> float:
@@ -40,7 +42,8 @@ def exact(_trial: PlannedTrial, packets: float, kilobytes: float) -> float:
 
 
 def made_by(busy: Busy = exact, warnings: Callable[[PlannedTrial], list[scenario.Warning]] = lambda _: []):
-    """Records whose interfaces sent full packets one way, and an acknowledgment for two of them the other."""
+    """Returns a maker of records, whose interfaces sent full packets in one direction and an acknowledgment
+    for every two of them in the other."""
 
     def made(trial: PlannedTrial) -> Record:
         found, mtu = record(trial, warnings(trial)), int(trial.treatment["mtu"].split()[0])
@@ -93,7 +96,7 @@ def test_costs_that_are_in_the_trials_come_out(tmp_path: Path) -> None:
 
 
 def test_a_level_is_held_out_of_the_fit_that_tells_it(tmp_path: Path) -> None:
-    """One level takes 20% longer than the others say, so that those miss it by 1 / 1.2."""
+    """One level takes 20% longer than the others predict, so that their prediction is 1 / 1.2 of it."""
 
     def busy(trial: PlannedTrial, packets: float, kilobytes: float) -> float:
         return exact(trial, packets, kilobytes) * (1.2 if trial.treatment["mtu"] == "3000 B" else 1)
@@ -106,7 +109,8 @@ def test_a_level_is_held_out_of_the_fit_that_tells_it(tmp_path: Path) -> None:
 
 
 def test_intervals_hold_the_costs_as_often_as_they_say(tmp_path: Path) -> None:
-    """Treatments scatter by 3% about the model, as trials of one treatment don't."""
+    """Treatments deviate from the model by 3%, although the trials of one treatment don't deviate from each
+    other."""
     draw = np.random.default_rng(6)
     work = of_sender(fitted(tmp_path / "run")).work
     rounds, held = 400, np.zeros(2)
@@ -127,7 +131,7 @@ def test_intervals_hold_the_costs_as_often_as_they_say(tmp_path: Path) -> None:
 def test_one_packet_size_can_not_tell_the_costs_apart(tmp_path: Path) -> None:
     fit = of_sender(fitted(tmp_path / "run", {"mtu": "1500,1502"}))
     assert fit.per_kilobyte.value == 0
-    mean_us = KILOBYTE_US * (1500 + 36) / 1500  # a packet and half an acknowledgment
+    mean_us = KILOBYTE_US * (1500 + 36) / 1500  # One full packet comes with half an acknowledgment.
     assert fit.per_packet.value == pytest.approx(PACKET_US + mean_us, rel=1e-2)
     (said,) = fit.cautions
     assert said.startswith("the costs of a packet and of a kilobyte can't be distinguished")
@@ -154,7 +158,7 @@ def test_two_treatments_are_fitted_and_nothing_tests_them(tmp_path: Path) -> Non
 
 
 def test_trials_beside_which_others_worked_are_left_out(tmp_path: Path) -> None:
-    """They take half as long again; what is left gives the costs."""
+    """These trials take half as long again; the remaining trials give the costs."""
 
     def disturbed(trial: PlannedTrial) -> bool:
         return trial.block == 2

@@ -29,7 +29,7 @@ def test_every_block_holds_every_treatment_once(replicates, seed):
 @given(seed=st.integers(0, 2**32), other=st.integers(0, 2**32))
 def test_the_seed_alone_gives_the_order(seed, other):
     assert plan(STUDY, 5, seed) == plan(STUDY, 5, seed)
-    # Two of (12!)^5 orders are equal by a chance that needs no thought.
+    # The probability that two of (12!)^5 orders are equal is negligible.
     assert (plan(STUDY, 5, seed) == plan(STUDY, 5, other)) == (seed == other)
 
 
@@ -39,7 +39,7 @@ def test_blocks_have_orders_of_their_own():
 
 
 def test_a_seed_keeps_its_meaning():
-    """A published seed must give its order with later versions too."""
+    """A published seed must give the same order in later versions, too."""
     first = plan(STUDY, 1, 7)[0]
     assert first.treatment == {"mtu": "4000 B", "sender": "classic", "receiver": "classic"}
 

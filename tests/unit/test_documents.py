@@ -1,4 +1,4 @@
-"""The documents of `--json`, and the files for continuous integration, of one run with the fake engine."""
+"""The documents of `--json` and the files for continuous integration, of one run with the fake engine."""
 
 import json
 import os

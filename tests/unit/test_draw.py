@@ -1,4 +1,4 @@
-"""Facts and pictures of networks."""
+"""Facts about networks, and their drawings."""
 
 import json
 import math
@@ -23,7 +23,7 @@ def made(name, **parameters):
 
 
 def with_hosts(links):
-    """A network of switches by their links, each with a host."""
+    """Returns a network of switches with these links and a host on each switch."""
     graph = nx.MultiGraph(links)
     nx.set_node_attributes(graph, "router", "kind")
     for node in list(graph):
@@ -35,9 +35,11 @@ def with_hosts(links):
 def test_facts_of_a_fat_tree_are_the_known_ones():
     facts = facts_of(made("fat-tree", k=4))
     assert (facts.switches, facts.hosts, facts.host_links, facts.fabric_links) == (20, 16, 16, 32)
-    # Two core switches of different groups: over each of four pods, and there each of two edge switches.
+    # Two core switches of different groups have a shortest path through each of two edge switches in each of
+    # four pods.
     assert facts.equal_paths.most == 8
-    # 8 pairs share an edge switch, 24 a pod, the other 96 of 120 meet in the core.
+    # The two hosts of 8 pairs share an edge switch, those of 16 pairs are in the same pod, and those of the
+    # other 96 of 120 pairs communicate through the core.
     assert facts.between_hosts.pairs == {2: 8, 4: 16, 6: 96}
     assert facts.between_hosts.diameter == 6
     assert facts.between_hosts.mean == pytest.approx((8 * 2 + 16 * 4 + 96 * 6) / 120)
@@ -53,7 +55,7 @@ def test_facts_of_a_complete_graph_and_a_ring():
     assert facts.spectrum.gap == pytest.approx(6)
     facts = facts_of(with_hosts(nx.cycle_graph(12).edges))
     assert facts.between_switches.diameter == 6
-    # Only the 6 pairs across from each other have a path either way.
+    # Only the 6 pairs of opposite switches have a shortest path in both directions around the ring.
     assert (facts.equal_paths.mean, facts.equal_paths.several) == pytest.approx((72 / 66, 6 / 66))
     assert facts.bisection.at_most == 2
     assert facts.spectrum.second == pytest.approx(2 * math.cos(math.pi / 6))
@@ -67,7 +69,7 @@ def test_parallel_links_count_in_a_cut():
 
 
 def test_hosts_pass_nothing_on():
-    """Two hosts on two switches each: between the switches there is no way but through them."""
+    """Both hosts have links to both switches. Every path between the switches passes through a host."""
     graph = nx.MultiGraph()
     graph.add_nodes_from(["a", "b"], kind="host")
     graph.add_nodes_from(["x", "y"], kind="router")
@@ -103,7 +105,7 @@ def test_facts_agree_with_each_other_and_with_networkx(switches, degree, seed):
 
 @pytest.mark.parametrize("switches", [8, 10])
 def test_the_cuts_bound_the_least_one(switches):
-    """The least of all halves, which few switches let one try."""
+    """The smallest cut of all halves can be found by trying each, because there are few switches."""
     for seed in range(5):
         graph = made("jellyfish", switches=switches, degree=3, ports=4, seed=seed)
         inner = nx.Graph(graph.subgraph([node for node in graph if node.startswith("switch")]))

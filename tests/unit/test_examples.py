@@ -1,4 +1,4 @@
-"""The cookbook: each study under examples/ runs in the simulator and answers as its page says."""
+"""The cookbook: each study under examples/ runs in the simulator, and its answer is that of the page."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ ANSWERS = {
     "voice": ("delay", "CoDel", -1),
     "window": ("goodput", "512 KiB", 1),
 }
-"""A response of each, a level, and the direction of the change; 0: less than 5%."""
+"""A response and a level for each study, and the direction of the change; 0 means less than 5%."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Tables of a run's records: nothing is left out or altered, and files appear whole or not at all."""
+"""Tables of a run's records: no value is lost or altered, and files appear completely or not at all."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ STUDY = load("jumbo-ipv6")
 
 
 def run_of(directory, records):
-    """A run whose first trials gave these records."""
+    """Makes a run whose first trials gave these records."""
     planned = plan(STUDY, 2, seed=1)
     run = Run.create(directory, STUDY.document.text, None, STUDY, planned, 1, "nettrial run jumbo-ipv6")
     with run.session(ENVIRONMENT) as session:
@@ -42,7 +42,7 @@ def tables_of(run):
 
 
 def everything():
-    """A record as JSON in which every list has entries."""
+    """Returns a record as JSON in which every list has entries."""
     made = full_record().model_dump(by_alias=True, exclude_none=True)
     made["flows"][0].update(rtt_histogram="HIST", owd_histogram="HISO")
     made["flows"][0]["tool"] = {"command": ["iperf3", "-c"], "output": "out", "version": "3.12"}
@@ -61,7 +61,7 @@ def everything():
 
 
 def numbered(value, count):
-    """A document whose figures and texts differ from each other."""
+    """Returns a document whose figures and texts are all different."""
     if isinstance(value, dict):
         return {
             name: part if name in ("ip", "transport", "format") else numbered(part, count)
@@ -76,7 +76,7 @@ def numbered(value, count):
 
 
 def leaves(value):
-    """Every figure and text of a document."""
+    """Returns every figure and text of a document."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -177,14 +177,14 @@ def records(draw):
 
 
 def value_at(document, path):
-    """The value that a path of fields leads to in a document; None where it ends before."""
+    """Returns the value at a path of fields in a document, or None if a part of the path is missing."""
     for name in path:
         document = None if document is None else document.get(name)
     return document
 
 
 def expected(table, number, record):
-    """The rows that a table must have of a record."""
+    """Returns the rows that a table must have for a record."""
     rows = [({}, record.model_dump(by_alias=True))]
     for depth, name in enumerate(table.lists):
         outer = table.outer if depth == 1 else ()
@@ -216,7 +216,7 @@ def test_what_is_exported_is_what_is_stored(tmp_path_factory, made):
 
 
 def as_csv(value):
-    """A value as CSV has it."""
+    """Returns a value in the form that CSV files use."""
     if isinstance(value, list):
         return (" " if all(isinstance(part, int) for part in value) else ", ").join(map(str, value))
     return "" if value is None else str(value)

@@ -43,7 +43,7 @@ HOSTS = "hosts: {every: {stack: linux-cubic}, host-1: {stack: classic}}"
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Loads the study after replacing parts of its text."""
+    """Returns a function that loads the study after replacing parts of its text."""
     monkeypatch.chdir(tmp_path)
 
     def make(*replacements):

@@ -1,4 +1,4 @@
-"""Properties of fabrics, over many parameters and seeds."""
+"""Properties of fabrics, for many parameters and seeds."""
 
 import math
 
@@ -20,7 +20,7 @@ def made(name, **parameters):
 
 
 def fabric(graph):
-    """The switches and the links between them; a simple graph, or it fails."""
+    """Returns the graph of switches and the links between them. Fails if it is not a simple graph."""
     devices = [node for node, kind in graph.nodes(data="kind") if kind != "host"]
     inner = graph.subgraph(devices)
     simple = nx.Graph(inner)
@@ -34,7 +34,8 @@ def hosts(graph):
 
 
 def is_regular(graph, degree):
-    """Returns whether all nodes have that degree, but for one that lacks one where it can't be otherwise."""
+    """Returns whether all nodes have this degree. If that is not possible, one node may have one link
+    less."""
     missing = sorted(degree - found for _, found in graph.degree())
     return missing == [0] * (len(graph) - 1) + [len(graph) * degree % 2]
 
@@ -69,7 +70,7 @@ def test_expansion_keeps_jellyfish_regular_and_connected(data):
 @given(seed=SEEDS)
 @settings(max_examples=30, deadline=None)
 def test_a_switch_more_moves_few_links(seed):
-    """The purpose of expansion (section 4.2): a new switch of degree 6 takes three links apart."""
+    """This is the purpose of expansion (section 4.2): a new switch of degree 6 replaces three links."""
     parameters = {"degree": 6, "ports": 8, "seed": seed}
     before = fabric(made("jellyfish", switches=30, initial_switches=30, **parameters))
     after = fabric(made("jellyfish", switches=31, initial_switches=30, **parameters))
@@ -89,7 +90,7 @@ def test_the_seed_alone_gives_the_graph(name, seed, other):
 
 
 def test_a_seed_keeps_its_meaning():
-    """A published seed must give its graph with later versions, too."""
+    """A published seed must give the same graph in later versions, too."""
     jellyfish = fabric(made("jellyfish", switches=6, degree=3, seed=7))
     assert sorted(jellyfish["switch-1"]) == ["switch-3", "switch-4", "switch-5"]
     xpander = fabric(made("xpander", switches=12, degree=3, seed=7))
@@ -97,7 +98,8 @@ def test_a_seed_keeps_its_meaning():
 
 
 def test_every_link_of_jellyfish_is_as_likely():
-    """Each pair of 10 switches is joined in 4/9 of the graphs, but for chance: chi-squared, 45 cells."""
+    """Each pair of 10 switches is linked in 4/9 of the graphs on average, which a chi-squared statistic of 45
+    cells tests."""
     count = {}
     graphs = 1200
     for seed in range(graphs):
@@ -105,7 +107,8 @@ def test_every_link_of_jellyfish_is_as_likely():
             count[frozenset(link)] = count.get(frozenset(link), 0) + 1
     expected = graphs * 4 / 9
     assert len(count) == 45
-    # A link's variance is that of a binomial; links of one graph depend on each other a little.
+    # A link's number has the variance of a binomial distribution. The links of one graph depend on each other
+    # a little.
     statistic = sum((found - expected) ** 2 for found in count.values()) / (expected * 5 / 9)
     assert 20 < statistic < 90
 
@@ -143,7 +146,7 @@ def test_xpander_is_regular_connected_and_has_one_link_into_each_group(data):
 @pytest.mark.parametrize(("degree", "switches"), [(4, 200), (6, 210), (8, 207)])
 def test_xpander_is_almost_ramanujan(degree, switches):
     """The second eigenvalue of a random lift is at most 2√(d − 1) + o(1) (Friedman and Kohler 2014; Bordenave
-    2015), and can't be far below (Alon and Boppana): 10% here."""
+    2015), and can't be much smaller (Alon and Boppana). The test allows a difference of 10%."""
     for seed in range(1, 11):
         graph = fabric(made("xpander", degree=degree, ports=degree + 1, switches=switches, seed=seed))
         values = np.linalg.eigvalsh(nx.to_numpy_array(graph))

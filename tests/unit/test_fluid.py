@@ -1,4 +1,4 @@
-"""The fluid model: what it computes beside the simulator, and what it has no figures for."""
+"""The fluid model: its results beside those of the simulator, and the figures that it does not have."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_what_there_is_none_of_is_absent_and_not_0():
 
 
 def test_a_small_form_of_the_study_of_supported_hosts_runs(backends):
-    """More hosts on the same switches have less each."""
+    """More hosts on the same number of switches get less goodput each."""
     fluid, _ = backends
     study, found = load("jellyfish-supported-hosts"), {}
     for fabric in ("fat-tree", "Jellyfish +0%", "Jellyfish +40%"):

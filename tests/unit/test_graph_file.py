@@ -1,4 +1,4 @@
-"""Graphs from files, hostile ones too: each gives a network or says what is wrong with it."""
+"""Graphs from files, including hostile ones: each gives a network or an error that says what is wrong."""
 
 import json
 import tempfile
@@ -129,7 +129,7 @@ def test_a_file_that_is_not_there_or_too_large_is_refused(tmp_path):
 
 
 def outcome(data):
-    """The result of a file of these bytes: a network, or the one error there is."""
+    """Returns the network or the error that a file with these bytes gives."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "graph").write_bytes(data)
         try:

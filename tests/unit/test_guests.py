@@ -34,7 +34,7 @@ MODULES = {
 
 @pytest.fixture
 def made(tmp_path):
-    """The image and the modules of a kernel."""
+    """Returns the image of a kernel and the directory of its modules."""
     image = bytearray(0x400)
     image[0x202:0x206] = b"HdrS"
     image[0x20E:0x210] = (0x100).to_bytes(2, "little")
@@ -84,7 +84,7 @@ def test_a_system_is_kept_checked_and_removed(made, cache, capsys):
     image, modules = made
     commands.add("linux", None, image, modules, None)
     commands.add("linux", None, image, modules, "again")
-    commands.add("linux", None, image, modules, None)  # nothing changes
+    commands.add("linux", None, image, modules, None)  # Adding the same system again changes nothing.
     assert "linux-6.12: Linux 6.12.9+deb-amd64 with 6 modules" in capsys.readouterr().err
     commands.show()
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
@@ -95,7 +95,8 @@ def test_a_system_is_kept_checked_and_removed(made, cache, capsys):
     assert len(list(cache.iterdir())) == 4, "equal files are kept once"
     catalogue = Catalogue()
     entry = catalogue.entries()[1]
-    # Read back as Linux reads its initial RAM disk: names in the order of loading, and the end.
+    # The archive is parsed as Linux parses an initial RAM disk: names in the order of loading, then the end
+    # marker.
     archive = (cache / entry.modules).read_bytes()
     assert archive.startswith(b"070701")
     assert b"TRAILER!!!" in archive

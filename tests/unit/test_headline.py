@@ -1,4 +1,4 @@
-"""The comparison that a report begins with: the study names it."""
+"""The comparison at the beginning of a report, which the study names."""
 
 from pathlib import Path
 

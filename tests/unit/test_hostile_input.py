@@ -1,5 +1,5 @@
-"""Input that someone else wrote: studies and run files that are too large, damaged, or made to do harm. Each
-is refused with exit status 2 and an error that names it; none is nettrial's own failure."""
+"""Input from someone else: studies and run files that are too large, damaged, or malicious. Each is refused
+with exit status 2 and an error that names it; none causes an internal error."""
 
 import contextlib
 import json
@@ -33,7 +33,7 @@ FABRIC = (FOLDER / "jellyfish-mptcp" / "study.yaml").read_text()
 
 @pytest.fixture
 def study(tmp_path: Path) -> Callable[..., Path]:
-    """A study file of its own: a shipped one's text, changed."""
+    """Returns a function that writes a study file: a shipped study with parts of its text replaced."""
 
     def write(*changes: tuple[str, str], text: str = TEXT) -> Path:
         for old, new in changes:
@@ -47,7 +47,7 @@ def study(tmp_path: Path) -> Callable[..., Path]:
 
 
 def refusal(nettrial, *arguments):
-    """The message of a command that ends with exit status 2."""
+    """Returns the message of a command that ended with exit status 2."""
     done = nettrial(*map(str, arguments))
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert "itself failed" not in done.stderr
@@ -160,7 +160,7 @@ def test_yaml_that_is_no_study_is_refused(nettrial, study, text, told):
 
 
 def test_a_shipped_study_needs_a_tenth_of_what_is_allowed():
-    """The bounds are no bounds to a study that someone means."""
+    """The bounds are far above what a legitimate study needs."""
     largest = max(file.stat().st_size for file in FOLDER.glob("*/study.yaml"))
     assert largest * 10 < bounds.MOST_STUDY_BYTES
 
@@ -230,7 +230,7 @@ RUN_COMMANDS = (
 
 
 def change(directory, *statements, **values):
-    """Changes a run file as its triggers would not let nettrial."""
+    """Changes a run file in ways that its triggers would prevent."""
     connection = sqlite3.connect(directory / RUN_FILE, isolation_level=None)
     triggers = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall()
     for (name,) in triggers:
@@ -241,7 +241,8 @@ def change(directory, *statements, **values):
 
 
 def document(column, table, **changes):
-    """A statement's value: a document of a run file, with some of its fields changed."""
+    """Returns a function that computes a statement's value: a document of the run file with some fields
+    changed."""
 
     def changed(directory):
         connection = sqlite3.connect(directory / RUN_FILE)
@@ -255,7 +256,7 @@ def document(column, table, **changes):
 
 
 def gibibyte(_):
-    """A statement's value: a few megabytes that decompress to a gibibyte."""
+    """Returns a statement's value: a few megabytes that decompress to a gibibyte."""
     compressor = zlib.compressobj(level=1)
     return b"".join([*(compressor.compress(b" " * 2**24) for _ in range(2**6)), compressor.flush()])
 
@@ -287,7 +288,7 @@ DAMAGES = {
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of two blocks that is not finished."""
+    """Returns the directory of an unfinished run of two blocks."""
     directory = tmp_path_factory.mktemp("runs") / "mine"
     make_run(directory, 2, trials=9)
     return directory
@@ -301,17 +302,17 @@ def test_a_damaged_run_file_is_told(nettrial, sound, damage):
     change(directory, statement, **({"value": value(sound) if callable(value) else value} if value else {}))
     for command in (RUN_COMMANDS[0], RUN_COMMANDS[1], RUN_COMMANDS[2], RUN_COMMANDS[6]):
         if damage.startswith("session") and command[0] != "report":
-            continue  # it needs no session
+            continue  # The command does not read the session.
         if damage.startswith("record") and command[0] == "run":
-            continue  # it goes on, and its report fails as `report` does
+            continue  # The run resumes, and its report fails as `report` does.
         if damage == "study-other-backend" and command[0] != "run":
-            continue  # only a trial needs a backend
+            continue  # Only a trial needs a backend.
         told = refusal(nettrial, *command)
         assert "mine" in told or "backend" in told
 
 
 def test_names_of_a_run_file_that_are_no_text_are_damage():
-    # The module sqlite3 raises this where it decodes a name in one of SQLite's messages.
+    # The module sqlite3 raises this error if it can't decode a name in one of SQLite's messages.
     with pytest.raises(BadInput, match="UTF-8"), damage(lambda kind, what: BadInput("", kind, what, "", "")):
         b"session\xff".decode()
 
@@ -351,7 +352,7 @@ VALUES = st.recursive(
 
 
 def ways(node, way=()):
-    """The way to every value."""
+    """Yields the path to every value of a document."""
     yield way
     entries = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, value in entries:

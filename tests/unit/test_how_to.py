@@ -1,4 +1,4 @@
-"""Commands and files that the documentation shows work."""
+"""The commands and files in the documentation work."""
 
 import re
 import shlex
@@ -60,7 +60,8 @@ def test_the_workflow_of_the_page_on_ci_works_from_its_first_run_on(nettrial):
 
 
 def _follow(steps, nettrial, cache, on_main):
-    """Does what GitHub would; gives what the commands printed. `cache` has directories by name."""
+    """Performs the steps of the workflow as GitHub would, and returns the output of the commands. `cache` has
+    directories by name."""
     told, restored = "", bool(cache)
     holds = {
         None: True,

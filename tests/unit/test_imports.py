@@ -1,4 +1,4 @@
-"""Measurements of iperf3 and perfSONAR become runs, with what they say and nothing else."""
+"""Measurements of iperf3 and perfSONAR become runs with exactly their figures."""
 
 import json
 from pathlib import Path
@@ -66,7 +66,8 @@ TRACE = {
 
 
 def figures(folder, document, ip=None):
-    """The figures of a document by metric, and the reasons for those that are absent."""
+    """Returns the imported record, the figures of a document by metric, and the reasons for those that are
+    absent."""
     (folder / "found.json").write_text(json.dumps(document))
     (found,) = read(folder / "found.json", ip)
     values = {each.metric.name: each.cell.mean for each in repeated([found.record], ["measured"])}
@@ -205,7 +206,7 @@ def _places(document, at=()):
 @given(data=st.data(), document=st.sampled_from([TCP, UDP, THROUGHPUT, RTT, LATENCY, TRACE]))
 @settings(max_examples=150, deadline=None)
 def test_hostile_documents_are_read_or_refused(tmp_path_factory, data, document):
-    """Any value anywhere: a record, or an error for the user."""
+    """A document with any value at any place gives a record, or an error for the user."""
     document = json.loads(json.dumps(document))
     place = data.draw(st.sampled_from([at for at in _places(document) if at]))
     part = document

@@ -25,7 +25,8 @@ def test_published_figures_have_a_counterpart_in_full_and_at_their_rate_alone(na
 
 
 def test_the_published_figures_are_those_that_the_paper_bases_its_conclusions_on():
-    """wVegas has the best throughput in every column but that of 65 switches, BALIA the best fairness."""
+    """wVegas has the highest throughput in every column except that of 65 switches, and BALIA has the best
+    fairness."""
     throughput, fairness = [], []
     for name in PUBLISHED:
         for row in csv.DictReader(io.StringIO(load(name).published_text() or "")):
@@ -34,7 +35,7 @@ def test_the_published_figures_are_those_that_the_paper_bases_its_conclusions_on
             found.append((row["table"], place, float(row["value"]), row["control"]))
     best = {}
     for table, place, value, control in sorted(throughput):
-        best[table, place] = control  # the largest of its column comes last
+        best[table, place] = control  # The largest value of each column is the last one.
         assert value < 100
     assert {control for place, control in best.items() if place != ("1", "65")} == {"wvegas"}
     assert best["1", "65"] == "lia"
