@@ -1,4 +1,4 @@
-"""The inventory, and how machines are reached."""
+"""The inventory, and the ways to reach machines."""
 
 import hashlib
 import json

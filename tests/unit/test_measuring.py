@@ -1,4 +1,4 @@
-"""A measurement that fails is a failure on a quiet machine, and told from one that can't tell on another."""
+"""A measurement that fails is a failure on a quiet machine, and inconclusive on a disturbed one."""
 
 import subprocess
 import sys
@@ -29,18 +29,18 @@ SCENARIO = Scenario.model_construct()
 
 
 def trial(*codes: str) -> Record:
-    """A record with these warnings."""
+    """Returns a record with warnings of these codes."""
     cautions = [Caution(code=code, object="the machine", message="seen", consequence="") for code in codes]
     return record().model_copy(update={"warnings": cautions})
 
 
 def failing(made: list[Record]) -> Run:
-    """Gives these records in turn, and then the last one for ever."""
+    """Returns a function that gives these records in turn, and then the last one again and again."""
     return lambda scenario: made.pop(0) if len(made) > 1 else made[0]
 
 
 def measured(run: Run, attempt: Attempt, late_ns: int = 0) -> None:
-    """Makes attempts on a machine whose timers are this late."""
+    """Repeats a measurement on a machine whose timers are this late."""
     until_it_holds(
         run, attempt, lambda: TimerLateness(median_ns=late_ns, p99_ns=late_ns, p99_9_ns=2 * late_ns)
     )
@@ -49,7 +49,7 @@ def measured(run: Run, attempt: Attempt, late_ns: int = 0) -> None:
 def attempts_until(
     run: Run, holds_at: int = ATTEMPTS + 1, making: Callable[[Run, Attempt], object] = measured
 ) -> int:
-    """The number of attempts made of what first holds in the attempt of this number."""
+    """Returns the number of attempts, if the attempt with this number is the first that holds."""
     made = 0
 
     def attempt(run: Run) -> None:

@@ -29,7 +29,7 @@ OF_RECORDS = [name for name in METRICS if METRICS[name].of != "network"]
 
 @pytest.mark.parametrize("name", OF_RECORDS)
 def test_every_metric_is_read_and_described(name):
-    """The conformance test of every metric."""
+    """Every metric has to pass this conformance test."""
     metric = METRICS[name]
     assert metric.name == name
     assert metric.unit
@@ -56,7 +56,8 @@ def test_every_metric_is_absent_with_a_reason(name):
 
 @pytest.mark.parametrize("name", OF_RECORDS)
 def test_a_record_without_the_figure_gives_a_reason_and_never_a_number(name):
-    """The least a record can have: a flow that moved nothing, a host and an interface not measured."""
+    """The record is minimal: a flow that transferred nothing, a host and an interface without
+    measurements."""
     metric, found = METRICS[name], record()
     flow = found.flows[0]
     for field in type(flow).model_fields:
@@ -179,7 +180,7 @@ def test_what_is_no_number_is_absent(value):
 
 
 def several():
-    """A record of three flows, each with 1, 2 or 3 times the figures."""
+    """Returns a record of three flows whose figures are multiplied by 1, 2 and 3."""
     found = full_record()
     first = found.flows[0]
     found.flows = []
@@ -215,7 +216,7 @@ def test_a_group_has_its_mean_goodput_and_its_fairness():
 
 def test_hosts_have_what_their_flows_reach_together():
     found, names = several()
-    senders = ["one", "two", "one"]  # 100 + 300, and 200 Mbit/s
+    senders = ["one", "two", "one"]  # The hosts have 100 + 300 and 200 Mbit/s.
     assert METRICS["goodput_per_host"].combined(found, names, senders) == pytest.approx(300)
     assert METRICS["host_fairness"].combined(found, names, senders) == pytest.approx(6**2 / (2 * (16 + 4)))
     assert METRICS["goodput_per_host"].combined(found, names) == pytest.approx(200)
@@ -238,7 +239,7 @@ def test_fairness_depends_on_neither_the_order_nor_the_unit(shares, generator, u
 
 @given(st.integers(1, 50), st.integers(0, 50), st.floats(1e-3, 1e9))
 def test_fairness_of_equal_shares_is_the_part_of_the_flows_that_have_one(served, starved, share):
-    """The index by its own definition: if k of n share evenly and the others have none, it is k/n."""
+    """The index is k/n by definition, if k of n flows have equal shares and the others have none."""
     assert jain([share] * served + [0.0] * starved) == pytest.approx(served / (served + starved))
 
 
@@ -266,7 +267,7 @@ def test_what_a_host_and_a_interface_need_is_a_capability():
         assert needed is None or metric.needs.root == needed, metric.name
         expected = ["hosts", "lab", "sim"] if metric.needs else ["fluid", "hosts", "lab", "sim"]
         if metric.name == "owd_error":
-            expected = ["hosts"]  # on one machine all hosts have one clock
+            expected = ["hosts"]  # All hosts of one machine have the same clock.
         elif metric.of in ("link", "station"):
             expected = ["lab", "sim"]
         elif metric.of == "controller":
@@ -309,5 +310,5 @@ def test_a_network_without_switches_has_no_paths_between_them():
     assert (
         METRICS["shortest_paths"].of_network(scenario) == "the network has no shortest paths of two switches"
     )
-    # A record says nothing of it.
+    # The record does not contain this figure.
     assert "network" in METRICS["shortest_paths"].read(record(), "network")

@@ -1,4 +1,4 @@
-"""The model of the MTU: what is exact comes out exactly, levels held out, bounds, intervals, the command."""
+"""The model of the MTU: exact values, levels left out of the fit, limits, intervals, the command."""
 
 import math
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from nettrial.errors import BadInput
 from nettrial.scenario import Record
 from tests.unit.synthetic import BUSY, altered_study, make_run, record
 
-HEADERS = 40 + 20 + 12  # IPv6, TCP, timestamps
+HEADERS = 40 + 20 + 12  # The headers are IPv6, and TCP with timestamps.
 PACKET_US, KILOBYTE_US = 3.0, 1.5
 FOUR = {"mtu": "1500,3000,6000,9000", "sender": "linux-cubic", "receiver": "linux-cubic"}
 
@@ -30,7 +30,7 @@ def maker(
     demand: Callable[[float], float] | None,
     busy: Callable[[float], bool],
 ) -> Callable[[PlannedTrial], Record]:
-    """Records with that goodput and service demand at an MTU, and CPUs that are busy or not."""
+    """Makes records with this goodput and service demand at each MTU, and with CPUs that are busy or not."""
 
     def made(trial: PlannedTrial) -> Record:
         found, mtu = record(trial), int(trial.treatment["mtu"].split()[0])
@@ -94,7 +94,8 @@ def test_a_host_bound_run_is_predicted_by_the_hosts_cost(tmp_path: Path) -> None
 
 
 def test_a_host_bound_at_small_mtus_alone_gives_way_to_the_link(tmp_path: Path) -> None:
-    """At 1500 bytes the host, whose cost the service demand tells, and from 3000 on the link."""
+    """At 1500 bytes, the limit is the host, whose cost is known from the service demand. From 3000 bytes on,
+    it is the link."""
     slow = 8000 / cost(1500, 10, 3)
 
     def goodput(mtu: float) -> float:
@@ -134,7 +135,7 @@ def test_where_neither_is_in_full_use_goodput_is_not_predicted(tmp_path: Path) -
 
 
 def test_a_level_is_held_out_of_the_fit_that_predicts_it() -> None:
-    """The errors are those of statsmodels' fits on the other levels."""
+    """The errors are those of statsmodels' fits to the other levels."""
     means = {1500.0: 4.1, 3000.0: 2.4, 6000.0: 2.1, 9000.0: 1.7}
     fitted = PayloadCost.of(HEADERS, means)
     for held, value in means.items():
@@ -153,7 +154,8 @@ def test_a_level_is_held_out_of_the_fit_that_predicts_it() -> None:
 
 
 def test_intervals_hold_a_level_that_was_not_run() -> None:
-    """Levels scatter by 2% about the model: its interval holds that of another level 19 times of 20."""
+    """Levels deviate from the model by 2%, and the interval contains the value of a different level 19 times
+    of 20."""
     draw = np.random.default_rng(4)
     rounds, held, wires = 800, 0, 0
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""A monitor: its mesh file, its schedule under faults, its archive."""
+"""The monitor: its mesh file, its schedule in spite of faults, its archive."""
 
 import heapq
 import multiprocessing
@@ -46,7 +46,7 @@ def load(folder: Path, text: str = MESH) -> meshes.Mesh:
 
 @dataclass
 class World:
-    """A network, a disk and two clocks that a test decides about. It stands for what a monitor runs on."""
+    """A network, a disk and two clocks that a test controls. They replace the real ones of a monitor."""
 
     wall_s: float = BEGAN_S
     steady_s: float = 0.0
@@ -102,8 +102,9 @@ class World:
 
 
 def check_entries(archive: Archive, mesh: meshes.Mesh, now_s: float) -> dict[str, Counter]:
-    """Every interval of every task since its first one has one entry, up to the present one; only where the
-    clock was set back may intervals come again. Returns the intervals by reason of each task."""
+    """Checks that every interval of every task has one entry, from its first interval to the present.
+    Intervals may only be repeated if the clock was set back. Returns, for each task, the number of intervals
+    by reason."""
     found: dict[str, list] = {task.key: [] for task in mesh.tasks()}
     for key, first, last, reason, detail in archive.entries():
         assert last >= first
@@ -139,7 +140,7 @@ def test_an_hour_with_faults_has_no_gap_without_a_reason(tmp_path, seed):
     archive = Archive.create(tmp_path / "archive")
 
     def disk(pages):
-        """SQLite's own error of a full disk: the file may not grow beyond that many pages."""
+        """Makes SQLite report a full disk: the file may not grow beyond this number of pages."""
 
         def happens(world):
             world.full = pages == 1
@@ -165,7 +166,7 @@ def test_an_hour_with_faults_has_no_gap_without_a_reason(tmp_path, seed):
     while world.steady_s < 3600:
         monitor.step()
         if restart_s and world.steady_s > restart_s and not world.full and monitor._writable:
-            restart_s = 0  # killed: what runs is lost, and so is the monitor
+            restart_s = 0  # The monitor is killed, and the running measurements are lost.
             world.running, world.busy = [], set()
             world.pass_to(world.steady_s + draw.choice([1, 300]))
             monitor = world.monitor(mesh, archive)
@@ -189,10 +190,11 @@ def test_hours_of_peace_have_every_measurement(tmp_path):
     monitor.end("stopped")
     for key, counts in check_entries(archive, mesh, world.wall_s).items():
         missed = {reason: n for reason, n in counts.items() if reason}
-        if "beta" in key:  # 1 GB are 100 measurements of 10 MB
+        if "beta" in key:  # A budget of 1 GB is enough for 100 measurements of 10 MB.
             assert set(missed) == {"budget spent"}, key
         else:
-            assert sum(missed.values()) <= 1, (key, missed)  # the first interval may be over before it begins
+            # The first interval may end before the monitor begins.
+            assert sum(missed.values()) <= 1, (key, missed)
     archive.close()
 
 
@@ -219,7 +221,8 @@ def test_other_files_are_no_archives(tmp_path, content):
 
 
 def test_old_values_are_merged_by_hour_and_older_ones_deleted(tmp_path):
-    """Merged values have the number, mean and spread of all values, however often merging was interrupted."""
+    """Merged values have the number, the mean and the spread of the original ones, even if merging was
+    interrupted."""
     archive = Archive.create(tmp_path / "archive")
     archive.add_task(archive.begin_session(KnownSession("campus", "1 d", 0, 0, "")), "t a b", ("a", "b"), 60)
     draw = random.Random(1)
@@ -327,7 +330,7 @@ def test_the_mesh_of_the_how_to_is_one(tmp_path):
 
 
 def alarms(series: int, length: int, threshold: float) -> int:
-    """The false alarms in series of independent values of one distribution, with ties."""
+    """Returns the number of false alarms in series of independent values of one distribution, with ties."""
     found = 0
     for seed in range(series):
         draw, detector = random.Random(seed), Detector(threshold, seed)
@@ -336,13 +339,15 @@ def alarms(series: int, length: int, threshold: float) -> int:
 
 
 def test_false_alarms_stay_below_the_stated_rate():
-    """The expectation is at most 5,000 / 200 = 25; a Poisson count with that mean exceeds 40 once in 700."""
+    """The expected number is at most 5,000 / 200 = 25. A Poisson variable with this mean exceeds 40 with a
+    probability of 1 in 700."""
     assert 0 < alarms(series=10, length=500, threshold=200) <= 40
 
 
 @pytest.mark.slow
 def test_false_alarms_stay_below_the_stated_rate_over_many_values():
-    """At most 400,000 / 1000 = 400, within five standard deviations of a Poisson count."""
+    """The expected number is at most 400,000 / 1000 = 400, and the bound is five standard deviations of a
+    Poisson variable above it."""
     assert 40 < alarms(series=200, length=2000, threshold=1000) <= 500
 
 
@@ -358,7 +363,7 @@ def test_a_change_is_found_where_it_is(shift, patience):
 
 
 def test_the_values_that_remain_are_a_detectors_state(tmp_path):
-    """A monitor that is started again finds the same change at the same value."""
+    """A restarted monitor finds the same change at the same value."""
     draw = random.Random(3)
     values = [draw.gauss(0, 1) for _ in range(60)] + [draw.gauss(5, 1) for _ in range(20)]
     one = Detector(1e4, 7)
@@ -379,7 +384,8 @@ def killed(folder: Path, began: multiprocessing.synchronize.Event) -> None:
 
 
 def test_a_killed_monitor_loses_only_what_it_was_measuring(tmp_path):
-    """kill -9 in the middle of writing: the archive is whole, and the next monitor goes on."""
+    """The monitor receives kill -9 while it writes. The archive stays intact, and the next monitor
+    continues."""
     mesh = load(tmp_path)
     context = multiprocessing.get_context("fork")
     began = context.Event()

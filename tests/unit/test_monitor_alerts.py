@@ -1,4 +1,4 @@
-"""Alerts of a monitor, its archive's tables, and ndt7 among its measurements."""
+"""Alerts of a monitor, the tables of its archive, and ndt7 among its measurements."""
 
 import http.server
 import json
@@ -27,7 +27,7 @@ def settings(**given):
 
 
 def causes(states, sequence):
-    """The causes of alerts over the states of a pair's intervals."""
+    """Returns the cause of an alert, or None, for each state of a pair's intervals."""
     before, found = None, []
     for now in sequence:
         before, cause = states.cause("pair", before, now)

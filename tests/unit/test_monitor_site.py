@@ -1,4 +1,4 @@
-"""The site of an archive: its pages, what it answers to whom, and the metrics for Prometheus."""
+"""The site of an archive: its pages, its answers to requests, and the metrics for Prometheus."""
 
 import http.client
 import re
@@ -24,9 +24,10 @@ HOSTILE = '<script>alert(1)</script>"\\\n'
 
 
 def make_archive(folder: Path, hours: float = 2.0) -> Path:
-    """An archive of the hours before now, in which alpha was gone and the delay changed."""
+    """Makes an archive of the last hours, in which alpha was unreachable for a while and the delay
+    changed."""
     given = MESH.replace("duration: 2 s}", 'duration: 2 s, thresholds: {rtt: {warning: "> 800"}}}')
-    # A budget of a day is spent or not, depending on when the test runs.
+    # A smaller daily budget might be spent or not, depending on the time of day.
     (folder / "mesh.yaml").write_text(given.replace("bytes_a_day: 1 GB", "bytes_a_day: 100 GB"))
     archive = Archive.create(folder / "archive")
     faults = [(3000.0, lambda world: world.gone.add("alpha"))]
@@ -157,7 +158,7 @@ def test_only_addresses_are_hosts(host, answered):
 
 
 SAMPLE = re.compile(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+)\} (-?[0-9.e+-]+|NaN)')
-"""A sample of the text format (https://prometheus.io/docs/instrumenting/exposition_formats/)."""
+"""Matches a sample of the text format (https://prometheus.io/docs/instrumenting/exposition_formats/)."""
 
 
 def test_prometheus_reads_the_latest_values_and_gaps(directory):
@@ -188,7 +189,8 @@ def test_bins_have_the_interval_of_their_values():
     points = [Point(at, 1, value, 0, value, value) for at, value in enumerate([1.0, 2.0, 3.0, 4.0, 10.0])]
     (one, other) = merge(points, 4)
     assert (one.n, other.n) == (4, 1)
-    assert interval(one) == pytest.approx((0.4457, 4.5543), abs=1e-3)  # 2.5 ± 3.182 * 1.291 / 2
+    # The interval is 2.5 ± 3.182 * 1.291 / 2.
+    assert interval(one) == pytest.approx((0.4457, 4.5543), abs=1e-3)
     assert interval(other) is None
     assert merge(points[::-1], 0) == points
 

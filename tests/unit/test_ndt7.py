@@ -1,5 +1,5 @@
-"""ndt7: messages, sizes, the server's limits, and the client against servers that misbehave. Server and
-client run in this process, over loopback."""
+"""ndt7: messages, sizes, the server's limits, and the client with servers that misbehave. Server and client
+run in this process, over loopback."""
 
 import asyncio
 import contextlib
@@ -22,13 +22,13 @@ from nettrial.protocols.ndt7.client import Client, NotReached, Target, transfer
 from nettrial.protocols.ndt7.figures import outcome
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "ndt7.json").read_text())
-"""Messages that M-Lab's server (ndt-server v0.25.0) sent, and what its client printed."""
+"""Messages that M-Lab's server (ndt-server v0.25.0) sent, and the output of its client."""
 SHORT = 0.1
 
 
 @contextlib.asynccontextmanager
 async def served(lines, context=None, duration=SHORT):
-    """A server on a free port; yields the target and how to reach it without TLS."""
+    """Runs a server on a free port, and yields the target."""
     async with server.Server(Log(lines.append), duration).serving("127.0.0.1", 0, context) as (at, port):
         yield Target("localhost", at, port, plain=context is None, verify=False)
 
@@ -56,7 +56,7 @@ def test_messages_of_m_labs_server_are_read():
         found = [wire.measurement(json.dumps(each)) for each in VECTORS[direction]]
         assert all(each.connection_info and each.connection_info.uuid for each in found)
         assert [each.tcp_info.elapsed_time for each in found if each.tcp_info]
-        # What is read and written again is what was said, of the fields that the specification has.
+        # Parsing and writing a message preserves the fields that the specification defines.
         again = json.loads(found[0].text())
         assert again["TCPInfo"].items() <= VECTORS[direction][0]["TCPInfo"].items()
         assert set(again["TCPInfo"]) == set(json.loads(FULL.text())["TCPInfo"])
@@ -155,7 +155,7 @@ def test_upload_takes_its_goodput_from_the_receiver():
 
 
 def from_vectors(direction, **changes):
-    """A transfer in which M-Lab's server said what it once said."""
+    """Returns a transfer with recorded messages of M-Lab's server."""
     from nettrial.protocols.ndt7.client import Transfer
 
     given = {
@@ -221,7 +221,7 @@ def test_hostile_requests_are_refused_and_the_server_goes_on():
                         pass
                 assert refused.value.response.status_code == status
             with pytest.raises(InvalidStatus):
-                async with connect(f"{at}/ndt/v7/download"):  # without the subprotocol
+                async with connect(f"{at}/ndt/v7/download"):  # The client does not request the subprotocol.
                     pass
             draw = random.Random(7)
             for length in (0, 1, 100, 20_000):
@@ -287,7 +287,7 @@ def test_a_client_that_does_nothing_loses_its_place(monkeypatch):
                 f"Sec-WebSocket-Protocol: {wire.SUBPROTOCOL}\r\n\r\n"
             )
             await asyncio.get_running_loop().sock_sendall(sock, request.encode())
-            while not lines:  # it reads nothing, and the server's buffers fill
+            while not lines:  # The client reads nothing, so the server's buffers fill.
                 await asyncio.sleep(0.02)
             sock.close()
         return lines
@@ -307,7 +307,7 @@ def test_there_are_only_so_many_places(monkeypatch):
             ):
                 with pytest.raises(NotReached, match="HTTP status 503: all places are taken"):
                     await transfer(target, "download", SHORT)
-            while True:  # the place is free once the other client has gone
+            while True:  # A place becomes free when the other client has gone.
                 with contextlib.suppress(NotReached):
                     return await transfer(target, "download", SHORT)
                 await asyncio.sleep(0.02)
@@ -357,7 +357,7 @@ def test_a_running_test_can_be_ended():
             client.kill()
             with pytest.raises(asyncio.CancelledError):
                 await running
-            client.kill()  # nothing runs: nothing happens
+            client.kill()  # No transfer is running, so the call has no effect.
 
     asyncio.run(run())
 

@@ -1,5 +1,6 @@
-"""A study's settings beside the scenario's. What both have is generated from the engine's schema
-(`nettrial/study/base.py`); a study's own models may change what a field takes, and add none by a slip."""
+"""The settings of a study and of the scenario. Their common fields are generated from the engine's schema
+(`nettrial/study/base.py`). A study's own models may change the values that a field accepts, but must not add
+fields by mistake."""
 
 import inspect
 
@@ -10,7 +11,7 @@ from nettrial.fields import Strict
 from nettrial.study import base, network, settings, traffic
 
 BESIDE_THE_SCENARIO = {"MeasurementSettings": {"capture"}}
-"""The fields in which a study asks things of the runner, which a scenario does not have."""
+"""The fields of a study that are for the runner, and that a scenario does not have."""
 EXTENDED = {
     model: parent
     for module in (network, settings, traffic)
@@ -34,7 +35,7 @@ def test_a_model_that_extends_the_scenario_s_adds_no_field(model, parent):
 
 @pytest.mark.parametrize(("model", "parent"), EXTENDED.items(), ids=lambda model: model.__name__)
 def test_what_a_study_must_say_the_scenario_must_have(model, parent):
-    """A study may leave out more than a scenario, and never less."""
+    """A field that a study requires must also be required in a scenario."""
     for name, field in model.model_fields.items():
         if field.is_required():
             assert parent.model_fields[name].is_required(), name

@@ -19,12 +19,12 @@ TOGETHER = {
     "loss",
     "jitter",
 }
-"""Steps of a pointer below which a scenario has what its study has."""
+"""Steps of a JSON pointer, below which a scenario has the same values as its study."""
 DRAWN = {"seed"}
 
 
 def pointers(value, at=""):
-    """The JSON pointer of every value in a document, and the value."""
+    """Yields the JSON pointer of every value in a document, and the value."""
     yield at, value
     members = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

@@ -1,4 +1,4 @@
-"""Links and nodes that fail while traffic goes: how a study asks for them."""
+"""Links and nodes that fail during the traffic: how a study describes them."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ headline: {factor: routing, responses: [recovery]}
 
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
-    """The study above."""
+    """Returns the study above."""
     path = tmp_path / "study.yaml"
     path.write_text(STUDY)
     return load(str(path))

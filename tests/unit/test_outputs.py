@@ -1,5 +1,5 @@
-"""Output to a terminal, a pipe and a log: nothing that a terminal would obey, nothing lost with a reader,
-and a traceback in the log alone."""
+"""Output to a terminal, a pipe and a log: it contains no control sequences, survives a reader that goes away,
+and has tracebacks only in the log."""
 
 import errno
 import os
@@ -69,7 +69,7 @@ def test_escapes_that_an_engine_says_are_shown(nettrial):
 
 
 def start(directory, *arguments, **settings):
-    """A command as a process; `settings` are those of subprocess.Popen."""
+    """Starts a command as a process; `settings` are arguments of subprocess.Popen."""
     command = [sys.executable, "-m", "nettrial.cli", *arguments]
     variables = {**os.environ, **environment(directory), "FAKE_SECONDS": "0.05"}
     return subprocess.Popen(command, cwd=directory, env=variables, **settings)
@@ -173,7 +173,7 @@ def test_a_level_that_there_is_not_is_refused(nettrial):
 
 
 def connect(process):
-    """A connection to what `watch` serves."""
+    """Returns a function that connects to the server of `watch`."""
     found = re.search(r"http://127.0.0.1:(\d+)/", process.stderr.readline())
     return lambda: socket.create_connection(("127.0.0.1", int(found[1])), timeout=120)
 
@@ -190,7 +190,8 @@ def test_watch_survives_what_its_connections_do(tmp_path, monkeypatch):
             b"GET /version HTTP/1.0\r\n",
         ):
             with opened() as connection:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # a reset
+                # The connection ends with a reset.
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
                 connection.sendall(request)
         silent = [opened() for _ in range(2 * serving.MOST_CONNECTIONS)]
         refused = 0

@@ -20,7 +20,7 @@ COMMANDS = ["./client --to '{destination}'", "./server", "./own.py '{port}'"]
 
 
 def document() -> dict:
-    """A study whose second treatment has a controller of its own, and whose flow is a command."""
+    """Returns a study whose second treatment has its own controller, and whose flow is a command."""
     tool = {
         "kind": "tool",
         "tool": "exec",

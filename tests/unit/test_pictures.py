@@ -1,4 +1,4 @@
-"""Pictures in the documentation are of the runs whose figures the text beside them quotes."""
+"""Pictures in the documentation show the runs whose figures the text beside them quotes."""
 
 from tools import pictures
 

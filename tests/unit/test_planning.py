@@ -1,4 +1,4 @@
-"""The number of trials that a precision takes: against scipy, by simulation, and what the command says."""
+"""The number of trials that a precision needs: against scipy, by simulation, and in the command's output."""
 
 import math
 from pathlib import Path
@@ -35,7 +35,8 @@ def test_one_trial_fewer_would_be_too_few(factor, variation, wanted) -> None:
 
 
 def test_the_worked_example() -> None:
-    # t(0.975; 98) = 1.98447: 19.8447 / sqrt(99) = 1.9945; t(0.975; 97) = 1.98472: 19.8472 / sqrt(98) = 2.0049
+    # The quantiles are t(0.975; 98) = 1.98447 and t(0.975; 97) = 1.98472. The half-widths are 19.8447 /
+    # sqrt(99) = 1.9945 and 19.8472 / sqrt(98) = 2.0049.
     assert fewest(student, 10, 2) == 99
     assert fewest(student, 1e9, 1) is None
     assert fewest(student, 1, 1 / math.sqrt(MOST_BLOCKS)) is None
@@ -92,7 +93,8 @@ def test_what_earlier_runs_do_not_show_says_why(tmp_path: Path) -> None:
 
 
 def test_the_assured_number_is_enough_in_nine_experiments_of_ten() -> None:
-    """Pilots of 8 trials with a known spread of 5%: how often the number they ask for is enough for it."""
+    """Pilot runs have 8 trials and a known spread of 5%. The test computes how often the number that they
+    recommend is large enough."""
     truth = fewest(student, 5, 2)
     assert truth is not None
     spreads = np.random.default_rng(5).normal(1, 0.05, (2000, 8)).std(axis=1, ddof=1)

@@ -17,7 +17,7 @@ from tests.unit.synthetic import make_run
 
 
 class Clock:
-    """Time that passes when told to."""
+    """A clock that the test sets."""
 
     def __init__(self):
         self.now = 1000.0
@@ -62,7 +62,7 @@ def test_without_a_terminal_a_line_every_ten_seconds(clock, capsys):
 
 
 class Terminal(Console):
-    """A terminal that keeps what it is sent."""
+    """A terminal that keeps its output."""
 
     def __init__(self, width=100, height=30):
         super().__init__(
@@ -86,7 +86,7 @@ def test_a_terminal_is_drawn_at_most_once_a_second(clock, monkeypatch):
         for _ in range(40):
             clock.now += 0.25
             display.finished(warnings=0)
-    times = [at for at, _ in drawn[:-1]]  # the last one is at the end
+    times = [at for at, _ in drawn[:-1]]  # The last drawing is at the end of the run.
     assert all(later - earlier >= 1 for earlier, later in pairwise(times))
     assert len(times) == 11
     assert drawn[-1][1] == 40
@@ -122,7 +122,7 @@ def test_running_means_and_intervals_are_those_of_the_report(tmp_path):
             assert spread.half_width == pytest.approx(cell.interval.half_width, rel=1e-9)
 
 
-# The square of a smaller number has fewer digits, or none.
+# The squares of smaller numbers lose digits or underflow.
 MAGNITUDES = st.just(0.0) | st.floats(1e-100, 1e9) | st.floats(-1e9, -1e-100)
 
 
@@ -171,4 +171,5 @@ def test_bringing_up_to_date_costs_little(tmp_path):
     for _ in range(10):
         terminal = Terminal(width=160, height=40)
         terminal.print(estimates.table(160, 34))
-    assert time.process_time() - began < 1.5  # of a thousand trials, each of seconds, and ten drawings
+    # The work is a thousand trials, each of which would take seconds, and ten drawings.
+    assert time.process_time() - began < 1.5

@@ -1,4 +1,4 @@
-"""The README: it leads to every study and every how-to, and its links lead somewhere."""
+"""The README links to every study and every how-to, and all of its links are valid."""
 
 import re
 from pathlib import Path

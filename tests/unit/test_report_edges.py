@@ -1,4 +1,5 @@
-"""Every run at an edge has a sensible page: well formed, no figure that is none, no chart of nothing."""
+"""The page of every unusual run is well formed, shows no figures that do not exist, and has no empty
+chart."""
 
 import json
 import re
@@ -12,11 +13,11 @@ from tests.unit.edge_runs import EDGE_RUNS, many
 from tests.unit.test_report_html import Page
 
 DRAWN = ("part_of_a_block", "not_a_number", "sixty_levels")
-"""The runs whose charts are drawn; of the others the specifications are looked at."""
+"""The runs whose charts are drawn. For the others, only the charts' specifications are checked."""
 
 
 def specified(chart: vega.Chart) -> str:
-    """A chart that is not drawn, but whose specification is a JSON document."""
+    """Replaces the drawing of a chart, and checks that the chart's specification is valid JSON."""
     json.dumps(chart.spec, allow_nan=False)
     assert any(part["data"]["values"] for part in chart.spec["layer"])
     return "<svg></svg>"

@@ -1,5 +1,4 @@
-"""The charts of what explains a response: shares that are those of the analysis, and interactions as it finds
-them."""
+"""The charts that explain a response: the shares are those of the analysis, and so are the interactions."""
 
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from tests.unit.synthetic import make_run, record
 
 
 def crossed(trial: PlannedTrial) -> Record:
-    """Throughput falls by a fifth where both hosts are classic, and nowhere else."""
+    """Returns a record whose throughput is lower by a fifth if both hosts are classic."""
     made = record(trial)
     both = trial.treatment["sender"] == trial.treatment["receiver"] == "classic"
     assert made.flows[0].goodput_bps is not None

@@ -1,4 +1,5 @@
-"""Figures for papers: complete, in vector and pixel form, and there whole or not at all."""
+"""Figures for papers: they are complete, exist as vector and pixel graphics, and are written as a whole or
+not at all."""
 
 import re
 from dataclasses import replace
@@ -22,7 +23,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def some(report: Report) -> html.Charts:
-    """The charts of one response: drawing all takes seconds."""
+    """Returns the charts of a single response, because drawing all takes seconds."""
     found = html.chosen(report)
     one = {name: {"throughput": getattr(found, name)["throughput"]} for name in ("responses", "views")}
     return replace(found, agreement=found.agreement[:1], **one)
@@ -52,7 +53,7 @@ def test_every_chart_is_there_in_three_forms_and_every_table(run: Run, directory
 
 
 def test_a_figure_stands_alone(directory: Path) -> None:
-    """It has its legend, its unit, and is black on white, whatever page it comes to."""
+    """A figure has a legend and units, and is black on white, because it may be used on any page."""
     text = (directory / "throughput-values.svg").read_text()
     assert "currentColor" not in text
     shown = re.findall(r">([^<>]+)</text>", text)

@@ -1,4 +1,4 @@
-"""The page: what it holds, that it needs nothing else, and that user text stays text."""
+"""The page: its content, its independence of other files, and the escaping of users' text."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
 class Page(HTMLParser):
-    """Tags with their attributes; raises AssertionError where tags don't nest."""
+    """The tags of a page with their attributes. Raises AssertionError if tags are not nested."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def named(self, tag: str) -> list[dict[str, str | None]]:
-        """The attributes of every tag of that name."""
+        """Returns the attributes of every tag with this name."""
         return [attributes for name, attributes in self.tags if name == tag]
 
 
@@ -160,7 +160,8 @@ def test_every_table_can_be_copied(text: str) -> None:
 
 
 def samples(number: int, subflows: int = 0) -> list[Interval]:
-    """One every 100 ms, of 1 Mbit/s times its number, or so much for each subflow."""
+    """Returns samples, one every 100 ms. The rate is 1 Mbit/s times the number of the sample, or of the
+    subflow."""
     return [
         Interval(
             at_ns=100_000_000 * at,

@@ -1,4 +1,5 @@
-"""The page of a run that goes on: what the server answers, when it draws, and to whom it speaks."""
+"""The page of a run in progress: the server's answers, the times when it draws the page, and the clients that
+it serves."""
 
 import http.client
 import os
@@ -23,7 +24,7 @@ from tests.unit.synthetic import ENVIRONMENT, make_run, record, scenario_of
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Pages cost nothing; the revisions that were drawn."""
+    """Replaces the drawing of pages, and returns the list of revisions that were drawn."""
     revisions: list[str] = []
 
     def page(report: object, revision: str) -> str:
@@ -36,7 +37,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def go_on(run: Run) -> None:
-    """One trial more, as another process would add it."""
+    """Adds one more trial to the run, as another process would."""
     other = Run.open(run.directory)
     with other.session(ENVIRONMENT) as session:
         trial = other.pending()[0]
@@ -84,7 +85,7 @@ def test_drawing_takes_no_more_than_its_share_of_the_time(
         watched.asked()
         now[0] += 0.5
         watched.look()
-    spent, passed = 2 * (len(drawn) - 1), now[0] - 102  # since the first one
+    spent, passed = 2 * (len(drawn) - 1), now[0] - 102  # The time counts from the first drawing.
     assert spent / passed <= live.DRAWS_AT_MOST * 1.2
     assert len(drawn) > 2
 
@@ -120,7 +121,8 @@ def test_it_serves_the_page_and_its_revision_and_nothing_else(
 
 
 def test_a_page_of_another_name_does_not_read_it(server: ThreadingHTTPServer) -> None:
-    """A name that someone else points to this machine (DNS rebinding) gets nothing."""
+    """A request for a different host name is refused, because an attacker can let that name resolve to this
+    machine (DNS rebinding)."""
     answer = ask(server, "/", host=f"elsewhere.example:{server.server_port}")
     assert (answer.status, b"a page" in answer.read()) == (403, False)
 

@@ -1,4 +1,4 @@
-"""Numbers as text, and the picture of a network."""
+"""Numbers as text, and the drawing of a network."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_words_in_a_row() -> None:
 
 
 def a_scenario() -> Scenario:
-    """The first treatment's scenario."""
+    """Returns the scenario of the first treatment."""
     study = load("jumbo-ipv6")
     return scenario_of(study, treatments(study)[0].levels)
 

@@ -1,4 +1,4 @@
-"""The report on one screen: the answer, a table of effects, the gravest warnings."""
+"""The report on one screen: the answer, a table of effects, and the gravest warnings."""
 
 import io
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.unit.synthetic import BUSY, make_run, record
 
 
 def text(run: Run, width: int = 100) -> str:
-    """The screen as a pipe would get it."""
+    """Returns the report as it is written to a pipe."""
     file = io.StringIO()
     screen.render(gather(run), Console(file=file, width=width))
     return file.getvalue()
@@ -46,7 +46,8 @@ def test_on_a_narrow_terminal_levels_stand_below_their_response_and_no_title_is_
 
 
 def test_the_verdict_is_that_of_the_interval_that_is_printed(tmp_path: Path) -> None:
-    """The ratio excludes no change but may be a hundredfold: the difference is printed, which includes it."""
+    """The ratio's interval excludes 1, but the effect may be a hundredfold. The report therefore prints the
+    difference, whose interval includes 0."""
 
     def wild(trial: PlannedTrial) -> Record:
         made = record(trial)

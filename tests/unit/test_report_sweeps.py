@@ -1,4 +1,4 @@
-"""Sweeps, packets and percentiles in the page and in the terminal."""
+"""Sweeps, packets and percentiles on the page and on the terminal."""
 
 import io
 import re
@@ -122,7 +122,7 @@ def test_pacing_and_packet_sizes_are_told(tmp_path: Path) -> None:
     wires = text.split('id="packet-sizes"')[1].split("</section>")[0]
     assert "MTU 1500 B, Transport udp" in wires
     assert "60 B 90.0%, 1500 B 10.0%" in wires
-    assert "<td>200</td>" in wires  # two trials
+    assert "<td>200</td>" in wires  # The number is the sum of two trials.
 
 
 def test_percentiles_of_one_flow_make_a_chart(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The tables of a report as data: what stands in them, and that no text breaks a form."""
+"""The tables of a report as data: their content, and the escaping of texts in each format."""
 
 import csv
 import io
@@ -37,7 +37,7 @@ def found(report):
 
 
 def read(table):
-    """A table's CSV as a list of dicts."""
+    """Parses a table in CSV, and returns its rows as dictionaries."""
     return list(csv.DictReader(io.StringIO(as_csv(table), newline="")))
 
 
@@ -125,7 +125,8 @@ def test_csv_gives_back_every_number(numbers):
 
 
 def one_line(text):
-    """The part of a text that every shown form keeps: runs of space as one, no control characters."""
+    """Returns the part of a text that every format preserves: runs of white space become one space, and
+    control characters are removed."""
     return formats._line(text)
 
 
@@ -138,7 +139,7 @@ def test_markdown_shows_every_text_as_it_is(texts):
     assert kinds.count("table_open") == 1
     assert kinds.count("tr_open") == 1 + len(texts)
     body = tokens[kinds.index("tbody_open") :]
-    cells = [token for token in body if token.type == "inline"][:-1]  # the last is the note
+    cells = [token for token in body if token.type == "inline"][:-1]  # The last cell is the note.
     for cell, text in zip(cells[::2], texts, strict=True):
         shown = "".join(child.content for child in cell.children)
         assert {child.type for child in cell.children} <= {"text", "text_special"}, cell.content
@@ -146,7 +147,8 @@ def test_markdown_shows_every_text_as_it_is(texts):
 
 
 def read_latex(text):
-    """The text that LaTeX prints for a text without commands but those that formats knows."""
+    """Returns the text that LaTeX prints. The input may only contain the commands that `formats`
+    generates."""
     back = {mark: sign for sign, mark in formats._LATEX.items() if mark.startswith(("\\", "$"))}
     pattern = "|".join(map(re.escape, sorted(back, key=len, reverse=True)))
     rest = re.sub(pattern, "", text).replace("{}", "")
@@ -175,7 +177,7 @@ def test_latex_rows_cannot_be_taken_for_options_of_the_row_before(texts):
 
 
 class Cells(HTMLParser):
-    """The texts of the cells of a page."""
+    """The texts of the cells in an HTML table."""
 
     def __init__(self):
         super().__init__()

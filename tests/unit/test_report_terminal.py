@@ -1,4 +1,4 @@
-"""The terminal's report: what it says, that it fits, and that it is plain text."""
+"""The report on the terminal: its content and width, and that it is plain text."""
 
 import io
 import re
@@ -17,7 +17,7 @@ from tests.unit.synthetic import BUSY, altered_study, make_run, record
 
 
 def text(run: Run, width: int = 80, spread: bool = False) -> str:
-    """The report as a pipe would get it."""
+    """Returns the report as it is written to a pipe."""
     file = io.StringIO()
     terminal.render(run, Console(file=file, width=width), spread=spread)
     return file.getvalue()

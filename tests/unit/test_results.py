@@ -46,7 +46,7 @@ def test_a_run_reads_when_it_is_asked_for(tmp_path):
     assert results.run._trials == {}
     assert results.flows is results.flows
     assert list(results._read) == ["flows"]
-    assert results.run._trials == {}  # records were read as columns
+    assert results.run._trials == {}  # Records were read as columns.
 
 
 def test_frames_are_those_of_the_export(results):
@@ -68,7 +68,8 @@ def test_the_summary_is_the_reports(results):
     assert table["mean"].to_list() == [cell.mean for cell in cells]
     assert table["mean_high"].to_list() == [cell.interval.high for cell in cells]
     assert table["trials"].to_list() == [3] * len(cells)
-    assert table["median_low"].null_count() == len(cells)  # three values give no interval of a median
+    # Three values are too few for an interval of the median.
+    assert table["median_low"].null_count() == len(cells)
     row = table.filter(response="throughput", mtu="9000 B", sender="classic", receiver="classic")
     assert (row.height, row["unit"].item()) == (1, "Mbit/s")
 

@@ -1,6 +1,6 @@
-"""The order of trials and the shape of their values: by second libraries, and by simulated runs.
+"""The order of trials and the distribution of their values: against other libraries, and in simulated runs.
 
-The slow tests print the figures of docs/explanation/statistics.md: pytest -s -m slow."""
+The slow tests print the figures of docs/explanation/statistics.md: run pytest -s -m slow."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ RESPONSE = load("jumbo-ipv6").responses[2]
 
 
 def generator() -> np.random.Generator:
-    """Always the same numbers."""
+    """Returns a random generator that always draws the same numbers."""
     return np.random.default_rng(20190201)
 
 
 def summary_of(values: Floats, draw: np.random.Generator | None = None) -> Summary:
-    """A summary of one response: a row for each block, a column for each treatment, trials in that order;
-    with `draw` in random order within blocks."""
+    """Returns the summary of one response. A row of `values` is a block, and a column is a treatment. Trials
+    run in this order, or in random order within blocks if `draw` is given."""
     blocks, treatments = values.shape
     places = [draw.permutation(treatments) if draw else np.arange(treatments) for _ in range(blocks)]
     cells = []
@@ -44,16 +44,16 @@ def summary_of(values: Floats, draw: np.random.Generator | None = None) -> Summa
 
 
 def codes(values: Floats) -> list[str]:
-    """The codes of the warnings that these values give."""
+    """Returns the codes of the warnings that these values cause."""
     summary = summary_of(values)
     return [group.code for group in noise(summary, orders(summary))]
 
 
-# --- Against a second library
+# --- Against other libraries
 
 
 def test_drift_is_that_of_least_squares_by_statsmodels() -> None:
-    """Each treatment with a mean of its own, beside a line and, in another model, beside a step."""
+    """Each treatment has its own mean; one model adds a linear drift, and the other adds a step."""
     values = 100 + generator().normal(0, 1, (12, 4)) + np.arange(48).reshape(12, 4) / 100
     found = order(summary_of(values).responses[0])
     spread = np.sqrt(values.var(axis=0, ddof=1).mean())
@@ -112,7 +112,7 @@ def test_two_values_or_equal_ones_have_no_skewness() -> None:
 
 @pytest.mark.parametrize("shape", [(1, 5), (12, 3), (6, 5)])
 def test_normal_values_are_called_skewed_as_seldom_as_the_test_says(shape: tuple[int, int]) -> None:
-    """Treatments whose spreads differ tenfold."""
+    """The spreads of the treatments differ by a factor of ten."""
     spreads = np.geomspace(1, 10, shape[0])[:, None]
     samples = generator().normal(0, spreads, (4000, *shape)).tolist()
     p_values = [found.p_value for each in samples if (found := skewness(each))]
@@ -125,7 +125,8 @@ def test_normal_values_are_called_skewed_as_seldom_as_the_test_says(shape: tuple
 
 
 def warned(runs: int, blocks: int, treatments: int) -> Counter[str]:
-    """The number of so many runs of seven responses, in which nothing is the matter, have each warning."""
+    """Returns how many runs have each warning. Each run has seven responses with independent normal
+    values."""
     draw = generator()
     found: Counter[str] = Counter()
     for _ in range(runs):
@@ -137,7 +138,7 @@ def warned(runs: int, blocks: int, treatments: int) -> Counter[str]:
 
 
 def test_quiet_runs_are_hardly_ever_warned_of() -> None:
-    """Runs of seven responses; with two replicates residuals depend on each other most."""
+    """Runs have seven responses. With two replicates, the residuals depend on each other most."""
     assert warned(150, 2, 12)["any"] <= 3
     assert warned(100, 10, 6)["any"] <= 3
 
@@ -180,7 +181,8 @@ def test_neighbours_alike_are_warned_of_and_seldom_taken_for_drift() -> None:
 
 
 SKEWED = {
-    # treatments, replicates: of log-normal values with a deviation of the logarithm of 1, as documented
+    # The keys are the numbers of treatments and of replicates. Values are log-normal with a standard
+    # deviation of the logarithm of 1, and the shares are those of the documentation.
     (1, 5): 0.0,
     (1, 10): 0.35,
     (4, 3): 0.03,

@@ -1,4 +1,4 @@
-"""A run that is stopped, abandoned or killed, and gone on with."""
+"""A run that is stopped, abandoned or killed, and then resumed."""
 
 import contextlib
 import random
@@ -16,13 +16,13 @@ RESUME = ("run", "--resume", "--out", "mine")
 
 @pytest.fixture
 def nettrial(nettrial_process):
-    """The command in a process of its own: the runner is tested."""
+    """Returns the command as a separate process, because the runner is under test."""
     return nettrial_process
 
 
 @pytest.fixture
 def run(nettrial):
-    """The run as it is on disk."""
+    """Returns a function that opens the run on the disk."""
 
     def opened():
         return Run.open(nettrial.directory / "mine")
@@ -31,14 +31,14 @@ def run(nettrial):
 
 
 PATIENCE = 120.0
-"""Seconds that something may take that takes a moment on a quiet machine."""
+"""The time limit in seconds for an operation that takes a moment on a quiet machine."""
 
 
 def wait_until(condition, what):
     """Waits until the condition holds."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        with contextlib.suppress(Exception):  # the run is not there yet
+        with contextlib.suppress(Exception):  # The run does not exist yet.
             if condition():
                 return
         time.sleep(0.01)
@@ -46,7 +46,7 @@ def wait_until(condition, what):
 
 
 def wait_for(trials, run):
-    """Waits until the run has so many trials."""
+    """Waits until the run has at least this number of trials."""
     wait_until(lambda: len(run().trials()) >= trials, f"{trials} trials")
 
 
@@ -61,7 +61,7 @@ def go_on(nettrial):
 
 
 def heard(process, text):
-    """The output of the command until a line has this text."""
+    """Reads the output of the command until a line contains this text, and returns it."""
     said = ""
     while text not in said:
         line = process.stderr.readline()
@@ -111,7 +111,7 @@ def test_the_second_signal_abandons_the_running_trial(nettrial, run):
 
 
 def test_a_signal_before_anything_ran_writes_nothing(nettrial):
-    """While the engine is asked what the machine can run there is no run yet."""
+    """The run does not exist while the engine determines the machine's capabilities."""
     slow = nettrial.directory / "engine"
     slow.write_text("#!/bin/sh\ntouch asked\nexec sleep 60\n")
     slow.chmod(0o755)
@@ -145,7 +145,7 @@ def test_a_run_killed_at_any_moment_is_completed_with_each_trial_once(nettrial, 
         assert_complete(run())
         after = {trial.planned.number: trial.record for trial in run().trials()}
         assert {number: after[number] for number in before} == before
-        # One that is killed between making its directory and marking it leaves it, empty.
+        # A runner that is killed between creating and marking its directory leaves the empty directory.
         assert not list(nettrial.directory.glob(".nettrial-*/*"))
 
 
@@ -172,7 +172,7 @@ def test_a_report_can_be_made_while_it_runs(nettrial, run):
 
 
 def test_an_engine_killed_at_any_moment_costs_one_trial(nettrial, run):
-    """A trial that ends its engine is a failure; the next one has a new engine."""
+    """A trial that ends its engine counts as failed, and the next trial gets a new engine."""
     done = nettrial(*SHORT, FAKE_DIE="1,3,8")
     assert done.returncode == 4
     assert [failure.planned.number for failure in run().failures()] == [1, 3, 8]
@@ -189,7 +189,7 @@ def test_simulated_trials_run_at_once_and_give_the_same_however_many(nettrial, r
     for processors, at_once in ((1, []), (4, [1, 2, 3, 4])):
         waiting = ",".join(map(str, at_once))
         with nettrial.start(*SIMULATED, FAKE_PROCESSORS=str(processors), FAKE_WAIT=waiting) as process:
-            wait_in(nettrial, *at_once)  # none has ended when the last begins
+            wait_in(nettrial, *at_once)  # No trial has ended when the last one begins.
             go_on(nettrial)
             _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
@@ -204,8 +204,8 @@ def test_simulated_trials_run_at_once_and_give_the_same_however_many(nettrial, r
 
 def test_signals_end_every_simulated_trial_that_runs(nettrial, run):
     with nettrial.start(*SIMULATED, FAKE_PROCESSORS="3", FAKE_WAIT="2,4,6") as process:
-        wait_for(3, run)  # 1, 3, 5
-        wait_in(nettrial, 2, 4, 6)  # all engines
+        wait_for(3, run)  # These are trials 1, 3 and 5.
+        wait_in(nettrial, 2, 4, 6)  # All engines are busy.
         process.send_signal(signal.SIGINT)
         heard(process, "finishing the trials that are running; Ctrl-C again abandons them")
         assert process.poll() is None

@@ -1,4 +1,4 @@
-"""Intervals that hold at every number of trials: against a second library, and their coverage."""
+"""Intervals that are valid at every number of trials: against another library, and their coverage."""
 
 import math
 from collections.abc import Callable
@@ -18,8 +18,9 @@ SLACK = 3 * math.sqrt(0.95 * 0.05 / EXPERIMENTS)
 
 @pytest.mark.parametrize("trials", [5, 8, 20, 50])
 def test_the_bound_is_where_the_mixture_of_t_densities_is_20_times_that_without_effect(trials: int) -> None:
-    """The density of t under an effect of normal distribution with variance 1/PRIOR, over its density under
-    none, integrated by scipy's noncentral t: at the bound it is 1/0.05."""
+    """The mixture is the density of t under a normally distributed effect with variance 1/PRIOR, divided by
+    the density without an effect. Integrated with scipy's noncentral t distribution, it is 1/0.05 at the
+    bound."""
     bound = widening(trials, 0.95)
 
     def integrand(effect: float) -> float:
@@ -39,7 +40,7 @@ def test_it_is_wider_than_students_t_and_there_is_none_of_too_few_trials() -> No
 
 
 def runs(values: Floats) -> tuple[Floats, Floats]:
-    """The mean and the deviation of the first 1, 2, ... values of each row."""
+    """Returns the mean and the standard deviation of the first 1, 2, ... values of each row."""
     counts = np.arange(1, values.shape[1] + 1)
     means = np.cumsum(values, axis=1) / counts
     squares = np.cumsum(values**2, axis=1) - counts * means**2
@@ -49,7 +50,7 @@ def runs(values: Floats) -> tuple[Floats, Floats]:
 def held(
     values: Floats, truth: float, precision: float, factor: Callable[[int], float], least: int = LEAST
 ) -> tuple[float, float]:
-    """The interval's coverage where a run has stopped, and the mean number of blocks."""
+    """Returns the coverage of the interval at the moment when a run stops, and the mean number of blocks."""
     counts = np.arange(1, values.shape[1] + 1)
     means, deviations = runs(values)
     factors = np.array([factor(int(count)) if count >= least else 0 for count in counts])
@@ -107,7 +108,8 @@ def test_rare_halvings_are_missed_as_often_as_documented(
 @pytest.mark.slow
 @pytest.mark.parametrize(("deviation", "precision"), [(0.01, 0.01), (0.01, 0.02), (0.02, 0.02), (0.02, 0.05)])
 def test_blocks_that_show_rare_halvings_hold_the_mean(deviation: float, precision: float) -> None:
-    """The figures of docs/explanation/statistics.md, by the fewest blocks: pytest -s -m slow."""
+    """Prints the figures of docs/explanation/statistics.md by the minimum number of blocks: run pytest -s -m
+    slow."""
     for least in (5, 20, 40, 60, 80):
         draw = np.random.default_rng(5)
         halved = np.where(draw.random((2000, 300)) < 0.05, 0.5, 1)
@@ -120,14 +122,16 @@ def test_blocks_that_show_rare_halvings_hold_the_mean(deviation: float, precisio
 
 
 def test_students_t_does_not() -> None:
-    """The reason for the sequence: in the same experiments, Student's t interval is right too seldom."""
+    """This is the reason for the sequence: in the same experiments, Student's t interval contains the true
+    value too rarely."""
     draw, truth, precision = DRAWS["normal"]
     coverage, _ = held(draw(np.random.default_rng(20260101)), truth, precision, student)
     assert coverage < 0.95 - 3 * SLACK
 
 
 def test_it_holds_the_truth_at_all_numbers_of_trials_at_once() -> None:
-    """So whatever ends a run, the interval holds there: the worst moment, chosen by who knows the truth."""
+    """The interval is therefore valid whatever ends a run, even if someone who knows the true value chooses
+    the worst moment."""
     values = np.random.default_rng(7).normal(3, 1, (EXPERIMENTS, 200))
     counts = np.arange(1, 201)
     means, deviations = runs(values)
@@ -171,7 +175,7 @@ def test_a_change_becomes_one_of_the_sequence_by_its_logarithms() -> None:
     assert math.log1p(found.interval.low / 100) == pytest.approx(0.1 - half)
     assert math.log1p(found.interval.high / 100) == pytest.approx(0.1 + half)
     assert family([single], sequential=False)[0].interval == single.interval
-    # the p-value is the level at which the interval begins to hold no change
+    # The p-value is the level at which the interval begins to include 0.
     assert found.p_value is not None
     assert half_width(logs, 1 - found.p_value) == pytest.approx(0.1)
 
@@ -198,7 +202,7 @@ def test_several_changes_hold_together_and_too_few_blocks_have_none() -> None:
 
 
 def test_noise_shows_no_change_at_any_number_of_blocks() -> None:
-    """Among 10,000 sequences without an effect, the p-value is ever below 5% in 5% at most."""
+    """Among 10,000 sequences without an effect, the p-value ever falls below 5% in at most 5%."""
     values = np.random.default_rng(11).normal(0, 1, (EXPERIMENTS, 60))
     means, deviations = runs(values)
     counts = np.arange(1, 61)

@@ -1,4 +1,4 @@
-"""Studies on the simulator: what only it has, what replicates are, and what reports say of them."""
+"""Studies on the simulator: the settings that only it has, the meaning of replicates, and the reports."""
 
 from functools import cache
 from itertools import product
@@ -78,8 +78,8 @@ RANDOM = {
     ),
 }
 RANDOM["pairs"] = (RANDOM["permutation"][0], lambda made: [flow.pair for flow in made.workload])
-"""Each random quantity: a study that has it, the setting that seeds it, further settings and levels, and its
-place in a scenario."""
+"""The random quantities. Each has a study, the setting that seeds it, further settings and levels, and a
+function that reads it from a scenario."""
 
 
 @pytest.mark.parametrize("backend", ["sim", "lab"])
@@ -92,7 +92,7 @@ def test_what_is_random_follows_from_the_runs_seed_and_the_block(quantity, backe
         places = product(studies, (0, 1, 99), (1, 2))
         return [repr(drawn(scenario_of(study, levels, block, run))) for study, run, block in places]
 
-    # No block of one seed, of the study or of the run, is a block of another.
+    # No block of any seed, whether of the study or of the run, equals another.
     once = found()
     assert len(set(once)) == 12
     assert once == found()
@@ -202,7 +202,8 @@ def test_a_permutation_sends_every_host_to_another_and_differs_by_block():
         assert all(one != other for one, other in pairs)
     assert len({tuple(pairs) for pairs in drawn}) == len(drawn)
     assert permutation(1, 2) != permutation(2, 1)
-    # Of 39 draws each of 15 others is drawn 2.6 times on average; none is missed by chance too often.
+    # In 39 draws, each of 15 other hosts is drawn 2.6 times on average. The bound allows for hosts that are
+    # missed by chance.
     assert len({pairs[0][1] for pairs in drawn}) >= 10
 
 
@@ -269,7 +270,7 @@ def test_reports_and_comparisons_say_what_was_simulated(nettrial):
 
 
 def test_equal_values_of_simulated_trials_are_no_fault(nettrial):
-    """Every replicate of one seed is the same: the interval has no width, and there is no warning."""
+    """All replicates with one seed are equal: the interval has no width, and there is no warning."""
     done = nettrial(*SMALL, "--out", "sim", "--backend", "sim", FAKE_SAME="1")
     assert done.returncode == 0
     assert "all values of a treatment are equal" not in nettrial("report", "sim", "--tables").stdout
@@ -280,7 +281,7 @@ def test_a_plan_that_takes_days_says_so_before_it_begins(nettrial):
     begin = (*SMALL, "--backend", "sim", "--out")
     assert "this will take" not in nettrial(*begin, "short").stderr
     said = nettrial(*begin, "long", FAKE_WORK="50000", FAKE_PROCESSORS="4").stderr
-    # 16 trials of 50000 s on four CPUs.
+    # The plan has 16 trials of 50000 s on four CPUs.
     assert "this will take about 55 h 33 min on this machine, for 1.6e+10 transmissions of a packet" in said
     assert said.index("this will take") < said.index("0/16 trials")
 

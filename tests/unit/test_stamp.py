@@ -23,7 +23,7 @@ from nettrial.protocols.stamp.reflector import Reflector, reflect_one
 from nettrial.protocols.stamp.sender import Answer, NotReached, Result, Sender, Session
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "stamp.json").read_text())
-"""Packets of stamp-suite 1.0.0, and the key of its authenticated ones."""
+"""Packets of stamp-suite 1.0.0, and the key of its authenticated packets."""
 KEY = b"sixteen bytes or more"
 NOW = 1_795_484_281_863_642_121
 SECOND = 10**9
@@ -97,7 +97,7 @@ def test_no_input_is_answered_with_more_and_none_ends_the_reflector(payload, sec
     assert found is None or len(found) == len(payload) >= wire.TWAMP_LEAST
     if secured:
         assert found is None, "its HMAC can't be right"
-        sealed = sent(key=key, size=112) + payload  # with whatever extensions
+        sealed = sent(key=key, size=112) + payload  # Any extensions may follow.
         assert len(answer(reflector, sealed) or b"") == len(sealed)
 
 
@@ -119,7 +119,7 @@ def test_flags_say_what_became_of_extensions():
     assert flags(base + unknown, KEY) == [wire.UNKNOWN | wire.NOT_GENUINE]
     forged = extension(8, bytes(16))
     assert flags(base + unknown + forged, KEY) == [wire.UNKNOWN | wire.NOT_GENUINE, wire.NOT_GENUINE]
-    # The answer's own HMAC covers its own number and the flags that it has now.
+    # The answer's HMAC covers its own sequence number and its current flags.
     found = bytes(answer(Reflector(Log(lambda _: None), KEY), base + unknown + sealed))
     at = len(base) + len(unknown)
     assert found[at + 4 :] == wire.digest(found[:4] + found[len(base) : at], KEY)
@@ -168,7 +168,7 @@ def test_a_twamp_sender_gets_as_many_bytes_as_it_sent():
     ("family", "address", "key", "size"),
     [(socket.AF_INET, "127.0.0.1", None, 44), (socket.AF_INET6, "::1", KEY, 300)],
 )
-@pytest.mark.settles  # the kernel begins to take the times of arrivals some time after it was asked
+@pytest.mark.settles  # The kernel begins to take timestamps of arrivals some time after the request.
 def test_a_session_measures_over_loopback(family, address, key, size):
     port, packets = Port(family), 20
     port.socket.bind((address, 0))
@@ -223,8 +223,8 @@ def test_forged_answers_are_none():
 
 
 def made(pairs, sent=None, **more):
-    """A result with answers of these numbers and reflector's numbers: 1 ms forward, 2 ms at the reflector, 3
-    ms back, and clocks that agree."""
+    """Returns a result whose answers have these sequence numbers of sender and reflector. Delays are 1 ms
+    forward, 2 ms at the reflector and 3 ms backward; the clocks agree."""
     answers = [
         Answer(
             number, other, *(NOW + ms * 10**6 for ms in (0, 1, 3, 6)), 255, ErrorEstimate(True, False, 1e-3)
@@ -250,11 +250,11 @@ def test_delays_are_those_of_the_four_timestamps():
 
 COUNTED = {
     "nothing lost": ([(0, 0), (1, 1)], 2, (0, 0, 0), (0, 0), (0, 0)),
-    # Packet 1 never arrived there; packet 3's answer was lost.
+    # Packet 1 did not arrive at the reflector; the answer to packet 3 was lost.
     "a loss each way": ([(0, 0), (2, 1), (4, 3)], 5, (40, 20, 25), (0, 0), (0, 0)),
-    # Packet 0 arrived twice there: two answers with different numbers.
+    # Packet 0 arrived twice at the reflector, which sent two answers with different numbers.
     "doubled forward": ([(0, 0), (0, 1), (1, 2)], 2, (0, 0, 0), (100 / 3, 0), (0, 0)),
-    # One answer arrived twice; packet 2 was lost forward.
+    # One answer arrived twice; packet 2 was lost in the forward direction.
     "doubled backward": ([(0, 0), (0, 0), (1, 1), (3, 2)], 4, (25, 25, 0), (0, 25), (0, 0)),
     "reordered forward": ([(1, 0), (0, 1), (2, 2)], 3, (0, 0, 0), (0, 0), (100 / 3, 0)),
     "reordered backward": ([(2, 1), (0, 0), (3, 2)], 4, (25, 25, 0), (0, 0), (0, 100 / 3)),

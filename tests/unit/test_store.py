@@ -254,7 +254,7 @@ def test_a_runner_waits_for_who_reads_for_long(tmp_path):
     reader = sqlite3.connect(run.directory / RUN_FILE, check_same_thread=False)
     reading = reader.execute("SELECT * FROM planned")
     assert reading.fetchone() is not None
-    end = threading.Timer(5.5, reading.close)  # SQLite's usual patience is 5 s
+    end = threading.Timer(5.5, reading.close)  # By default, SQLite waits for 5 s.
     end.start()
     with run.session(ENVIRONMENT) as session:
         session.finished(run.plan[0], scenario_of(STUDY, run.plan[0].treatment), record())
@@ -274,7 +274,7 @@ with {name}(Path(sys.argv[1])):
 
 @pytest.fixture
 def held(tmp_path):
-    """Starts a process that holds a directory, or makes one."""
+    """Returns a function that starts a process that locks a directory, or creates one."""
     started = []
 
     def start(name, directory):
@@ -340,7 +340,7 @@ def test_only_what_nettrial_was_making_is_removed(tmp_path):
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_starter_does_not_remove_what_another_is_about_to_lock(tmp_path, monkeypatch, moment):
-    """Another starter runs in the moment before, or after, the first one locks its directory."""
+    """A second runner starts immediately before or after the first one locks its directory."""
     hold, calls = folders.hold, []
 
     def interrupted(directory):

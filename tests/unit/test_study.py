@@ -17,7 +17,7 @@ def line_of(part):
 
 @pytest.fixture
 def edited(tmp_path, monkeypatch):
-    """Loads the shipped study after replacing parts of its text."""
+    """Returns a function that loads the shipped study after replacing parts of its text."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
     shutil.copy(SHIPPED / "jumbo-ipv6" / "published.csv", "mine")

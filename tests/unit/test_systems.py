@@ -1,4 +1,4 @@
-"""Operating systems other than Linux: what runs there, and what says that it does not."""
+"""Operating systems other than Linux: the commands that work there, and the errors of those that don't."""
 
 import ast
 import json
@@ -30,7 +30,8 @@ REFUSED = [
 
 
 def windows(directory, commands, **fake):
-    """Runs commands as on Windows; gives what the double says, and both outputs."""
+    """Runs commands as on Windows; returns the answers of as_windows.py, standard output and standard
+    error."""
     answers = directory / "answers.json"
     double = [sys.executable, "-X", "warn_default_encoding", ROOT / "tests/unit/as_windows.py", answers]
     variables = {**environment(directory), "PYTHONIOENCODING": "cp1252", "TMPDIR": str(directory), **fake}

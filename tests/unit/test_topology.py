@@ -12,7 +12,7 @@ GRAPH = """{"nodes": [{"id": "a"}, {"id": "b"}, {"id": "c", "kind": "router"}],
 
 @pytest.fixture
 def parameters(tmp_path):
-    """A topology's parameters, as few as can be."""
+    """Returns the smallest possible parameters of a topology."""
     (tmp_path / "graph.json").write_text(GRAPH)
 
     def make(name):
@@ -29,7 +29,7 @@ def hosts_of(topology):
 @pytest.mark.parametrize("name", list(TOPOLOGIES))
 @pytest.mark.parametrize("ip", [4, 6])
 def test_every_topology_is_a_network(name, ip, parameters):
-    """The conformance test of every topology."""
+    """Every topology has to pass this conformance test."""
     topology = TOPOLOGIES[name]
     for forwarding in topology.forwarding or (None,):
         graph = topology.graph(parameters(name), hosts_of(topology), forwarding)

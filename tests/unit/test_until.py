@@ -1,4 +1,4 @@
-"""Runs that go on until they are precise: what ends them, that they resume under the same rule."""
+"""Runs that continue until they are precise: the rules that end them, and resuming under the same rule."""
 
 import random
 import re
@@ -32,7 +32,7 @@ ONE = (
 RUN = ("run", "jumbo-ipv6", *ONE, "--out", "mine")
 PRECISE = ("--until", "throughput=1%", "--until", "rtt=4%")
 BLOCKS = 7
-"""The number of blocks that this takes with this seed."""
+"""The number of blocks that the rule needs with this seed."""
 TWO = {"mtu": "1500,9000", "sender": "linux-cubic", "receiver": "linux-cubic"}
 UNTIL = "until: {percent: {throughput: 0.5, rtt: 6}, minimum: 4, maximum: 6}\nbackend: lab"
 
@@ -65,7 +65,7 @@ def test_a_run_ends_as_soon_as_its_intervals_are_narrow(nettrial, golden) -> Non
 
 
 def test_it_ended_as_soon_as_it_could(nettrial) -> None:
-    """One block earlier some interval was too wide, by the values themselves."""
+    """One block earlier, some interval was still too wide, as the values show."""
     nettrial(*RUN, *PRECISE)
     run = opened(nettrial)
     for blocks, narrow in ((BLOCKS - 1, False), (BLOCKS, True)):
@@ -93,7 +93,7 @@ def test_a_run_that_gets_no_narrower_ends_at_the_most_blocks(nettrial, golden) -
 
 @pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_killed_run_goes_on_under_the_same_rule(nettrial_process, kills: int) -> None:
-    """Wherever it is killed: the trials are those of a run that was not."""
+    """Wherever a run is killed, it ends with the same trials as a run that was not killed."""
     nettrial, moments = nettrial_process, random.Random(3)
     options = (*RUN, *PRECISE)
     for _ in range(kills):
@@ -114,7 +114,7 @@ def test_a_killed_run_goes_on_under_the_same_rule(nettrial_process, kills: int) 
 
 
 def test_a_run_that_is_stopped_between_blocks_goes_on(nettrial) -> None:
-    """Every trial of the plan has finished, and yet it is not at its end."""
+    """Every planned trial is finished, but the rule is not fulfilled yet."""
     study = load("jumbo-ipv6").with_overrides(TWO)
     study = study.until_narrow(Until(percent={"throughput": 0.5}, maximum=6))
     run = make_run(nettrial.directory / "cut", 5, study=study)
@@ -227,7 +227,7 @@ def test_bad_rules_are_exit_2_and_write_nothing(nettrial, golden, name) -> None:
 
 @pytest.mark.parametrize(("blocks", "equal"), [(1, False), (2, False), (5, True), (5, False)])
 def test_a_run_with_a_rule_has_a_page_however_little_is_in_it(tmp_path, blocks, equal) -> None:
-    """Its intervals may be absent where those of Student's t are there."""
+    """The run's intervals may be absent even if those of Student's t exist."""
     study = load("jumbo-ipv6").with_overrides({**TWO, "mtu": "1500" if blocks == 2 else "1500,9000"})
     study = study.until_narrow(Until(percent={"throughput": 1}))
     maker = (lambda trial: record(PlannedTrial(1, 1, trial.treatment))) if equal else plain

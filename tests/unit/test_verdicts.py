@@ -33,13 +33,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def judged(run: Run, **changed: Any) -> tuple[str, str]:
-    """The verdict of a conclusion, and its comparison in words."""
+    """Returns the verdict on a conclusion, and its comparison in words."""
     study = with_conclusions(run.study, {**FASTER, **changed})
     (found,) = verdicts(study, summarise(run))
     return found.judged, told.comparison(study, found)
 
 
-# By the synthetic figures 9000 B gives 3.9% more than 1500 B, with a standard deviation of 0.2%.
+# In the synthetic figures, 9000 B has 3.9% more throughput than 1500 B, with a standard deviation of 0.2%.
 @pytest.mark.parametrize(
     ("changed", "verdict"),
     [

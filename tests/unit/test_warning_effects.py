@@ -1,4 +1,4 @@
-"""The harm of warnings to the answer: each has a class, equal ones are one, the gravest is first."""
+"""The effect of warnings on the answer: each has a class, equal ones are merged, and the gravest is first."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.unit.synthetic import BUSY, make_run, record
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "read-warnings.md"
 GIVEN = re.compile(r'(?:Warning::new|warn)\(\s*"(\w+)"|Warning \{\s*code: "(\w+)"')
-"""The code of a warning where the engine gives it."""
+"""Matches the code of a warning in the engine's source."""
 
 
 def test_every_code_is_documented() -> None:

@@ -66,7 +66,7 @@ def test_stations_share_one_link_whose_first_interface_is_the_access_points(tmp_
     assert cable.wlan is None
     place = found.origins.place("/links/0/wlan/width_mhz")
     assert place == ("network", "wlan", "width_mhz")
-    # Refused by the lab, which builds cables.
+    # A backend that refuses the medium names the topology in its error.
     assert found.origins.place("/links/0/medium") == ("network", "topology")
     assert found.origins.place("/links/0/delay")[0] == "network"
 
@@ -127,7 +127,7 @@ def test_stations_are_added_to_any_topology(tmp_path):
     channel = next(link for link in found.links if link.wlan)
     assert [end.node for end in channel.ends] == ["access-point", "station-1", "station-2"]
     cable = next(link for link in found.links if link is not channel and link.ends[1].node == "access-point")
-    # The router's end of the cable is in the stations' network.
+    # The router's interface to the cable is in the stations' network.
     assert [cable.ends[0].node, cable.ends[0].addresses[0].root] == ["leaf-2", "10.0.2.3/24"]
     assert [end.addresses[0].root for end in channel.ends[1:]] == ["10.0.2.1/24", "10.0.2.2/24"]
 
@@ -188,7 +188,8 @@ def test_stations_are_drawn_at_their_positions_with_their_ranges(tmp_path):
     middle, right, top, left = (at[name] for name in places)
     assert right.x - middle.x == pytest.approx(middle.x - left.x) == pytest.approx(middle.y - top.y)
     assert right.y == middle.y == left.y
-    # 16 dBm less 46.7 dB at 1 m is 51.3 dB above the threshold, at 30 dB for each tenfold distance.
+    # A transmit power of 16 dBm less 46.7 dB at 1 m is 51.3 dB above the threshold. The level falls by 30 dB
+    # when the distance increases tenfold.
     reach = 10 ** (51.3 / 30) * (right.x - middle.x) / 30
     assert [circle.radius for circle in drawing.ranges] == [pytest.approx(reach)] * 4
     assert "carrier sense, with a range of 51.3 m" in drawing.captions[-1]

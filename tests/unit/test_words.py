@@ -1,4 +1,4 @@
-"""The check of words that people read (tools/check-words.py)."""
+"""The check of wording (tools/check-words.py)."""
 
 import importlib.util
 

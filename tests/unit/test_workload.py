@@ -38,7 +38,7 @@ PACKETS = "{kind: packets, size: 1400 B, gap: 1 ms, duration: 1 s}"
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Loads a study with this traffic, after replacing parts of its text."""
+    """Returns a function that loads a study with this traffic, after replacing parts of its text."""
     monkeypatch.chdir(tmp_path)
 
     def make(traffic=PACKETS, *replacements):
@@ -53,7 +53,7 @@ def study(tmp_path, monkeypatch):
 
 
 def traffic_of(study, levels=None, block=1):
-    """The scenario's traffic of the first flow, as the engine gets it."""
+    """Returns the traffic of the scenario's first flow, as the engine receives it."""
     text = scenario_of(study, levels or {}, block).model_dump_json(by_alias=True, exclude_none=True)
     return Scenario.model_validate_json(text).model_dump(exclude_none=True)["workload"][0]["traffic"]
 
@@ -127,7 +127,7 @@ def test_a_file_beside_the_study_gives_the_values(study):
     Path("gaps.csv").write_text("1 ms\n\n2.5 ms\n")
     made = study("{kind: packets, size: 64 B, gap: {distribution: file, file: gaps.csv}, count: 9}")
     assert traffic_of(made)["gap"] == {"distribution": "listed", "values": ["1 ms", "2.5 ms"]}
-    Path("gaps.csv").unlink()  # a run file has the values and needs no file
+    Path("gaps.csv").unlink()  # The run file contains the values, so the file is no longer needed.
     again = Study.model_validate_json(made.model_dump_json(by_alias=True, exclude_none=True))
     assert traffic_of(again) == traffic_of(made)
     assert traffic_of(made.with_overrides({"network.ip": "6"})) == traffic_of(made)
@@ -399,7 +399,7 @@ def test_what_full_changes_is_checked_when_the_study_is_read(study, full, messag
 
 def test_a_sweep_is_expected_to_take_a_while_for_each_request(study):
     made = study("{kind: sweep, first: 1 kB, last: 2 kB, step: 1 kB, repeats: 3, bytes: 8 kB, answer: echo}")
-    # (8 + 4) requests of 40 us and 16 kB at 8 Gbit/s, three times.
+    # Three times, (8 + 4) requests take 40 us each, and 16 kB are sent at 8 Gbit/s.
     assert traffic_seconds(scenario_of(made, {})) == pytest.approx(3 * (12 * 40e-6 + 16e3 * 8 / 8e9))
 
 
