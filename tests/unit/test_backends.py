@@ -1,3 +1,5 @@
+"""The process of an engine: its trials, its failures, and the ways in which it ends."""
+
 import os
 import threading
 import time

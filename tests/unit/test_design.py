@@ -1,3 +1,5 @@
+"""The plan of a study: treatments, the order of trials, and the scenarios that follow from levels."""
+
 from itertools import groupby
 
 import pytest

@@ -25,8 +25,8 @@ def test_published_figures_have_a_counterpart_in_full_and_at_their_rate_alone(na
 
 
 def test_the_published_figures_are_those_that_the_paper_bases_its_conclusions_on():
-    """wVegas has the highest throughput in every column except that of 65 switches, and BALIA has the best
-    fairness."""
+    """The best throughput is that of wVegas in every column except that of 65 switches, and BALIA has the
+    best fairness."""
     throughput, fairness = [], []
     for name in PUBLISHED:
         for row in csv.DictReader(io.StringIO(load(name).published_text() or "")):

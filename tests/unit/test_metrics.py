@@ -1,3 +1,5 @@
+"""Every metric: its description, its figure from a record, and its figure for a group of flows."""
+
 import itertools
 import math
 import shutil

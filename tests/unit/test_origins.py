@@ -1,3 +1,5 @@
+"""The place in the study from which each value of a scenario comes."""
+
 import json
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""The version of the package, its requirements, its workflows, and the studies that it contains."""
+
 import re
 import tomllib
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""The progress of a run on a terminal and in a file."""
+
 import io
 import re
 import time

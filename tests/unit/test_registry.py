@@ -1,3 +1,5 @@
+"""Registries of named objects, and the suggestions for unknown names."""
+
 import pytest
 
 from nettrial.backends import BACKENDS

@@ -1,3 +1,5 @@
+"""Every stack, and the congestion controls that stacks name."""
+
 import pytest
 
 from nettrial.congestion import CONTROLS

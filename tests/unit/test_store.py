@@ -1,3 +1,5 @@
+"""The run file and its directory: what is stored is read back, whatever is killed meanwhile."""
+
 import os
 import random
 import sqlite3

@@ -1,3 +1,5 @@
+"""Study files: their values, their checks, and settings that change them."""
+
 import shutil
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""Every topology: its graph, addresses and routes."""
+
 import ipaddress
 from itertools import chain
 

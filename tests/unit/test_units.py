@@ -1,3 +1,5 @@
+"""Quantities with units, by the examples that Rust and Python share."""
+
 import contextlib
 import json
 from pathlib import Path
