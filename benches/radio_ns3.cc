@@ -1,9 +1,9 @@
-// The cases of radio.py in ns-3. It compiles and runs this.
+// The cases of radio.py in ns-3. radio.py compiles and runs this program.
 //
 //     radio_ns3 KEY=VALUE...
 //
-// Prints the goodput of all flows together in bits per second, from half a second after their start, and the
-// processor seconds that Simulator::Run took. The keys are those of `Case` in radio.py.
+// Prints the sum of the flows' goodputs in bits per second, measured from half a second after their start, and the
+// CPU time of Simulator::Run in seconds. The keys are the fields of `Case` in radio.py.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -21,7 +21,7 @@
 
 using namespace ns3;
 
-static const double BEGIN = 1.0;  // associations are over
+static const double BEGIN = 1.0;  // All stations are associated by then.
 static const double SETTLED = 0.5;
 static double counted_from = 0;
 static double counted_to = 0;
@@ -74,7 +74,7 @@ int main(int argc, char** argv)
     YansWifiChannelHelper air;
     air.SetPropagationDelay("ns3::ConstantSpeedPropagationDelayModel");
     const Ptr<MatrixPropagationLossModel> loss = CreateObject<MatrixPropagationLossModel>();
-    loss->SetDefaultLoss(56);  // -40 dBm from 16 dBm
+    loss->SetDefaultLoss(56);  // A transmit power of 16 dBm arrives with -40 dBm.
     YansWifiPhyHelper radio;
     const Ptr<YansWifiChannel> channel = air.Create();
     channel->SetPropagationLossModel(loss);
@@ -121,7 +121,7 @@ int main(int argc, char** argv)
     }
     if (number("mpdu_loss") > 0)
     {
-        // Data goes to the access point alone, which loses it: acknowledgments arrive.
+        // All data goes to the access point, so that only data is lost, and no acknowledgments.
         auto errors = CreateObject<RateErrorModel>();
         errors->SetUnit(RateErrorModel::ERROR_UNIT_PACKET);
         errors->SetRate(number("mpdu_loss"));
@@ -133,14 +133,14 @@ int main(int argc, char** argv)
     stack.Install(all);
     Ipv4AddressHelper addresses("10.0.0.0", "255.255.0.0");
     const Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
-    // The radio's queue alone, without a queue discipline before it.
+    // The only queue is the radio's own, without a queue discipline before it.
     TrafficControlHelper().Uninstall(devices);
 
     const std::string factory = transport == "udp" ? "ns3::UdpSocketFactory" : "ns3::TcpSocketFactory";
     const int flows = direction == "across" ? stations / 2 : stations;
     for (int flow = 0; flow < flows; ++flow)
     {
-        // Of `all`: the access point is 0, the stations come after it.
+        // These are indices in `all`: 0 is the access point, and the stations follow.
         const int from = direction == "down" ? 0 : flow + 1;
         const int to = direction == "up" ? 0 : direction == "down" ? flow + 1 : flow + 1 + flows;
         const auto port = static_cast<std::uint16_t>(5001 + flow);

@@ -1,10 +1,10 @@
-// The fat trees of simulator.py in htsim (github.com/Broadcom/csg-htsim): each of the first FLOWS hosts sends to the one
-// half the hosts on, by TCP, or by MPTCP with LIA over paths that are drawn at random.
+// The fat trees of simulator.py in htsim (github.com/Broadcom/csg-htsim). Each of the first FLOWS hosts sends to the
+// host whose number is larger by half the number of hosts, over TCP, or over MPTCP with LIA on random paths.
 //
 //     simulator_htsim HOSTS FLOWS SUBFLOWS SECONDS
 //
-// Prints the CPU seconds of the event loop alone, and the packet-hops: data packets that arrived, and their
-// acknowledgments, times the links that each crossed. Packets that were dropped on the way count as none.
+// Prints the CPU time of the event loop in seconds, and the number of packet-hops: data packets that arrived and their
+// acknowledgments, multiplied by the number of links that each crossed. Dropped packets do not count.
 
 #include "config.h"
 #include "eventlist.h"
@@ -23,7 +23,7 @@
 #include <vector>
 
 EventList eventlist;
-uint32_t RTT = 10;  // The delay of each link in microseconds, which the topology takes from here.
+uint32_t RTT = 10;  // The topology uses this variable as the delay of each link in microseconds.
 
 struct Subflow
 {
@@ -55,7 +55,7 @@ int main(int argc, char** argv)
             auto* sink = new TcpSink();
             timers.registerTcp(*source);
             auto *out = new Route(*path), *back = new Route(*path->reverse());
-            const std::size_t links = out->size() / 2;  // A queue and a pipe each.
+            const std::size_t links = out->size() / 2;  // Each link consists of a queue and a pipe.
             out->push_back(sink);
             back->push_back(source);
             connection->addSubflow(source);

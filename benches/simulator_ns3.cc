@@ -1,10 +1,10 @@
-// The scenarios of simulator.py in ns-3. It compiles and runs this.
+// The scenarios of simulator.py in ns-3. simulator.py compiles and runs this program.
 //
 //     simulator_ns3 dumbbell|fat_tree SIZE SECONDS COUNT
 //
-// SIZE: flows, or ports of a switch. Prints the processor seconds that Simulator::Run took and, where COUNT is 1,
-// the frames that all devices sent: counting costs time, so it is done in another run than the timing. Routes are
-// nix vectors, the fastest of ns-3's: a lookup for each packet, none for each hop.
+// SIZE is the number of flows, or of a switch's ports. Prints the CPU time of Simulator::Run in seconds and, if COUNT
+// is 1, the number of frames that all devices sent. Counting costs time, so it needs a separate run. Routes are nix
+// vectors, the fastest of ns-3: they need one lookup for each packet instead of one for each hop.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -47,7 +47,7 @@ struct Network
         addresses.SetBase(base.c_str(), "255.255.255.0");
         addresses.Assign(devices);
         ++networks;
-        // The device's queue alone, without a queue discipline before it.
+        // The only queue is the device's own, without a queue discipline before it.
         TrafficControlHelper().Uninstall(devices);
         for (std::uint32_t i = 0; counts && i < devices.GetN(); ++i)
         {

@@ -1,8 +1,8 @@
-/* What the four programs share: the parts of the kernel's structs that they read, the kernel's functions that they
- * call, the walk over a connection's subflows, and the counters.
+/* Definitions that the four programs share: the parts of the kernel's structs that they read, the kernel's functions
+ * that they call, the walk over a connection's subflows, and the counters.
  *
- * The structs name only fields in use; where a field lies in the running kernel comes from its BTF when the program
- * is loaded (CO-RE), so nothing but clang is needed to compile. Fields: include/linux/tcp.h,
+ * The structs contain only fields in use. When a program is loaded, the offset of each field in the running kernel is
+ * taken from the kernel's BTF (CO-RE), so compiling needs only clang. The fields are those of include/linux/tcp.h,
  * include/net/inet_connection_sock.h, net/mptcp/protocol.h of Linux 6.18.
  */
 #pragma once
@@ -12,7 +12,7 @@
 #define KERNEL_FUNCTION __attribute__((section(".ksyms")))
 #define PROGRAM(name) SEC("struct_ops/" #name)
 
-/* The kernel lends these programs functions that it gives under the GPL only. */
+/* The programs call functions that the kernel offers only to programs under the GPL. */
 char allowed_by[] SEC("license") = "Dual MIT/GPL";
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -72,7 +72,7 @@ struct ack_sample {
 
 #pragma clang attribute pop
 
-/* A congestion control as the kernel registers it (include/net/tcp.h). */
+/* The struct with which a congestion control is registered with the kernel (include/net/tcp.h). */
 struct tcp_congestion_ops {
     u32 (*ssthresh)(struct sock *sk);
     void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
@@ -86,7 +86,7 @@ struct tcp_congestion_ops {
     u32 flags;
 };
 
-/* Lets every network namespace of the machine choose it. */
+/* Allows every network namespace of the machine to use the congestion control. */
 #define TCP_CONG_NON_RESTRICTED 1
 
 extern void *bpf_rdonly_cast(const void *object, u32 type) KERNEL_FUNCTION;
@@ -95,13 +95,13 @@ extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) KERNEL_FUNC
 extern u32 tcp_reno_undo_cwnd(struct sock *sk) KERNEL_FUNCTION;
 extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) KERNEL_FUNCTION;
 
-/* `address` as a pointer to a struct of the kernel through which can only be read, and safely: what is no longer
- * there reads as zero or as other data of the kernel, and ends nothing. */
+/* Casts `address` to a pointer to a struct of the kernel. The pointer allows only reading. Reading freed memory is
+ * safe: it returns zero or other data of the kernel. */
 #define KERNEL_CAST(type, address) ((type *)bpf_rdonly_cast((const void *)(address), KERNEL_TYPE(type)))
 #define KERNEL_TYPE(type) __builtin_btf_type_id(*(type *)0, 1)
 
-/* How often the kernel called each operation, over all sockets and CPUs; `coupled`: the calls that saw two or
- * more subflows; `repaired`: the calls left out whose windows were put right (repair.h). The loader reads it. */
+/* Numbers of the kernel's calls of each operation, over all sockets and CPUs. `coupled` counts the calls that saw two
+ * or more subflows, and `repaired` the skipped calls whose windows were repaired (repair.h). The loader reads them. */
 struct callbacks {
     u64 ssthresh;
     u64 cong_avoid;
@@ -119,13 +119,13 @@ struct callbacks callbacks;
 INLINE struct tcp_sock *tcp_sk(struct sock *sk) { return (struct tcp_sock *)sk; }
 INLINE struct inet_connection_sock *inet_csk(const void *sk) { return (struct inet_connection_sock *)sk; }
 
-/* The algorithm's own state in the socket; zeroes when the algorithm is chosen. */
+/* Returns the algorithm's private state in the socket, which is zero when the socket begins to use the algorithm. */
 INLINE void *private_state(struct sock *sk) { return inet_csk(sk)->icsk_ca_priv; }
 
 INLINE int in_slow_start(const struct tcp_sock *tp) { return tp->snd_cwnd < tp->snd_ssthresh; }
 
-/* Puts windows right that a call left out has spoilt; `largest` is kept in the socket for it. Counted is each time
- * that a call was left out, not what follows: the packets sent meanwhile keep the window up in recovery. */
+/* Repairs windows that a skipped call has corrupted; `largest` is kept in the socket for this purpose. Counts each
+ * skipped call once, although a window may need repair again: packets in flight keep it large during recovery. */
 INLINE void repair(struct tcp_sock *tp, u32 *largest)
 {
     struct windows found = {tp->snd_cwnd, tp->snd_ssthresh};
@@ -140,10 +140,10 @@ INLINE void repair(struct tcp_sock *tp, u32 *largest)
     *largest = larger(*largest, right.window);
 }
 
-/* Whether the window is what holds the sender back (the kernel's tcp_is_cwnd_limited): it only grows then. */
+/* Returns whether the window limits the sender (the kernel's tcp_is_cwnd_limited). Only then may the window grow. */
 INLINE int limited_by_window(const struct tcp_sock *tp)
 {
-    /* A field of bits: its byte, and its place in the byte, are asked of the kernel's BTF. */
+    /* This is a bit field. Its byte, and its position in the byte, are taken from the kernel's BTF. */
     enum { BYTE_OFFSET, BYTE_SIZE, EXISTS, SIGNED, LEFT_SHIFT, RIGHT_SHIFT };
     const void *byte = (const char *)tp + __builtin_preserve_field_info(tp->is_cwnd_limited, BYTE_OFFSET);
     u64 value = *(const u8 *)byte;
@@ -153,8 +153,8 @@ INLINE int limited_by_window(const struct tcp_sock *tp)
     return value || (in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out);
 }
 
-/* Grows the window in slow start as Reno does, and returns how many of the acknowledged packets are left for
- * congestion avoidance: all where the socket is not in slow start, none where its window is not what limits it. */
+/* Grows the window in slow start as Reno does, and returns the number of acknowledged packets that are left for
+ * congestion avoidance: all if the socket is not in slow start, none if the window does not limit the sender. */
 INLINE u32 left_after_slow_start(struct tcp_sock *tp, u32 acked)
 {
     if (!limited_by_window(tp))
@@ -162,8 +162,8 @@ INLINE u32 left_after_slow_start(struct tcp_sock *tp, u32 acked)
     return in_slow_start(tp) ? tcp_slow_start(tp, acked) : acked;
 }
 
-/* Adds `increase` (Q48) for each acknowledged packet to the window, of which the socket holds the whole packets and
- * `fraction` the rest. */
+/* Adds `increase` (Q48) to the window for each acknowledged packet. The socket has the whole packets of the window,
+ * and `fraction` has the rest. */
 INLINE void grow(struct tcp_sock *tp, u64 *fraction, s64 increase, u32 acked)
 {
     struct window window = {tp->snd_cwnd, *fraction};
@@ -173,8 +173,8 @@ INLINE void grow(struct tcp_sock *tp, u64 *fraction, s64 increase, u32 acked)
     tp->snd_cwnd = window.packets;
 }
 
-/* A walk over the other subflows of a socket's connection. The kernel changes the list under another lock than
- * the one held here, so a step may meet a subflow that has just left: it then ends the walk, or is skipped. */
+/* A walk over the other subflows of a socket's connection. The kernel changes the list under a lock that is not held
+ * here. A step may therefore find a subflow that has just been removed, which then ends the walk or is skipped. */
 struct walk {
     struct tcp_sock *own;
     struct sock *connection;
@@ -182,7 +182,8 @@ struct walk {
     struct list_head *next;
 };
 
-/* More entries than a connection can have subflows: those that are closing are still in the list. */
+/* The largest number of entries visited. It exceeds the largest number of subflows, because closing subflows are
+ * still in the list. */
 #define WALK_MAX 16
 
 INLINE struct walk walk_from(struct tcp_sock *tp)
@@ -201,8 +202,8 @@ INLINE struct walk walk_from(struct tcp_sock *tp)
     return walk;
 }
 
-/* Whether the walk stands on an entry, not at the list's head or astray. Sets `tp` to the entry's socket where that
- * is established and another than the walk's own, else to 0. */
+/* Visits the next entry. Returns 0 if the walk is at the list's head or in the list of another connection. Sets `tp`
+ * to the entry's socket if that is established and is not the walk's own, and to 0 otherwise. */
 INLINE int walk_step(struct walk *walk, struct tcp_sock **tp)
 {
     enum { ESTABLISHED = 1, CLOSE_WAIT = 8 };
@@ -227,7 +228,7 @@ INLINE int walk_step(struct walk *walk, struct tcp_sock **tp)
     return 1;
 }
 
-/* Reads OLIA's run, bytes, from the private state of a socket that the same algorithm runs on. */
+/* Reads OLIA's run in bytes from the private state of a socket with the same algorithm. */
 typedef u64 (*run_of)(const struct tcp_sock *tp);
 
 INLINE void add_subflow(struct connection *connection, const struct tcp_sock *tp, u64 run_bytes)
@@ -242,9 +243,9 @@ INLINE void add_subflow(struct connection *connection, const struct tcp_sock *tp
     }
 }
 
-/* Fills a connection, all zeroes, with the socket's subflow first and its established siblings, and sets the
- * shares. `run` may be 0. Returns whether there are two subflows or more; where there are not, the algorithms are
- * Reno (Vegas). */
+/* Fills a connection with the socket's own subflow first, then with the other established ones, and sets the shares.
+ * The connection must be all zeroes, and `run` may be 0. Returns whether there are two or more subflows; otherwise,
+ * the algorithms behave as Reno (wVegas: as Vegas). */
 INLINE int gather(struct connection *connection, struct tcp_sock *tp, run_of run)
 {
     struct walk walk = walk_from(tp);

@@ -1,14 +1,15 @@
-/* What the coupled algorithms compute with: the subflows of a connection, the share of the connection's rate
- * that each has, and a window with a fraction. Integers only, no header of any system: compiled for BPF and,
- * for the property tests, for user space.
+/* The data of the coupled algorithms: the subflows of a connection, the share of each in the connection's rate, and
+ * a window with a fraction. The code uses only integers and no system headers, because it is compiled for BPF and,
+ * for property tests, for user space.
  *
  * Scaling. "Qn" is a number times 2^n. With x = w / rtt (packets per time), every algorithm here needs the
  * rates only as shares u = x / sum(x), because rtt cancels: (w/rtt^2) / (sum x)^2 = u^2 / w.
  *   rate       w * 2^44 / rtt, rtt in eighths of a microsecond: below 2^60, so that eight add up in 64 bits
  *   share      Q31
  *   increase   Q48, packets of window per acknowledged packet
- * Error of a share: at most 2^-30, and relative 2^-16 for round trips up to 8 s (the rate of one packet per
- * 8 s is 2^18, and is rounded down by less than one); 2^-10 at the longest round trip that srtt_us holds.
+ * The error of a share is at most 2^-30. Its relative error is at most 2^-16 for round trips up to 8 s (the rate of
+ * one packet in 8 s is 2^18, and is rounded down by less than one), and 2^-10 for the longest round trip that srtt_us
+ * can represent.
  */
 #pragma once
 
@@ -20,11 +21,11 @@ typedef long long s64;
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* The kernel allows a connection eight subflows (net/mptcp/pm.c, MPTCP_PM_ADDR_MAX). */
+/* The largest number of subflows that the kernel allows for a connection (net/mptcp/pm.c, MPTCP_PM_ADDR_MAX). */
 #define SUBFLOWS_MAX 8
-/* Larger windows count as this one: 1.5 GB of full packets. */
+/* The upper bound of windows in the arithmetic: 1.5 GB of full packets. */
 #define WINDOW_MAX ((1u << 20) - 1)
-/* Shorter round trips count as this one: two microseconds. */
+/* The lower bound of round-trip times in the arithmetic: two microseconds. */
 #define RTT_MIN 16u
 
 #define SHARE_BITS 31
@@ -32,21 +33,21 @@ typedef long long s64;
 #define ONE_PACKET (1ull << INCREASE_BITS)
 
 struct subflow {
-    u32 window;    /* congestion window, packets; 0: no subflow in this place */
+    u32 window;    /* congestion window, packets; 0 if there is no subflow at this index */
     u32 rtt;       /* smoothed round-trip time, eighths of a microsecond (the kernel's srtt_us) */
-    u64 share;     /* of the connection's rate, Q31; set by set_shares */
-    u64 run_bytes; /* OLIA's l: bytes that got through between losses */
+    u64 share;     /* share of the connection's rate, Q31; set by set_shares */
+    u64 run_bytes; /* OLIA's l: bytes acknowledged between losses */
 };
 
 struct connection {
-    struct subflow subflows[SUBFLOWS_MAX]; /* the first is the one that an acknowledgement or loss is for */
-    u32 count;                             /* how many there are */
+    struct subflow subflows[SUBFLOWS_MAX]; /* the first is the one to which an acknowledgement or loss belongs */
+    u32 count;                             /* number of subflows */
 };
 
 INLINE u64 smaller(u64 a, u64 b) { return a < b ? a : b; }
 INLINE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 
-/* How far to shift `value` right so that it fits 32 bits. */
+/* Returns the number of bits by which `value` must be shifted right to fit 32 bits. */
 INLINE u32 excess_bits(u64 value)
 {
     u64 high = value >> 32;
@@ -60,10 +61,10 @@ INLINE u32 excess_bits(u64 value)
     return bits + (u32)high;
 }
 
-/* A window as the arithmetic takes it. */
+/* Returns the window, or its upper bound in the arithmetic if it is larger. */
 INLINE u32 bounded_window(u32 window) { return smaller(window, WINDOW_MAX); }
 
-/* Sets the share of every subflow. They add up to at most one; a place without a subflow has none. */
+/* Sets the share of every subflow. The sum of shares is at most one; an index without a subflow has share 0. */
 INLINE void set_shares(struct connection *connection)
 {
     u64 sum = 0;
@@ -84,7 +85,7 @@ INLINE void set_shares(struct connection *connection)
         connection->subflows[i].share = ((connection->subflows[i].share >> excess) << SHARE_BITS) / sum;
 }
 
-/* The share of the fastest subflow, Q31. */
+/* Returns the share of the fastest subflow, Q31. */
 INLINE u64 largest_share(const struct connection *connection)
 {
     u64 largest = 0;
@@ -94,20 +95,20 @@ INLINE u64 largest_share(const struct connection *connection)
     return largest;
 }
 
-/* A subflow's u^2 / w, which is (w / rtt^2) / (sum x)^2: Q48, rounded down. `window` is not 0. */
+/* Returns a subflow's u^2 / w, which is (w / rtt^2) / (sum x)^2; Q48, rounded down. `window` must not be 0. */
 INLINE u64 squared_share_per_packet(u64 share, u32 window)
 {
     return (share * share / window) >> (2 * SHARE_BITS - INCREASE_BITS);
 }
 
-/* A congestion window of whole packets (what the kernel sends by) and the part of the next one, Q48, below one. */
+/* A congestion window: whole packets, which the kernel uses, and a fraction of the next packet, Q48, below one. */
 struct window {
     u32 packets;
     u64 fraction;
 };
 
-/* `window` after `acked` packets were acknowledged, each worth `increase` (Q48, may be negative, at most two
- * packets either way). No more is counted than the window holds, and the result is within `least` and `most`. */
+/* Returns the window after `acked` packets were acknowledged, each of which adds `increase` (Q48, from -2 to 2
+ * packets). At most a whole window of acknowledged packets counts. The result is between `least` and `most`. */
 INLINE struct window grown(struct window window, s64 increase, u32 acked, u32 least, u32 most)
 {
     s64 fraction = (s64)window.fraction + increase * (s64)smaller(acked, bounded_window(window.packets));

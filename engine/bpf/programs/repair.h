@@ -1,30 +1,30 @@
-/* Windows that no congestion control set, found and put right.
+/* Detects and repairs windows that no congestion control can have set.
  *
- * Some kernels leave a BPF program out now and then (a virtual machine's, where an interrupt came upon a thread of
- * process 1): the caller then takes for its answer what its stack held before. After `ssthresh` that is a threshold of
- * 10^8 packets or so, and after recovery the window is set to it.
+ * Some kernels occasionally skip a BPF program (in a virtual machine, if an interrupt arrived during a thread of
+ * process 1). The caller then takes the previous content of its stack for the program's result. After `ssthresh`, this
+ * is a threshold of about 10^8 packets, and after recovery the window is set to it.
  */
 #pragma once
 #include "coupling.h"
 
-/* The threshold of a connection that has lost nothing (TCP_INFINITE_SSTHRESH, include/net/tcp.h). */
+/* The threshold of a connection without losses (TCP_INFINITE_SSTHRESH, include/net/tcp.h). */
 #define THRESHOLD_NONE 0x7fffffffu
-/* Reno's least window after a loss. */
+/* Reno's smallest window after a loss. */
 #define REPAIRED_LEAST 2u
-/* A connection's first window (TCP_INIT_CWND); where its SYN was lost, the threshold is half of it and the window one. */
+/* A connection's initial window (TCP_INIT_CWND). If its SYN was lost, the threshold is half of it, and the window 1. */
 #define WINDOW_FIRST 10u
 
-/* A window, and below which window slow start goes on; packets. */
+/* A window, and the threshold below which slow start continues, in packets. */
 struct windows {
     u32 window;
     u32 threshold;
 };
 
-/* The windows as they should be. `largest`: the largest window that was in order until now; `before_loss`: the window
- * at the last loss, 0: there was none. From one acknowledgement to the next slow start can
- * double a window, nothing can do more; and a loss sets the threshold below the window of then. What is beyond is
- * replaced by half the window at the loss, Reno's. A connection that lost nothing is left alone: its threshold may be
- * one that the kernel remembers of the path. */
+/* Returns the repaired windows. `largest` is the largest valid window so far. `before_loss` is the window at the last
+ * loss, or 0 if there was none. Between two acknowledgements, slow start may double a window, and no algorithm
+ * increases it by more. A loss sets the threshold below the window at that time. Larger values are replaced by half
+ * of the window at the loss, as Reno has it. A connection without losses is not changed, because its threshold may be
+ * one that the kernel has cached for the path. */
 INLINE struct windows repaired(struct windows now, u32 largest, u32 before_loss)
 {
     u32 seen = larger(largest, WINDOW_FIRST);

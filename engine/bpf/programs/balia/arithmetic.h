@@ -1,14 +1,14 @@
-/* BALIA's increase and decrease (draft-walid-mptcp-congestion-control-04). Scaling and rounding: ../coupling.h and
- * README.md. */
+/* BALIA's increase and decrease (draft-walid-mptcp-congestion-control-04). ../coupling.h and README.md describe
+ * scaling and rounding. */
 #pragma once
 #include "../coupling.h"
 
-/* x / (rtt (sum x)^2) * (1 + alpha)/2 * (4 + alpha)/5 of the first subflow, alpha = max(x) / x: with the shares u
- * of this subflow and v of the fastest, alpha = v / u and all of it is (4 u^2 + 5 u v + v^2) / (10 w).
- * Packets per acknowledged packet, Q48, rounded down. Shares are set, and the first window is not 0. */
+/* Returns x / (rtt (sum x)^2) * (1 + alpha)/2 * (4 + alpha)/5 of the first subflow, where alpha = max(x) / x. With the
+ * shares u of this subflow and v of the fastest, alpha is v / u, and the result is (4 u^2 + 5 u v + v^2) / (10 w).
+ * The unit is packets per acknowledged packet, Q48, rounded down. Shares must be set, and the first window not be 0. */
 INLINE u64 balia_increase(const struct connection *connection)
 {
-    /* Q30, so that the bracket, at most 10, fits 64 bits at Q60. */
+    /* With shares in Q30, the bracket, which is at most 10, fits 64 bits in Q60. */
     u64 own = connection->subflows[0].share >> 1;
     u64 fastest = largest_share(connection) >> 1;
     u64 bracket = 4 * own * own + 5 * own * fastest + fastest * fastest;
@@ -16,8 +16,8 @@ INLINE u64 balia_increase(const struct connection *connection)
     return bracket / (10 * bounded_window(connection->subflows[0].window)) >> (60 - INCREASE_BITS);
 }
 
-/* The first subflow's window after a loss: w - (w / 2) min(alpha, 1.5), rounded down, at least two packets.
- * Shares are set. */
+/* Returns the first subflow's window after a loss: w - (w / 2) min(alpha, 1.5), rounded down, at least two packets.
+ * Shares must be set. */
 INLINE u32 balia_window_after_loss(const struct connection *connection)
 {
     u64 own = connection->subflows[0].share;

@@ -1,10 +1,10 @@
-/* BALIA, the balanced linked adaptation (Walid et al.), for subflows of MPTCP; Reno for plain TCP. See README.md. */
+/* BALIA, balanced linked adaptation (Walid et al.), for subflows of MPTCP, and Reno for plain TCP. See README.md. */
 #include "../common.bpf.h"
 #include "arithmetic.h"
 
 struct state {
-    u64 fraction; /* of the window's next packet, Q48 */
-    u32 largest;  /* window seen, for repair() */
+    u64 fraction; /* fraction of the window's next packet, Q48 */
+    u32 largest;  /* largest window so far, for repair() */
 };
 
 PROGRAM(balia_init) void balia_init(u64 *arguments) { COUNT(init); }

@@ -1,10 +1,10 @@
-/* LIA's increase (RFC 6356 section 3). Scaling and rounding: ../coupling.h and README.md. */
+/* LIA's increase (RFC 6356 section 3). ../coupling.h and README.md describe scaling and rounding. */
 #pragma once
 #include "../coupling.h"
 
-/* min(alpha / w_total, 1 / w) of the first subflow, where
+/* Returns min(alpha / w_total, 1 / w) of the first subflow, where
  * alpha / w_total = max_i(w_i / rtt_i^2) / (sum_i w_i / rtt_i)^2 = max_i(u_i^2 / w_i).
- * Packets per acknowledged packet, Q48, rounded down. Shares are set, and the first window is not 0. */
+ * The unit is packets per acknowledged packet, Q48, rounded down. Shares must be set, and the first window not be 0. */
 INLINE u64 lia_increase(const struct connection *connection)
 {
     u64 coupled = 0;

@@ -1,10 +1,10 @@
-/* LIA, the linked increases algorithm (RFC 6356), for subflows of MPTCP; Reno for plain TCP. See README.md. */
+/* LIA, the linked increases algorithm (RFC 6356), for subflows of MPTCP, and Reno for plain TCP. See README.md. */
 #include "../common.bpf.h"
 #include "arithmetic.h"
 
 struct state {
-    u64 fraction; /* of the window's next packet, Q48 */
-    u32 largest;  /* window seen, for repair() */
+    u64 fraction; /* fraction of the window's next packet, Q48 */
+    u32 largest;  /* largest window so far, for repair() */
 };
 
 PROGRAM(lia_init) void lia_init(u64 *arguments) { COUNT(init); }

@@ -1,9 +1,10 @@
-/* OLIA's increase (draft-khalili-mptcp-congestion-control-05). Scaling and rounding: ../coupling.h and README.md. */
+/* OLIA's increase (draft-khalili-mptcp-congestion-control-05). ../coupling.h and README.md describe scaling and
+ * rounding. */
 #pragma once
 #include "../coupling.h"
 
-/* Whether l / rtt^2 is larger than the other's (1), the same (0), or smaller (-1), by multiplying crosswise into 96
- * bits: exact. The runs fit 32 bits. */
+/* Compares l / rtt^2 of two subflows: returns 1 if it is larger than the other's, 0 if equal, and -1 if smaller. Cross
+ * multiplication into 96 bits makes the result exact. Both runs must fit 32 bits. */
 INLINE int olia_compare(u64 run, u64 rtt, u64 other_run, u64 other_rtt)
 {
     u64 square = other_rtt * other_rtt, other_square = rtt * rtt;
@@ -18,12 +19,12 @@ INLINE int olia_compare(u64 run, u64 rtt, u64 other_run, u64 other_rtt)
     return 0;
 }
 
-/* u^2 / w + alpha / w of the first subflow, with the sets
+/* Returns u^2 / w + alpha / w of the first subflow, with the sets
  *   M  subflows with the largest window
  *   B  subflows with the largest l / rtt^2
- * and alpha = 1 / (n |B \ M|) in B \ M, -1 / (n |M|) in M where B \ M is not empty, else 0.
- * Packets per acknowledged packet, Q48; below 0 where the window shall shrink. Shares are set, `count` is n,
- * and the first window is not 0. */
+ * where alpha is 1 / (n |B \ M|) in B \ M, -1 / (n |M|) in M if B \ M is not empty, and 0 otherwise.
+ * The unit is packets per acknowledged packet, Q48; a negative value shrinks the window. Shares must be set, `count`
+ * must be n, and the first window must not be 0. */
 INLINE s64 olia_increase(const struct connection *connection)
 {
     const struct subflow *own = &connection->subflows[0];

@@ -1,16 +1,16 @@
-/* OLIA, the opportunistic linked increases algorithm (Khalili et al.), for subflows of MPTCP; Reno for plain TCP.
+/* OLIA, the opportunistic linked increases algorithm (Khalili et al.), for subflows of MPTCP, and Reno for plain TCP.
  * See README.md. */
 #include "../common.bpf.h"
 #include "arithmetic.h"
 
 struct state {
-    u64 fraction;      /* of the window's next packet, Q48 */
-    u64 bytes_at_loss; /* acknowledged when the last loss was seen */
-    u64 bytes_between; /* acknowledged between the last loss and the one before */
-    u32 largest;       /* window seen, for repair() */
+    u64 fraction;      /* fraction of the window's next packet, Q48 */
+    u64 bytes_at_loss; /* bytes acknowledged until the last loss */
+    u64 bytes_between; /* bytes acknowledged between the last two losses */
+    u32 largest;       /* largest window so far, for repair() */
 };
 
-/* OLIA's l: bytes that got through since the last loss, or between the last two, whichever is more. */
+/* Returns OLIA's l: the bytes acknowledged since the last loss or between the last two, whichever is larger. */
 INLINE u64 run_bytes(const struct tcp_sock *tp)
 {
     const struct state *state = (const void *)inet_csk(tp)->icsk_ca_priv;
@@ -29,8 +29,8 @@ PROGRAM(olia_init) void olia_init(u64 *arguments)
 
 PROGRAM(olia_release) void olia_release(u64 *arguments) { COUNT(release); }
 
-/* A function of its own that is not static, which the verifier takes by itself: in place, it would go through it again
- * for every way through the walk, and give up. */
+/* Returns OLIA's increase. The verifier examines a function that is not static only once. If this one was inlined, the
+ * verifier would examine it for each path through the walk, and reject the program. */
 __attribute__((noinline)) s64 increase_of(struct connection *connection)
 {
     return connection ? olia_increase(connection) : 0;
@@ -70,7 +70,7 @@ PROGRAM(olia_ssthresh) u32 olia_ssthresh(u64 *arguments)
     u64 bytes_acked = tcp_sk(sk)->bytes_acked;
 
     COUNT(ssthresh);
-    /* The same loss again, such as a timeout in recovery, ends no run. */
+    /* A second call for the same loss, for example a timeout in recovery, does not end a run. */
     if (bytes_acked != state->bytes_at_loss) {
         state->bytes_between = bytes_acked - state->bytes_at_loss;
         state->bytes_at_loss = bytes_acked;

@@ -1,9 +1,9 @@
-/* wVegas, weighted Vegas (Xu et al.), for subflows of MPTCP; Vegas that keeps ten packets queued for plain TCP. See
- * README.md. */
+/* wVegas, weighted Vegas (Xu et al.), for subflows of MPTCP. For plain TCP, it is Vegas that keeps ten packets in
+ * queues. See README.md. */
 #include "../common.bpf.h"
 #include "arithmetic.h"
 
-/* A round trip with fewer samples than this decides nothing: Reno grows the window. */
+/* The smallest number of samples in a round that decides. After a round with fewer, Reno grows the window. */
 #define SAMPLES_LEAST 3
 
 /* Congestion states and events of the kernel (include/uapi/linux/tcp.h, include/net/tcp.h). */
@@ -12,11 +12,11 @@
 
 struct state {
     u64 sampled_us;    /* sum of the round-trip times in this round */
-    u32 samples;       /* how many */
-    u32 round_end;     /* the round ends with the acknowledgement of this sequence number */
+    u32 samples;       /* number of round-trip times in this round */
+    u32 round_end;     /* sequence number whose acknowledgement ends the round */
     struct wvegas vegas;
-    u32 recovering;    /* after a loss or reordering: Reno until the kernel is through with it */
-    u32 largest;       /* window seen, for repair() */
+    u32 recovering;    /* true while the kernel recovers from loss or reordering, when Reno sets the window */
+    u32 largest;       /* largest window so far, for repair() */
 };
 
 INLINE void start_round(struct state *state, const struct tcp_sock *tp)
@@ -62,7 +62,7 @@ PROGRAM(wvegas_cwnd_event) void wvegas_cwnd_event(u64 *arguments)
     struct state *state = private_state(sk);
     u32 event = arguments[1];
 
-    /* After a pause the path may be another. */
+    /* The path may have changed during the pause. */
     if (event == CA_EVENT_CWND_RESTART) {
         state->vegas.base_rtt_us = ~0u;
         start(state, tcp_sk(sk));
@@ -87,7 +87,7 @@ PROGRAM(wvegas_pkts_acked) void wvegas_pkts_acked(u64 *arguments)
     state->samples++;
 }
 
-/* What a round's samples say about the window. */
+/* Sets the window after a round according to its samples. */
 INLINE void end_round(struct tcp_sock *tp, struct state *state)
 {
     struct connection connection = {};
