@@ -46,8 +46,11 @@ class Test:
     """A download and an upload."""
 
     download: Transfer
+    """The transfer from the server."""
     upload: Transfer
+    """The transfer to the server."""
     outcome: Outcome
+    """The figures of both, and warnings."""
 
 
 def measure(options: Ndt7Options) -> int:

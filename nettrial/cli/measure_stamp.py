@@ -49,7 +49,9 @@ class Made:
     """A session that was made."""
 
     result: Result
+    """The packets and answers."""
     outcome: Outcome
+    """The figures, and warnings."""
 
 
 def measure(options: StampOptions) -> int:

@@ -35,7 +35,9 @@ class Repeats(Generic[T]):
     """The repeats of a measurement."""
 
     made: list[T] = field(default_factory=list)
+    """The repeats that succeeded."""
     failed: list[str] = field(default_factory=list)
+    """The reasons of those that failed."""
     stopped: bool = False
     """True if the user ended the measurement."""
 

@@ -34,6 +34,7 @@ class Imported:
     flow: Flow
     """The traffic, as far as the source describes it."""
     record: Record
+    """The record, as of a trial with a single flow."""
     system: str
     """The system of the host that measured, if the source has it."""
 
@@ -44,19 +45,27 @@ class Source:
     and `absent` the reasons for metrics that it lacks."""
 
     title: str
+    """The kind of measurement, and its direction."""
     program: str
     """The program and its version."""
     transport: str
+    """The transport, such as `tcp`."""
     ip: int
+    """The version of IP."""
     command: str
     """The program's name."""
     seconds: float
+    """The duration of the measurement in seconds."""
     record: dict[str, Any]
     absent: dict[str, str] = field(default_factory=dict)
     warnings: list[dict[str, str]] = field(default_factory=list)
+    """The warnings of the record."""
     reverse: bool = False
+    """True if the server sent."""
     started_s: float = 0.0
+    """The beginning of the measurement, in seconds since 1970-01-01 UTC."""
     system: str = ""
+    """The system of the host that measured, if the source has it."""
 
     def imported(self) -> Imported:
         """Returns the measurement as a record."""

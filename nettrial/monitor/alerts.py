@@ -54,13 +54,19 @@ class Alert:
     """An alert."""
 
     cause: Cause
+    """The cause of the alert."""
     mesh: str
+    """The title of the mesh."""
     at_s: float
     """The time of the measurement, seconds since 1970-01-01 UTC."""
     measurement: str
+    """The name of the measurement."""
     source: str
+    """The host that sends."""
     target: str
+    """The host that receives."""
     text: str
+    """The alert in words."""
 
     def document(self) -> bytes:
         """Returns the alert as JSON."""

@@ -66,13 +66,19 @@ class KnownTask:
     """A task of the archive, which the mesh may no longer have."""
 
     number: int
+    """The task's number in the archive."""
     key: str
+    """The task's name: the measurement and its two hosts."""
     measurement: str
+    """The name of the measurement in the mesh file."""
     title: str
     """The title of its kind."""
     source: str
+    """The host that sends."""
     target: str
+    """The host that receives."""
     every_s: int
+    """The length of the task's intervals in seconds."""
     watched: list[str]
     """The metrics in which changes are searched, the one shown first at the front."""
     thresholds: dict[str, dict[str, str]]
@@ -92,6 +98,7 @@ class Latest:
     reason: str | None
     """The reason of its latest entry, if that is a gap."""
     detail: str
+    """The details of that gap."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +106,15 @@ class KnownSession:
     """A session of a monitor."""
 
     mesh: str
+    """The title of the mesh."""
     one_false_alarm_in: str
+    """The average time between false alarms, as the mesh file states it."""
     began_s: float
+    """The time at which the session began, in seconds since 1970-01-01 UTC."""
     seen_s: float
     """The last sign of life."""
     note: str
+    """The state or the end of the session in words."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +122,17 @@ class Point:
     """The values of a metric at one time: one value, or those of an hour."""
 
     at_s: float
+    """The time of the value, or the beginning of the hour, in seconds since 1970-01-01 UTC."""
     n: int
+    """The number of values."""
     mean: float
+    """The mean of the values."""
     m2: float
+    """The sum of squared deviations from the mean."""
     smallest: float
+    """The smallest value."""
     largest: float
+    """The largest value."""
 
     def and_also(self, other: Point) -> Point:
         """Returns the point of both together (Chan et al. 1983, updating formulae)."""
@@ -135,10 +152,15 @@ class KnownGap:
     """A gap of the archive."""
 
     began_s: float
+    """The beginning of the first interval, in seconds since 1970-01-01 UTC."""
     ended_s: float
+    """The end of the last interval, in seconds since 1970-01-01 UTC."""
     intervals: int
+    """The number of intervals."""
     reason: str
+    """The reason why they have no measurement."""
     detail: str
+    """The details of the reason."""
 
 
 @dataclass(frozen=True)
@@ -146,10 +168,15 @@ class KnownEvent:
     """An event of the archive."""
 
     at_s: float
+    """The time of the event, in seconds since 1970-01-01 UTC."""
     task: int | None
+    """The number of the task, or None if the event concerns the whole monitor."""
     kind: str
+    """The kind of event."""
     text: str
+    """The event in words."""
     metric: str | None
+    """The metric that changed, or None."""
 
 
 class Archive:

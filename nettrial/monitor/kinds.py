@@ -42,10 +42,15 @@ class Task:
     key: str
     """The task's name in the archive: the measurement and its two hosts."""
     measurement: str
+    """The name of the measurement in the mesh file."""
     settings: MeasurementSettings
+    """The settings of the measurement."""
     source: str
+    """The host that sends."""
     target: str
+    """The host that receives."""
     hosts: Mapping[str, HostSettings]
+    """The settings of the hosts, by name."""
 
     @property
     def far(self) -> HostSettings:
@@ -65,6 +70,7 @@ class Kind(Protocol):
     """A kind of measurement."""
 
     title: str
+    """The kind of measurement in words."""
     headline: str
     """The metric that is shown first."""
     uses: frozenset[str]

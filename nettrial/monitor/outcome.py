@@ -27,9 +27,13 @@ class Figure:
     """A figure of a measurement."""
 
     name: str
+    """The name of the metric."""
     title: str
+    """The metric in words."""
     unit: str
+    """The unit of the value."""
     value: float
+    """The value."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Measured:
     """The outcome of a measurement that succeeded."""
 
     figures: list[Figure]
+    """The figures of the measurement."""
     bytes: int
     """The bytes that it sent, which count towards the limits of both hosts."""
     document: str

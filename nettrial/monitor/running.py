@@ -48,7 +48,9 @@ class Ended:
     """A measurement that has ended."""
 
     key: str
+    """The task's name."""
     outcome: Measured | Missed
+    """The figures, or the reason for a gap."""
 
 
 class Hands(Protocol):
@@ -107,9 +109,13 @@ class Event:
     """An event to be entered."""
 
     at_s: float
+    """The time of the event, in seconds since 1970-01-01 UTC."""
     kind: str
+    """The kind of event."""
     text: str
+    """The event in words."""
     metric: str | None = None
+    """The metric that changed, or None."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +123,15 @@ class Finished:
     """A measurement to be entered."""
 
     key: str
+    """The task's name."""
     interval: int
+    """The number of the interval."""
     spent: Spent
+    """The use of the hosts."""
     outcome: Measured | Missed
+    """The figures, or the reason for a gap."""
     events: list[Event] = field(default_factory=list)
+    """The changes that the measurement showed."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +139,11 @@ class Kept:
     """A state to be kept."""
 
     key: str
+    """The task's name."""
     name: str
+    """The name of the state."""
     value: str
+    """The state."""
 
 
 class Post:

@@ -37,10 +37,15 @@ class Gap:
     """Intervals without a measurement."""
 
     key: str
+    """The task's name."""
     first: int
+    """The number of the first interval."""
     last: int
+    """The number of the last interval."""
     reason: Reason
+    """The reason why the intervals have no measurement."""
     detail: str
+    """The details of the reason."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,13 @@ class Plan:
     """A task as the schedule sees it."""
 
     key: str
+    """The task's name."""
     ends: tuple[str, str]
+    """The two hosts."""
     every_s: int
+    """The length of the task's intervals in seconds."""
     expected_s: float
+    """The expected duration of a measurement in seconds."""
 
     def interval(self, wall_s: float) -> int:
         """Returns the number of the interval at a moment."""
@@ -73,7 +82,9 @@ class Limits:
     """The limits of a host."""
 
     seconds_an_hour: float
+    """The largest total duration of measurements in an hour, in seconds."""
     bytes_a_day: int | None
+    """The largest number of bytes that measurements send in a day, or None if there is no limit."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +92,11 @@ class Spent:
     """A measurement's use of a host."""
 
     at_s: float
+    """The beginning of the measurement, in seconds since 1970-01-01 UTC."""
     seconds: float
+    """The duration of the measurement in seconds."""
     bytes: int
+    """The bytes that the measurement sent."""
 
 
 class Budget:
@@ -132,7 +146,9 @@ class Schedule:
     """The tasks and their states."""
 
     plans: Sequence[Plan]
+    """The tasks."""
     budget: Budget
+    """The use of each host, and its limits."""
     _states: dict[str, _State] = field(default_factory=dict)
     _busy: dict[str, str] = field(default_factory=dict)
     _last: Moment | None = None

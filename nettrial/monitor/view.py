@@ -26,10 +26,15 @@ class Value:
     """The latest value of a metric."""
 
     name: str
+    """The name of the metric."""
     title: str
+    """The metric in words."""
     unit: str
+    """The unit of the value."""
     value: float
+    """The value."""
     state: State
+    """The state of the value with respect to its thresholds."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,9 @@ class Pair:
     """A task with its latest entry."""
 
     task: KnownTask
+    """The task."""
     state: State
+    """The worst state of its values, or the state of a pair without a measurement."""
     at_s: float | None
     """The time of the latest measurement that is kept."""
     values: list[Value]
@@ -51,11 +58,17 @@ class Grid:
     """The pairs of a measurement."""
 
     measurement: str
+    """The name of the measurement."""
     kind: str
+    """The kind of measurement in words."""
     every_s: int
+    """The length of an interval in seconds."""
     sources: list[str]
+    """The hosts that send."""
     targets: list[str]
+    """The hosts that receive."""
     pairs: Mapping[tuple[str, str], Pair]
+    """The pairs, by source and target."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +76,17 @@ class Overview:
     """All pairs of a mesh."""
 
     title: str
+    """The title of the mesh."""
     now_s: float
+    """The time of this overview, in seconds since 1970-01-01 UTC."""
     seen_s: float | None
     """The last sign of life of a monitor."""
     grids: list[Grid]
+    """The measurements with their pairs."""
     events: list[tuple[KnownEvent, KnownTask | None]]
     """The latest events, the newest first."""
     one_false_alarm_in: str
+    """The average time between false alarms, as the mesh file states it."""
 
     @property
     def alive(self) -> bool:
@@ -82,8 +99,11 @@ class Series:
     """The values of a metric over time."""
 
     name: str
+    """The name of the metric."""
     title: str
+    """The metric in words."""
     unit: str
+    """The unit of the values."""
     day: list[tuple[float, float]]
     """The times and values of the last 24 hours."""
     hours: list[Point]
@@ -99,7 +119,9 @@ class History:
     """The history of a pair."""
 
     pair: Pair
+    """The pair."""
     now_s: float
+    """The time of this history, in seconds since 1970-01-01 UTC."""
     series: list[Series]
     """The series of the metrics in which changes are searched."""
     gaps: list[KnownGap]

@@ -17,6 +17,7 @@ class Figure:
     title: str
     """The metric in words."""
     unit: str
+    """The unit of the value."""
     value: float | str
     """The value, or the reason why it is absent."""
 
@@ -26,5 +27,6 @@ class Outcome:
     """The outcome of one measurement."""
 
     figures: Sequence[Figure]
+    """The figures in all directions."""
     warnings: Sequence[str]
     """Observations that limit what the figures say, in words."""

@@ -56,6 +56,7 @@ class Target:
     address: str
     """The IP address to which connections are made."""
     port: int
+    """The TCP port of the server."""
     plain: bool = False
     """True for a connection without TLS."""
     verify: bool = True
@@ -72,6 +73,7 @@ class Transfer:
     """A download or an upload that was measured."""
 
     direction: str
+    """The direction: `download` or `upload`."""
     num_bytes: int
     """The number of bytes of messages that this machine received (download), or handed to its kernel
     (upload)."""

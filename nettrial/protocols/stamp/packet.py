@@ -50,6 +50,7 @@ class Sent:
     """The fields of a sender's packet."""
 
     sequence: int
+    """The sequence number of the packet."""
     sent: int
     """The timestamp at which it was sent."""
     estimate: int
@@ -63,13 +64,19 @@ class Reflected:
     """The fields of a reflector's packet."""
 
     sequence: int
+    """The reflector's sequence number."""
     sent: int
+    """The timestamp at which the reflector sent the packet."""
     estimate: ErrorEstimate
+    """The reflector's estimate of its clock error."""
     ssid: int
+    """The number of the session (RFC 8972, 3)."""
     received: int
     """The timestamp at which the sender's packet arrived."""
     sender_sequence: int
+    """The sequence number of the sender's packet."""
     sender_sent: int
+    """The timestamp at which the sender sent its packet."""
     ttl: int
     """The TTL or hop limit with which the sender's packet arrived."""
 

@@ -32,6 +32,7 @@ class Arrival:
     """A packet that has arrived."""
 
     payload: bytes
+    """The payload of the UDP datagram."""
     source: Any
     """The sender's address, as the socket gives it."""
     arrived_ns: int
@@ -39,6 +40,7 @@ class Arrival:
     by_kernel: bool
     """True if the kernel took the time; else it is that at which this program was told."""
     ttl: int | None
+    """The TTL or hop limit with which the packet arrived; None if the system does not report it."""
     tos: int
     """The TOS byte or traffic class: DSCP and ECN."""
     own: bytes

@@ -30,13 +30,17 @@ class Session:
     """The settings of a session."""
 
     address: str
+    """The IP address of the reflector."""
     port: int
+    """The UDP port of the reflector."""
     packets: int
+    """The number of packets to send."""
     interval: float
     """The time between two packets in seconds."""
     size: int
     """The size of a packet's payload in bytes."""
     dscp: int = 0
+    """The DSCP of the packets."""
     key: bytes | None = None
     """The key of authenticated mode; None for unauthenticated mode."""
 
@@ -68,6 +72,7 @@ class Result:
     """The packets of a session and the answers to them."""
 
     sent: int = 0
+    """The number of packets sent."""
     answers: list[Answer] = field(default_factory=list)
     """The answers in order of arrival, with duplicates."""
     foreign: int = 0
