@@ -108,6 +108,7 @@ class Lab:
     """An engine in the user namespace of this process."""
 
     def __init__(self) -> None:
+        """Starts the engine, and waits until it is ready."""
         self._limit = LIMIT.read_text()
         command = [str(engine()), "lab"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

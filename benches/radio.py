@@ -219,6 +219,7 @@ class Ns3:
     """The compiled program for ns-3."""
 
     def __init__(self, directory: Path, into: Path) -> None:
+        """Installs ns-3 in `directory` if it is missing, and compiles the program in the directory `into`."""
         self.program = into / "radio_ns3"
         package = directory / "ns3"
         if not package.exists():

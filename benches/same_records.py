@@ -49,6 +49,7 @@ class Engine:
     """A running simulator."""
 
     def __init__(self, path: str) -> None:
+        """Starts the simulator of the engine at this path."""
         self._process = subprocess.Popen(
             [path, "sim"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

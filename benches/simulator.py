@@ -73,6 +73,7 @@ class Network:
     """A scenario under construction, with links of 1 Gbit/s."""
 
     def __init__(self, control: str = "cubic", addresses: int = 1) -> None:
+        """Creates an empty network whose hosts have this congestion control and number of addresses."""
         stack = STACKS[f"linux-{control}"].stack.model_dump(mode="json", exclude_none=True)
         self.addresses = addresses
         self.stack = stack | {"receive_buffer": BUFFER, "send_buffer": BUFFER}
@@ -204,6 +205,7 @@ class Ns3:
     """The compiled program for ns-3."""
 
     def __init__(self, directory: Path, into: Path) -> None:
+        """Compiles the program in the directory `into`, with the ns-3 in `directory`."""
         self.program = into / "simulator_ns3"
         libraries = directory / "lib64"
         subprocess.run(
@@ -229,6 +231,7 @@ class Htsim:
     """The user's program that runs htsim."""
 
     def __init__(self, program: Path) -> None:
+        """Uses a program that is already compiled."""
         self.program = program
 
     def run(self, hosts: int, subflows: int, seconds: float) -> Run:

@@ -42,6 +42,7 @@ class EventAsked(EventBase):
     """The event of a line from the engine."""
 
     def __init__(self, line: str) -> None:
+        """Creates the event of a line."""
         super().__init__()
         self.line = line
 
@@ -57,6 +58,7 @@ class Controller(OSKenApp):
     _EVENTS = [EventAgain, EventAsked]
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        """Creates the controller of the network that the engine has described."""
         super().__init__(*arguments, **keywords)
         assert TOLD is not None
         self.told = TOLD

@@ -13,6 +13,7 @@ class Learning:
     """The ports that all switches have learned."""
 
     def __init__(self) -> None:
+        """Creates empty tables."""
         self._ports: dict[tuple[int, str], int] = {}
         self._tree: set[tuple[int, int]] | None = None
 

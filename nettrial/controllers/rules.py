@@ -38,6 +38,7 @@ class Fabric:
     """The network as a controller knows it, and the application's choice of paths."""
 
     def __init__(self, told: Told) -> None:
+        """Creates a network without links, which are discovered later."""
         self.told = told
         self.links = Links()
         self.by_mac = {host.mac: host for host in told.hosts}

@@ -75,6 +75,7 @@ class Threads:
     """Measures in threads, each with an engine process, which ends with this process."""
 
     def __init__(self) -> None:
+        """Starts without a measurement."""
         self._ended: queue.SimpleQueue[Ended] = queue.SimpleQueue()
 
     def start(self, task: Task) -> None:

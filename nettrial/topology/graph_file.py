@@ -36,6 +36,7 @@ class GraphError(ValueError):
     """The error for a file without a valid network, with the fault and the expectation."""
 
     def __init__(self, found: str, expected: str) -> None:
+        """Creates the error; `found` is the fault, and `expected` the expectation."""
         super().__init__(found)
         self.expected = expected
 
