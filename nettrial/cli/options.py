@@ -84,7 +84,7 @@ Set = Annotated[
 """The option `--set`."""
 AllowExec = Annotated[
     bool,
-    typer.Option("--allow-exec", help="Start commands of the study's own without asking."),
+    typer.Option("--allow-exec", help="Start the commands in the study file without asking."),
 ]
 """The option `--allow-exec`."""
 Replicates = Annotated[
@@ -110,9 +110,9 @@ Until = Annotated[
     typer.Option(
         "--until",
         metavar="PERCENT",
-        help="Add blocks until the half-width of the interval of every response's mean is at most this "
-        'percentage of the mean, such as "2%"; for a single response: "rtt=5%"; "declared": the `precision` '
-        "of the study's responses. May be given more than once.",
+        help="Add blocks until the half-width of the 95% confidence interval of every response's mean is at "
+        'most this percentage of the mean, such as "2%". "rtt=5%" sets the percentage for a single response; '
+        '"declared" uses the `precision` of the study\'s responses. May be given more than once.',
     ),
 ]
 """The option `--until`."""
@@ -121,14 +121,19 @@ MinBlocks = Annotated[
     typer.Option(
         callback=between(4),
         metavar="N",
-        help="With --until: the fewest blocks.",
+        help="With --until: the smallest number of blocks.",
         show_default="the replicates, at least 5",
     ),
 ]
 """The option `--min-blocks`."""
 MaxBlocks = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(callback=between(4), metavar="N", help="With --until: the most blocks.", show_default="50"),
+    typer.Option(
+        callback=between(4),
+        metavar="N",
+        help="With --until: the largest number of blocks.",
+        show_default="50",
+    ),
 ]
 """The option `--max-blocks`."""
 BackendName = Annotated[
@@ -162,8 +167,8 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="SCHEDULER",
-        help="Run simulated trials on a Dask cluster: its scheduler's address (tcp://HOST:PORT), a scheduler "
-        "file, or local[N] for N workers of this machine.",
+        help="Run simulated trials on a Dask cluster, given by its scheduler's address (tcp://HOST:PORT) or "
+        "a scheduler file. local[N] starts N workers on this machine.",
     ),
 ]
 """The option `--on`."""

@@ -55,8 +55,9 @@ def _draw(
     """Draw a topology and print its properties.
 
     The properties include path lengths, diameter, bisection and spectral gap. A topology that connects the
-    hosts of a study is drawn with four, or as many as it takes. For a study, the network of the first
-    treatment is drawn; stations of a radio channel stand at their positions, with their carrier sense ranges.
+    hosts of a study is drawn with four hosts, or with the number that it requires. For a study, the network
+    of the first treatment is drawn; stations of a radio channel are at their positions, with their carrier
+    sense ranges.
     """
     from nettrial.cli import draw
 

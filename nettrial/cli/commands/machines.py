@@ -33,10 +33,10 @@ MachineNames = Annotated[
 def _machines_check(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
     """Print the properties of every machine, and what is missing.
 
-    Every machine is contacted. Also finds the largest packets that pass between them: for this, the MTU of
-    interfaces that may be changed is raised, and restored afterwards.
+    Contacts every machine. Also finds the largest packets that pass between the machines; for this, it raises
+    the MTU of interfaces that may be changed, and restores it afterwards.
 
-    Exit status: 0 nothing is missing, 2 bad input, 3 something is."""
+    Exit status: 0 nothing is missing, 2 bad input, 3 something is missing."""
     from nettrial.cli import machines
 
     raise typer.Exit(machines.check(file))
@@ -52,7 +52,7 @@ def _machines_list(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) ->
 
 @command(commands, "add", "machines")
 def _machines_add(
-    name: Annotated[str, typer.Argument(metavar="MACHINE", help="Its name in studies and reports.")],
+    name: Annotated[str, typer.Argument(metavar="MACHINE", help="The name in studies and reports.")],
     interface: Annotated[
         list[str],
         typer.Option(
@@ -62,11 +62,11 @@ def _machines_add(
     ],
     ssh: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="DESTINATION", help="Reach it by `ssh DESTINATION`."),
+        typer.Option(metavar="DESTINATION", help="Reach the machine by `ssh DESTINATION`."),
     ] = None,
     command: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="COMMAND", help='Reach it by a command, such as "docker exec -i web".'),
+        typer.Option(metavar="COMMAND", help='Reach the machine by a command, such as "docker exec -i web".'),
     ] = None,
     may_change: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -79,7 +79,8 @@ def _machines_add(
     node: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            metavar="NODE", help="A node of studies whose role it takes. May be given more than once."
+            metavar="NODE",
+            help="A node of studies whose role the machine takes. May be given more than once.",
         ),
     ] = None,
     file: InventoryFile = MACHINES_FILE,
@@ -99,9 +100,9 @@ def _machines_install(
 ) -> None:
     """Copy the engine to machines, and verify its hash there.
 
-    It is copied into the user's home directory.
+    The engine is copied into the user's home directory on each machine.
 
-    Exit status: 0 done, 2 bad input, 3 a machine did not get it."""
+    Exit status: 0 done, 2 bad input, 3 copying to a machine failed."""
     from nettrial.cli import machines
 
     raise typer.Exit(machines.copy_engine(file, names or ()))

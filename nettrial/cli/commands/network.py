@@ -53,9 +53,9 @@ def _path(
 ) -> None:
     """Examine the path to a host, and whether jumbo frames pass.
 
-    Finds the MTU in each direction and by hop. Runs unprivileged; with the privilege to send ICMP echo
-    it measures the reverse path, too. Exit status: 0 examined, whatever the verdict, 2 bad input, 3
-    this machine can't probe.
+    Finds the MTU in each direction, and the largest packet that reaches each hop. Runs unprivileged; with the
+    privilege to send ICMP echo it measures the reverse path, too. Exit status: 0 examined, whatever the
+    verdict, 2 bad input, 3 this machine can't probe.
     """
     from nettrial.cli import path
 
@@ -81,7 +81,7 @@ def _serve(
         typer.Option(
             callback=between(0, 65535),
             metavar="PORT",
-            help="The port; 0: any.",
+            help="The port; 0 for any free one.",
             show_default="5210, iperf3: 5201, ndt7: 4443, stamp: 862",
         ),
     ] = None,
@@ -99,7 +99,7 @@ def _serve(
         typer.Option(
             metavar="FILE",
             help="ndt7: the certificate, in PEM format.",
-            show_default="one of its own, which no client trusts",
+            show_default="a generated one, which no client trusts",
         ),
     ] = None,
     key: Annotated[
@@ -134,7 +134,9 @@ def _measure(
     iperf3: Annotated[bool, typer.Option("--iperf3", help="Measure against an iperf3 server.")] = False,
     ndt7: Annotated[
         bool,
-        typer.Option("--ndt7", help="Measure against an ndt7 server (M-Lab): a download and an upload each."),
+        typer.Option(
+            "--ndt7", help="Measure against an ndt7 server (M-Lab). Each repeat is a download and an upload."
+        ),
     ] = False,
     stamp: Annotated[
         bool,
@@ -145,7 +147,7 @@ def _measure(
         typer.Option(
             callback=between(1, 65535),
             metavar="PORT",
-            help="Its port.",
+            help="The server's port.",
             show_default="5210, iperf3: 5201, ndt7: 4443, stamp: 862",
         ),
     ] = None,
@@ -297,24 +299,24 @@ def _monitor(
         typer.Option(
             callback=between(0, 65535),
             metavar="PORT",
-            help="Serve the page and metrics for Prometheus at this port; 0: any free one.",
+            help="Serve the page and metrics for Prometheus at this port; 0 for any free one.",
             show_default="no page",
         ),
     ] = None,
     bind: Annotated[
         str,
-        typer.Option(metavar="ADDRESS", help="The address of the page: 0.0.0.0 or :: for every network."),
+        typer.Option(metavar="ADDRESS", help="The address of the page; 0.0.0.0 or :: for every network."),
     ] = "127.0.0.1",
     allow_exec: Annotated[
-        bool, typer.Option("--allow-exec", help="Allow the file's command for alerts to run.")
+        bool, typer.Option("--allow-exec", help="Run the command in the mesh file that sends alerts.")
     ] = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Measure between many hosts, round after round, until Ctrl-C.
+    """Measure between many hosts again and again, until Ctrl-C.
 
-    Each measurement is repeated in its interval, and no host is part of two at once. The archive has every
-    measurement, and the reason for every gap. Started again, the monitor goes on where it was.
+    Each measurement is repeated at its interval, and no host takes part in two at once. The archive contains
+    every measurement, and the reason for every gap. A restarted monitor continues where it stopped.
 
     Exit status: 0 stopped, 2 bad input, 3 the archive can't be written."""
     from nettrial.cli import monitor

@@ -108,9 +108,9 @@ def _export(
 ) -> None:
     """Write a run's data as Parquet or CSV files.
 
-    Tables of trials, flows, hosts, interfaces, time series and warnings. Column names contain the units;
-    every row names its trial, block and levels. RUN may also be the archive of `nettrial monitor`, which has
-    tables of values, hours, gaps, events and sessions."""
+    Writes tables of trials, flows, hosts, interfaces, time series and warnings. Column names contain the
+    units; every row names its trial, block and levels. RUN may also be the archive of `nettrial monitor`,
+    which has tables of values, hours, gaps, events and sessions."""
     from nettrial.cli import export
 
     export.export_run(directory, to, out)
@@ -120,7 +120,9 @@ def _export(
 def _import(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="JSON of iperf3 -J, or results of perfSONAR's pScheduler."),
+        typer.Argument(
+            metavar="FILE...", help="The output of iperf3 -J, or results of perfSONAR's pScheduler."
+        ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The run's directory, which must not exist.")],
     ip: Ip = None,
@@ -129,7 +131,7 @@ def _import(
     """Store measurements of iperf3 or perfSONAR as a run.
 
     Each measurement becomes a trial, for `nettrial report`, `compare` and `export`. All must be of one kind.
-    Metrics that a file lacks are absent. --ip is for results without an address.
+    Metrics that a file lacks are absent. Use --ip for results that contain no address.
 
     Exit status: 0 stored, 2 bad input."""
     from nettrial.cli import imports
@@ -146,8 +148,9 @@ def _compare(
         typer.Option(
             "--fail-if",
             metavar="CONDITION",
-            help='RESPONSE < PERCENT or RESPONSE > PERCENT, such as "throughput < -3%": exit status 1 where '
-            "a change exceeds it and its interval excludes no change. May be given more than once.",
+            help='RESPONSE < PERCENT or RESPONSE > PERCENT, such as "throughput < -3%". The exit status is 1 '
+            "if a change is beyond this limit and its confidence interval excludes 0. May be given more than "
+            "once.",
         ),
     ] = None,
     response: Annotated[
@@ -164,7 +167,7 @@ def _compare(
 ) -> None:
     """Compare two runs: what changed, by how much, how certainly.
 
-    The runs are of the same study, on different machines, kernels or versions.
+    Both runs are of the same study, for example on different machines, kernels or versions.
 
     Exit status: 0 compared, 1 a condition of --fail-if holds, 2 bad input, 4 a condition can't be judged.
     """
@@ -180,10 +183,10 @@ def _predict(
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Predict results at MTUs that a run did not have.
+    """Predict results for MTUs that a run did not include.
 
-    Goodput and CPU time are predicted by a model fitted to the MTUs that it had. Shows the error at each
-    level when the others predict it. Needs three MTUs.
+    A model is fitted to the goodput and CPU time at the run's MTUs, of which there must be at least three.
+    Also prints the error that the model has for each MTU when it is fitted to the others.
 
     Exit status: 0 predicted, 2 bad input, or a run to which no model can be fitted."""
     from nettrial.cli import predict
@@ -201,8 +204,9 @@ def _calibrate(
 ) -> None:
     """Fit the CPU cost of packets on hosts, for the simulator.
 
-    Fits the CPU time that a packet and a kilobyte take on each host of a run. Shows the error at each level
-    when the others predict it. Needs several packet sizes, such as MTUs.
+    Fits the CPU time that a packet and a kilobyte take on each host of a run, whose trials must have several
+    packet sizes, for example because of their MTUs. Also prints the error that the fit has for each level
+    when it uses only the others.
 
     Exit status: 0 fitted, 2 bad input, or a run without CPU times or packet counts."""
     from nettrial.cli import calibrate

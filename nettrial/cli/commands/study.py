@@ -77,7 +77,7 @@ def _run(
 ) -> None:
     """Run a study and report it.
 
-    Ctrl-C ends it after the trials that are running.
+    Ctrl-C ends the run after the trials in progress.
 
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
@@ -172,8 +172,8 @@ def _show(
         typer.Option(
             "--from",
             metavar="RUN",
-            help="With --until: estimate from this earlier run how many trials that takes, and how long. May "
-            "be given more than once.",
+            help="With --until: estimate the number of trials and the time that they take from this earlier "
+            "run. May be given more than once.",
         ),
     ] = None,
     as_json: Json = False,

@@ -37,7 +37,10 @@ def _systems_add(
     ] = None,
     modules: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="DIR", help="Take its modules from here, such as /lib/modules/6.12.0."),
+        typer.Option(
+            metavar="DIR",
+            help="Take the kernel's modules from this directory, such as /lib/modules/6.12.0.",
+        ),
     ] = None,
     image: Annotated[
         Optional[Path],  # noqa: UP045
@@ -51,15 +54,15 @@ def _systems_add(
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAME",
-            help="Its name in studies. [default: linux and its version, such as linux-6.12; with --image: "
-            "SYSTEM]",
+            help="The name in studies. [default: linux and the kernel's version, such as linux-6.12; with "
+            "--image: SYSTEM]",
         ),
     ] = None,
     verbose: Verbose = 0,
 ) -> None:
     """Add a system to the cache, under a name that studies use.
 
-    A study names it in `hosts.NAME.system`.
+    A study names the system in `hosts.NAME.system`.
 
     Exit status: 0 done, 2 bad input, 3 the package is not available.
     """
@@ -80,7 +83,7 @@ def _systems_list(verbose: Verbose = 0) -> None:
 def _systems_check(verbose: Verbose = 0) -> None:
     """Verify that the files of every system are unchanged.
 
-    Exit status: 0 they are, 2 bad input, 3 a file is missing or changed."""
+    Exit status: 0 all are unchanged, 2 bad input, 3 a file is missing or changed."""
     from nettrial.cli import guests
 
     raise typer.Exit(guests.check())
@@ -88,12 +91,12 @@ def _systems_check(verbose: Verbose = 0) -> None:
 
 @command(commands, "calibrate", "systems")
 def _systems_calibrate(verbose: Verbose = 0) -> None:
-    """Measure the rate that emulated guests can carry here.
+    """Measure the rate that emulated guests can carry on this machine.
 
-    Studies with faster links between emulated guests are refused. Otherwise, the first session that needs the
-    rate measures it; it stays in the cache until the machine changes.
+    Studies with faster links between emulated guests are refused. Without this command, the first session
+    that needs the rate measures it. The rate stays in the cache until the machine changes.
 
-    Exit status: 0 done, 2 bad input, 3 guests can't run here.
+    Exit status: 0 done, 2 bad input, 3 guests can't run on this machine.
     """
     from nettrial.cli import guests
 
@@ -102,7 +105,7 @@ def _systems_calibrate(verbose: Verbose = 0) -> None:
 
 @command(commands, "remove", "systems")
 def _systems_remove(
-    name: Annotated[str, typer.Argument(metavar="SYSTEM", help="Its name in studies.")], verbose: Verbose = 0
+    name: Annotated[str, typer.Argument(metavar="SYSTEM", help="The name in studies.")], verbose: Verbose = 0
 ) -> None:
     """Remove a system from the cache."""
     from nettrial.cli import guests
