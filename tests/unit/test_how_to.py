@@ -95,3 +95,10 @@ def test_the_graph_of_the_page_on_graphs_is_a_network(tmp_path):
     given = topology.parameters.model_validate({"path": "mine.json"}, context={"folder": tmp_path})
     graph = topology.graph(given)
     assert sorted(graph["sender"]) == sorted(graph["receiver"]) == ["left", "right"]
+
+
+def test_no_comment_in_the_yaml_of_a_page_has_swallowed_a_setting():
+    """Reflowing two pages as prose once joined lines of their YAML, which then still parsed."""
+    for page in PAGES.parent.glob("**/*.md"):
+        for block in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S):
+            assert not re.search(r"#.*\w: (\{|true\b|false\b|\d)", block), page
