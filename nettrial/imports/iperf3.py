@@ -1,5 +1,5 @@
-"""The JSON of `iperf3 -J` (tested with 3.12): goodput by the receiver's count, over TCP the sender's
-TCP_INFO, over UDP loss, order and jitter."""
+"""The JSON of `iperf3 -J` (tested with 3.12). Goodput is that of the receiver; over TCP, the sender's
+TCP_INFO is read, and over UDP loss, reordering and jitter."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class _End(_Part):
 
 
 class Document(_Part):
-    """The document that `iperf3 -J` prints; fields that are not read are left out."""
+    """The document that `iperf3 -J` prints. It has more fields, which are ignored."""
 
     start: _Start
     intervals: Annotated[list[_Interval], Field(max_length=1_000_000)] = []
@@ -96,7 +96,7 @@ class Document(_Part):
 
 
 def imported(document: Document) -> Imported:
-    """Returns the test as a record; raises Unusable if it failed, or has no count of the receiver."""
+    """Returns the test as a record; raises Unusable if it failed, or if it lacks the receiver's count."""
     test, end = document.start.test_start, document.end
     if document.error is not None:
         raise Unusable(f"the test failed: {document.error}", "a test that succeeded")
@@ -182,7 +182,8 @@ def _udp(source: Source, end: _End) -> None:
         source.record["jitter_rfc3550_us"] = total.jitter_ms * 1e3
     if total.packets is None or total.lost_packets is None:
         return
-    # iperf3 takes a packet that arrived twice for one that had been lost, so that a loss may be negative.
+    # iperf3 takes a packet that arrived twice for a lost one that arrived late, so the number of losses may
+    # be negative.
     lost = max(0, total.lost_packets)
     orders = [each.udp.out_of_order for each in end.streams if each.udp and each.udp.out_of_order is not None]
     source.record["packets"] = {

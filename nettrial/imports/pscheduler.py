@@ -1,6 +1,6 @@
-"""perfSONAR's results, as pScheduler's tests `throughput`, `rtt`, `latency` and `trace` describe them (the
-files validate.py and result schemas of its repository). Both a result and the document that archivers get,
-with the test, are read."""
+"""perfSONAR's results of pScheduler's tests `throughput`, `rtt`, `latency` and `trace`, after the files
+validate.py and the result schemas of its repository. A result is read alone, or within the document that
+archivers receive, which also has the test."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Hop(_Part):
 
 
 class Result(_Part):
-    """A result; fields that are not read are left out."""
+    """A result. It has more fields, which are ignored."""
 
     succeeded: bool = True
     error: Text | None = None
@@ -111,13 +111,13 @@ class Document(_Part):
 
 
 def wrapped(found: dict[str, Any]) -> dict[str, Any]:
-    """Returns a document as one of an archiver."""
+    """Returns a result alone in the form of an archiver's document."""
     return found if "result" in found else {"result": found}
 
 
 def imported(document: Document, ip: int | None) -> Imported:
-    """Returns a result as a record. `ip` is the IP version, for a result that does not have it. Raises
-    Unusable if it failed, or is of a test that has no record."""
+    """Returns a result as a record. `ip` is the IP version of a result that does not contain it. Raises
+    Unusable if the result is that of a failed test, or of a test that has no record."""
     result = document.result
     if not result.succeeded or result.error:
         raise Unusable(
@@ -225,7 +225,7 @@ UNTIMED = {"packet_rate": "pScheduler did not report the time that the packets t
 
 
 def _requests(source: Source, seconds: list[float]) -> None:
-    """Fills a record of requests and responses with these round-trip times."""
+    """Sets the fields of a record of requests and responses from these round-trip times."""
     source.record = {"rtt_us": distribution([each * 1e6 for each in seconds])}
     source.absent |= UNTIMED
 

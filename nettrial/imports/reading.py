@@ -1,4 +1,4 @@
-"""Reading files with measurements of other programs."""
+"""Reads files with measurements of other programs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ EXPECTED = "the JSON of iperf3 -J, or a pScheduler result of throughput, rtt, la
 
 
 def read(path: Path, ip: int | None = None) -> list[Imported]:
-    """Returns the measurements of a file with one document, or with an array of documents. `ip` is the IP
-    version of results that do not have it. Raises BadInput."""
+    """Returns the measurements of a file, which has one document or an array of documents. `ip` is the IP
+    version of results that do not contain it. Raises BadInput."""
     try:
         found = json.loads(read_text(path, MOST_BYTES), parse_constant=_refuse)
     except Unreadable as why:

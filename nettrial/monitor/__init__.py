@@ -1,1 +1,1 @@
-"""Measurements between many hosts, round after round: the mesh, the schedule, the archive and its page."""
+"""Repeated measurements between many hosts: the mesh, the schedule, the archive and its page."""

@@ -1,4 +1,4 @@
-"""Alerts: what happened to a pair, told to a command or a webhook."""
+"""Alerts: changes of a pair's state, sent to a command or a webhook."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from nettrial.fields import Strict, wrong
 from nettrial.systems import run_program
 
 Cause: TypeAlias = Literal["warning", "alarm", "gap", "recovered", "change", "path"]
-"""The cause of an alert: a pair that is beyond a threshold, has a gap, or is well again; a change of a
-metric; another route, path MTU or segment size."""
+"""The cause of an alert: a pair exceeds a threshold (`warning`, `alarm`), has gaps (`gap`), or is good again
+(`recovered`); a metric changes (`change`); or a route, path MTU or segment size changes (`path`)."""
 PATIENCE_SECONDS = 30.0
 """The time that the command, or the server of the webhook, may take."""
 
@@ -30,17 +30,17 @@ def _address(text: str) -> str:
 
 
 class AlertsSettings(Strict):
-    """The recipients of alerts, which get a JSON document for each."""
+    """The recipients of alerts. Each alert is a JSON document."""
 
     command: Annotated[list[str], Field(min_length=1)] | None = None
-    """A program and its arguments, which gets the document on its standard input. The monitor needs the
-    option `--allow-exec` to run it."""
+    """A program and its arguments. It receives the document on its standard input. The monitor runs it only
+    with the option `--allow-exec`."""
     webhook: Annotated[str, AfterValidator(_address)] | None = None
     """An address to which the document is sent (POST, application/json)."""
     on: Annotated[list[Cause], Field(min_length=1)] = ["alarm", "gap", "recovered", "change"]
     """The causes of alerts."""
     gaps: Annotated[int, Field(ge=1, le=1000)] = 3
-    """The number of gaps in a row from which a pair has an alert for `gap`."""
+    """The number of gaps in a row after which a pair has an alert for `gap`."""
 
     @model_validator(mode="after")
     def _has_a_recipient(self) -> AlertsSettings:
@@ -51,7 +51,7 @@ class AlertsSettings(Strict):
 
 @dataclass(frozen=True)
 class Alert:
-    """An alert."""
+    """An alert about a pair."""
 
     cause: Cause
     """The cause of the alert."""
@@ -86,8 +86,8 @@ class Alert:
 
 
 class States:
-    """The states of pairs, from which alerts follow: one when a pair gets worse or other, none while it stays
-    so."""
+    """The states of pairs, from which alerts follow: a pair whose state changes has an alert, and one whose
+    state stays the same has none."""
 
     def __init__(self, settings: AlertsSettings) -> None:
         """Begins without a state of any pair."""
@@ -95,8 +95,9 @@ class States:
         self._gaps: dict[str, int] = {}
 
     def cause(self, key: str, before: str | None, now: str) -> tuple[str, Cause | None]:
-        """Returns the state of a pair to be kept and the cause of an alert, if there is one. `before` is the
-        state kept last, and `now` that of the latest interval: good, warning, alarm or gap."""
+        """Returns the state of a pair that is to be kept, and the cause of an alert, if there is one.
+        `before` is the state kept last, and `now` that of the latest interval: good, warning, alarm or
+        gap."""
         self._gaps[key] = self._gaps.get(key, 0) + 1 if now == "gap" else 0
         if now == "gap" and self._gaps[key] < self._settings.gaps:
             return before or "good", None
@@ -107,7 +108,7 @@ class States:
 
 
 def send(settings: AlertsSettings, alert: Alert, folder: Path) -> list[str]:
-    """Sends an alert and returns the reasons for which that failed. The command runs in `folder`."""
+    """Sends an alert, and returns the reasons of the attempts that failed. The command runs in `folder`."""
     failures = []
     if settings.command is not None:
         why = run_program(settings.command, folder, PATIENCE_SECONDS, alert.document())
@@ -120,18 +121,18 @@ def send(settings: AlertsSettings, alert: Alert, folder: Path) -> list[str]:
         )
         try:
             _OPENER.open(request, timeout=PATIENCE_SECONDS).close()
-        except (OSError, ValueError) as error:  # OSError: urllib's errors, too
+        except (OSError, ValueError) as error:  # OSError includes the errors of urllib.
             failures.append(f"{settings.webhook}: {error}")
     return failures
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects: an alert goes to the address of the mesh file alone."""
+    """Refuses redirects, because an alert goes only to the address in the mesh file."""
 
     def redirect_request(self, *arguments: object) -> None:
-        """Follows none."""
+        """Returns no request, so that no redirect is followed."""
 
 
 _OPENER = urllib.request.build_opener(_NoRedirects)
 Sender: TypeAlias = Callable[[Alert], None]
-"""Sends an alert, without waiting."""
+"""A function that sends an alert without waiting for the result."""

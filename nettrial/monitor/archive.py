@@ -1,7 +1,7 @@
 """The archive: entries, figures, states and events of a mesh in one SQLite file.
 
-An interval's entry, its figures and its events are one transaction, so a monitor that is killed loses only
-what it was measuring. Values that are merged and values that are deleted are so in one transaction, too."""
+An interval's entry, its figures and its events are one transaction, so a killed monitor loses only the
+measurements in progress. Merging values and deleting the merged ones is one transaction, too."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ INDICES = (
 
 @dataclass(frozen=True)
 class KnownTask:
-    """A task of the archive, which the mesh may no longer have."""
+    """A task of the archive, which may no longer be in the mesh."""
 
     number: int
     """The task's number in the archive."""
@@ -72,7 +72,7 @@ class KnownTask:
     measurement: str
     """The name of the measurement in the mesh file."""
     title: str
-    """The title of its kind."""
+    """The title of the measurement's kind."""
     source: str
     """The host that sends."""
     target: str
@@ -80,11 +80,11 @@ class KnownTask:
     every_s: int
     """The length of the task's intervals in seconds."""
     watched: list[str]
-    """The metrics in which changes are searched, the one shown first at the front."""
+    """The metrics in which the monitor looks for changes; the first one is the metric that is shown first."""
     thresholds: dict[str, dict[str, str]]
     """The thresholds, such as "< 900", by metric and level."""
     current: bool
-    """True if the latest session has it."""
+    """True if the latest session has this task."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ class Latest:
     """The latest entries of a task."""
 
     measured_s: float | None
-    """The time of its latest measurement that is kept."""
+    """The time of the latest measurement that is still in the archive."""
     figures: dict[str, float]
     """The values of that measurement by metric."""
     reason: str | None
-    """The reason of its latest entry, if that is a gap."""
+    """The reason of the latest entry, if that entry is a gap."""
     detail: str
     """The details of that gap."""
 
@@ -112,7 +112,7 @@ class KnownSession:
     began_s: float
     """The time at which the session began, in seconds since 1970-01-01 UTC."""
     seen_s: float
-    """The last sign of life."""
+    """The time of the session's last sign of life, in seconds since 1970-01-01 UTC."""
     note: str
     """The state or the end of the session in words."""
 
@@ -135,7 +135,7 @@ class Point:
     """The largest value."""
 
     def and_also(self, other: Point) -> Point:
-        """Returns the point of both together (Chan et al. 1983, updating formulae)."""
+        """Returns the point of the values of both points (Chan et al. 1983, updating formulae)."""
         n, step = self.n + other.n, other.mean - self.mean
         return Point(
             self.at_s,
@@ -287,7 +287,7 @@ class Archive:
         return int(cursor.lastrowid or 0)
 
     def seen(self, session: int, at_s: float, note: str | None = None) -> None:
-        """Notes that a session was alive at a moment, and its outcome, if it has one."""
+        """Stores that a session was alive at a moment, and its outcome, if it has one."""
         query = "UPDATE session SET seen_s = ?, note = coalesce(?, note) WHERE session = ?"
         self._connection.execute(query, (at_s, note, session))
 
@@ -351,7 +351,8 @@ class Archive:
         )
 
     def forget(self, now_s: float, records_s: float, values_s: float, hours_s: float) -> None:
-        """Deletes what is older than the three times to keep it, after merging values by hour."""
+        """Merges values by hour and deletes old data: records, values and merged values each have their own
+        time to be kept."""
         self._connection.execute(
             "UPDATE entry SET record = NULL WHERE at_s < ? AND record IS NOT NULL", (now_s - records_s,)
         )
@@ -377,7 +378,7 @@ class Archive:
             )
         old = "SELECT entry FROM entry WHERE at_s < ?"
         self._connection.execute(f"DELETE FROM figure WHERE entry IN ({old})", (before,))
-        # The latest entry of a task says where its schedule goes on.
+        # The schedule of a task continues after its latest entry, which is therefore kept.
         latest = "SELECT max(entry) FROM entry GROUP BY task"
         self._connection.execute(
             f"DELETE FROM entry WHERE at_s < ? AND reason IS NULL AND entry NOT IN ({latest})", (before,)
@@ -392,7 +393,7 @@ class Archive:
     # Reading
 
     def entered(self) -> dict[str, int]:
-        """Returns the last interval that has an entry, by task, as a number of the task's present
+        """Returns the number of the last interval that has an entry, by task, counted in the task's present
         intervals."""
         return dict(
             self._rows(
@@ -515,8 +516,8 @@ class Archive:
         return [value for (value,) in rows]
 
     def counts(self, task: int, since_s: float) -> dict[str, int]:
-        """Returns the number of intervals since a moment, by reason; those with a measurement under an empty
-        text."""
+        """Returns the number of intervals since a moment, by reason of the gap; intervals with a measurement
+        have an empty reason."""
         rows = self._rows(
             "SELECT coalesce(reason, ''), sum(last - first + 1) FROM entry "
             "WHERE task = ? AND (last + 1) * every_s > ? GROUP BY reason",
@@ -545,7 +546,7 @@ class Archive:
         return [KnownSession(*row) for row in rows]
 
     def revision(self) -> str:
-        """Returns a text that differs if the archive has other entries or events."""
+        """Returns a text that changes when entries or events are added."""
         rows = self._rows(
             "SELECT (SELECT max(entry) FROM entry), (SELECT max(event) FROM event), "
             "(SELECT max(session) FROM session)"

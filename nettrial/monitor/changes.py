@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 OVERLAPS = (0.0, 0.1, 0.3)
 """The assumed shares of the values before the change that lie on the far side of a value after it."""
 STAKE = 0.8
-"""The share of a martingale that is bet on the change."""
+"""The share of a martingale's value that is bet on the change."""
 MOST_STARTS = 300
-"""The number of moments at which a change may have begun. Older ones are left out, which can only delay an
+"""The number of moments at which a change may have begun. Older ones are dropped, which can only delay an
 alarm."""
 MOST_VALUES = 20_000
-"""The number of values after which the detector begins anew."""
+"""The number of values after which the detector starts over."""
 FEWEST_BEFORE = 5
 """The number of values before the first moment at which a change may have begun."""
 
@@ -52,9 +52,9 @@ class Detector:
     """The state of the search in one series of values."""
 
     threshold: float
-    """The average number of values without a change per false alarm, at least."""
+    """The average number of values without a change per false alarm is at least this number."""
     seed: int = 0
-    """The seed of the random numbers that decide between equal values."""
+    """The seed of the random numbers that break ties."""
     _values: list[float] = field(default_factory=list)
     _sorted: list[float] = field(default_factory=list)
     _starts: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 2, len(OVERLAPS))))
@@ -64,7 +64,7 @@ class Detector:
         self._random = random.Random(self.seed)
 
     def add(self, value: float) -> Change | None:
-        """Adds a value; returns a change if one is found, after which the detector begins anew."""
+        """Adds a value. Returns a change if one is found, and then starts over."""
         number = len(self._values)
         below, upto = bisect.bisect_left(self._sorted, value), bisect.bisect_right(self._sorted, value)
         p = (below + self._random.random() * (upto - below + 1)) / (number + 1)
@@ -83,16 +83,17 @@ class Detector:
         return None
 
     def _bet(self, number: int, p: float) -> None:
-        """Multiplies each martingale by its bet on the p-value of a value with this number, after a new
-        martingale was added: a change that began at a moment leaves only the values since, and the assumed
-        share of those before, on one side."""
+        """Adds a martingale, and multiplies each one by its bet on the p-value of the value with this number.
+        If a change began at a moment, only the later values and the assumed share of the earlier ones lie on
+        one side."""
         if not len(self._starts):
             self._first = number
         self._starts = np.concatenate([self._starts, np.ones((1, 2, len(OVERLAPS)))])
         if len(self._starts) > MOST_STARTS:
             self._starts, self._first = self._starts[1:], self._first + 1
         before = np.arange(self._first, number + 1)[:, None]
-        # The martingale of a start at b has b values before it, and this value is number - b + 1 after.
+        # The martingale that starts at value b has b values before it and, with this value, number - b + 1
+        # after it.
         reach = ((number - before + 1) + np.array(OVERLAPS) * before) / (number + 1)
         for side, at in enumerate((p, 1 - p)):
             self._starts[:, side] *= 1 - STAKE + STAKE * (at <= reach) / reach

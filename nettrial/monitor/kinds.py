@@ -23,16 +23,16 @@ from nettrial.registry import Registry
 from nettrial.scenario import Record
 
 TRAFFIC_SECONDS = "5 s"
-"""The default duration of traffic."""
+"""The default duration of traffic in seconds."""
 SET_UP_SECONDS = 2.0
-"""The expected time of a measurement beside its traffic."""
+"""The expected duration of a measurement in addition to its traffic, in seconds."""
 NDT7_PORT, NDT7_SECONDS = 4443, 10.0
 """The default port of an ndt7 server, and the longest transfer that its specification allows, in seconds."""
 PATH_SECONDS = 20.0
-"""The expected time of the examination of a path."""
+"""The expected duration of the examination of a path, in seconds."""
 GONE = ("connecting to", "calling the iperf3 server", "the server does not answer")
-"""The beginnings of the engine's errors about a server that can't be reached (engine/remote, engine/iperf3).
-Other errors before the traffic come from a server that refuses."""
+"""The beginnings of the engine's error messages about a server that can't be reached (engine/remote,
+engine/iperf3). All other errors before the traffic come from a server that refuses."""
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,18 @@ class Kind(Protocol):
     headline: str
     """The metric that is shown first."""
     uses: frozenset[str]
-    """The optional settings that it has; all others are refused."""
+    """The optional settings of this kind; all others are refused."""
     metrics: frozenset[str]
     """The metrics that its measurements may have."""
 
     def problem(self, task: Task) -> str:
-        """Returns what the hosts of a task must be, in words, if they are not; else an empty text."""
+        """Returns a requirement that the hosts of a task don't meet, in words; otherwise an empty text."""
 
     def seconds(self, task: Task) -> float:
         """Returns the expected time of a measurement."""
 
     def run(self, task: Task) -> Measured:
-        """Measures once; raises Missed. It runs in a thread of its own."""
+        """Measures once; raises Missed. This method runs in its own thread."""
 
 
 KINDS: Registry[Kind] = Registry("kind of measurement")
@@ -93,7 +93,8 @@ KINDS: Registry[Kind] = Registry("kind of measurement")
 
 
 def from_here(task: Task) -> str:
-    """Returns the expectation that is not met unless exactly one host of a task is this machine."""
+    """Returns the requirement that exactly one host of a task is this machine, if the task does not meet
+    it."""
     here = [task.hosts[name].address is None for name in (task.source, task.target)]
     return "" if sum(here) == 1 else "one host that is this machine, without `address`, and one that is not"
 
@@ -102,7 +103,7 @@ class Traffic:
     """Traffic between this machine and `nettrial serve` or an iperf3 server, as of `nettrial measure`."""
 
     def __init__(self, kind: str, title: str, headline: str, uses: frozenset[str]) -> None:
-        """Creates the kind of that name of `nettrial measure`."""
+        """Creates the kind that has this name in `nettrial measure`."""
         self.kind = kind
         self.title = title
         self.headline = headline
@@ -110,7 +111,7 @@ class Traffic:
         self.metrics = frozenset(name for name in METRICS if METRICS[name].of in ("flow", "group"))
 
     def problem(self, task: Task) -> str:
-        """Returns what the hosts must be, if they are not."""
+        """Returns a requirement that the hosts don't meet."""
         if wrong := from_here(task):
             return wrong
         if task.far.serves not in ("nettrial", "iperf3"):
@@ -179,7 +180,7 @@ class PathKind:
     metrics = frozenset({"path_mtu", "reverse_path_mtu", "path_rtt", "path_rtt_min", "path_loss", "hops"})
 
     def problem(self, task: Task) -> str:
-        """Returns what the hosts must be, if they are not."""
+        """Returns a requirement that the hosts don't meet."""
         wrong = from_here(task)
         return wrong or ("this machine in `from`, because paths are examined from here" * task.reverse)
 
@@ -238,8 +239,8 @@ def path_figures(path: PathRecord) -> list[Figure]:
 
 
 def path_states(path: PathRecord) -> dict[str, str]:
-    """Returns the properties of a path whose changes are events. A silent router may answer the next time, so
-    a route is the routers that answered, by number of hops."""
+    """Returns the properties of a path whose changes are events. The route contains only the routers that
+    answered, with their numbers of hops, because a silent router may answer the next time."""
     states = {}
     if path.hops:
         states["route"] = " ".join(f"{hop.number}:{hop.address or '?'}" for hop in path.hops)
@@ -259,7 +260,7 @@ class Ndt7:
     metrics = frozenset({"goodput", "min_rtt", "srtt", "retransmitted"})
 
     def problem(self, task: Task) -> str:
-        """Returns what the hosts must be, if they are not."""
+        """Returns a requirement that the hosts don't meet."""
         if wrong := from_here(task):
             return wrong
         return "" if task.far.serves == "ndt7" else "a host with `serves: ndt7`"
@@ -315,5 +316,6 @@ KINDS.add("ndt7", Ndt7())
 
 
 def token_of(mesh: Path, host: HostSettings) -> HostSettings:
-    """Returns a host whose token file is found from the mesh file's directory."""
+    """Returns a host whose token file is relative to the working directory instead of the mesh file's
+    directory."""
     return host.model_copy(update={"token_file": host.token_file and mesh.parent / host.token_file})

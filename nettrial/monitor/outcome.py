@@ -16,9 +16,9 @@ Reason: TypeAlias = Literal[
     "clock step",
     "not running",
 ]
-"""The reason for which an interval has no measurement: no answer from the host; it refused; the measurement
-failed in its course; a host was busy with another one; the limits of a host; the archive could not be
-written; the clock was set; no monitor ran, or its machine slept."""
+"""The reason why an interval has no measurement: the host did not answer; the host refused; the measurement
+began and failed; a host was busy with another measurement; a limit of a host was reached; the archive could
+not be written; the clock was set; no monitor ran, or the machine slept."""
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
 
@@ -43,9 +43,9 @@ class Measured:
     figures: list[Figure]
     """The figures of the measurement."""
     bytes: int
-    """The bytes that it sent, which count towards the limits of both hosts."""
+    """The bytes that the measurement sent, which count towards the limits of both hosts."""
     document: str
-    """The whole record as JSON, with the reasons for absent figures."""
+    """The complete record as JSON, with the reasons for absent figures."""
     states: Mapping[str, str] = field(default_factory=dict)
     """Properties whose changes are events, by name: the route, the path MTU."""
 
@@ -54,7 +54,7 @@ class Missed(Exception):
     """The error for a measurement that gave no figures."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
-        """Creates the error; `detail` says more than the reason."""
+        """Creates the error; `detail` explains the reason."""
         super().__init__(detail)
         self.reason: Reason = reason
         self.detail = detail

@@ -26,7 +26,7 @@ STATES = {
 }
 """The states of pairs in words."""
 SIGNS = {"good": "✓", "measured": "·", "warning": "▲", "alarm": "✕", "gap": "–", "none": ""}
-"""The signs of states, so that none is told by its colour alone."""
+"""The signs of states, so that no state is shown by its colour alone."""
 MOST_POINTS = 200
 """The largest number of points of a chart; more are merged."""
 CONFIDENCE = 0.95
@@ -89,7 +89,8 @@ def charts(series: Series, history: History) -> list[Chart]:
 
 
 def merge(points: Sequence[Point], width_s: float) -> list[Point]:
-    """Returns points in the order of time, merged within intervals of that width, or as they are for 0."""
+    """Returns the points in the order of time. Points within intervals of this width are merged; a width of 0
+    merges none."""
     if not width_s:
         return sorted(points, key=lambda point: point.at_s)
     found: dict[int, Point] = {}

@@ -13,7 +13,7 @@ KIND = "text/plain; version=0.0.4"
 
 def text(overview: Overview) -> str:
     """Returns the metrics: the values of each pair's latest interval, and gaps. A pair whose latest interval
-    has no measurement has no values, so that an old one is never taken for a new one."""
+    has no measurement has no values, so that an old value is never taken for a new one."""
     lines = [
         "# HELP nettrial_value The value of a metric in a pair's latest interval.",
         "# TYPE nettrial_value gauge",
@@ -57,7 +57,7 @@ def text(overview: Overview) -> str:
 
 
 def _line(name: str, labels: Mapping[str, str], value: float) -> str:
-    """Returns a sample; in values of labels, backslashes, quotes and line feeds are escaped."""
+    """Returns a sample. In the values of labels, backslashes, quotes and line feeds are escaped."""
     shown = ",".join(
         '{}="{}"'.format(label, text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n"))
         for label, text in labels.items()

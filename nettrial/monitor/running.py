@@ -1,4 +1,4 @@
-"""A monitor: it looks at the schedule, starts measurements, and enters their outcomes in the archive."""
+"""A monitor: it follows the schedule, starts measurements, and stores their outcomes in the archive."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from nettrial.systems import steady_clock
 from nettrial.units import PERIOD
 
 LIFE_SECONDS = 60.0
-"""The interval at which the archive notes that the monitor is alive, in seconds."""
+"""The interval at which the archive stores that the monitor is alive, in seconds."""
 AGAIN_SECONDS = 10.0
-"""The interval at which an archive that could not be written is tried again, in seconds."""
+"""The interval after which writing to an archive is tried again, in seconds."""
 MOST_WAITING = 1000
 """The largest number of alerts that wait to be sent."""
 STATE = "state"
-"""The name of a pair's state from which the next alert follows."""
+"""The name under which the archive keeps the state of a pair, from which its next alert follows."""
 _LOG = logging.getLogger(__name__)
 
 
 class Clock(Protocol):
-    """The time."""
+    """A source of the current time."""
 
     def now(self) -> Moment:
-        """Returns this moment."""
+        """Returns the current moment."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,20 @@ class Hands(Protocol):
         """Starts a measurement."""
 
     def wait(self, seconds: float) -> list[Ended]:
-        """Waits until a measurement ends, or for that many seconds; returns those that have ended."""
+        """Waits until a measurement ends, at most this number of seconds. Returns the measurements that have
+        ended."""
 
 
 class SystemClock:
     """The clocks of this machine."""
 
     def now(self) -> Moment:
-        """Returns this moment."""
+        """Returns the current moment."""
         return Moment(time.time(), steady_clock())
 
 
 class Threads:
-    """Measures in threads, each with an engine process, which ends with this process."""
+    """Measures in threads, each with its own engine process. The engines end with this process."""
 
     def __init__(self) -> None:
         """Starts without a measurement."""
@@ -95,7 +96,8 @@ class Threads:
         self._ended.put(Ended(task.key, outcome))
 
     def wait(self, seconds: float) -> list[Ended]:
-        """Waits until a measurement ends, or for that many seconds; returns those that have ended."""
+        """Waits until a measurement ends, at most this number of seconds. Returns the measurements that have
+        ended."""
         found = []
         try:
             found.append(self._ended.get(timeout=seconds))
@@ -107,7 +109,7 @@ class Threads:
 
 @dataclass(frozen=True)
 class Event:
-    """An event to be entered."""
+    """An event that is to be stored."""
 
     at_s: float
     """The time of the event, in seconds since 1970-01-01 UTC."""
@@ -121,7 +123,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Finished:
-    """A measurement to be entered."""
+    """A measurement that is to be stored."""
 
     key: str
     """The task's name."""
@@ -137,7 +139,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Kept:
-    """A state to be kept."""
+    """A state that is to be stored."""
 
     key: str
     """The task's name."""
@@ -211,7 +213,7 @@ class Monitor:
         self._alive_s = self._forgot_s = -math.inf
 
     def begin(self) -> None:
-        """Continues the archive; raises sqlite3.Error if it can't be written."""
+        """Continues from the entries of the archive; raises sqlite3.Error if the archive can't be written."""
         now = self._clock.now()
         with self._archive.transaction():
             self._session = self._archive.begin_session(
@@ -242,7 +244,7 @@ class Monitor:
         self._add(gaps, now)
 
     def step(self) -> None:
-        """Starts what is due, and waits until something ends or becomes due."""
+        """Starts the measurements that are due, and waits until one ends or becomes due."""
         now = self._clock.now()
         if isinstance(self._post, Post):
             while not self._post.failures.empty():
@@ -266,7 +268,7 @@ class Monitor:
             self._finish(ended)
 
     def end(self, note: str) -> None:
-        """Enters what is pending, and the outcome of the session."""
+        """Stores pending entries, and the outcome of the session."""
         now = self._clock.now()
         self._enter(now)
         if self._writable:
@@ -301,7 +303,7 @@ class Monitor:
         self._turn(ended.key, state, began.wall_s, words)
 
     def _turn(self, key: str, state: str, at_s: float, text: str) -> None:
-        """Notes the state of a pair's latest interval, and sends an alert if it follows."""
+        """Stores the state of a pair's latest interval, and sends an alert if the state changed."""
         if self._alerting is None:
             return
         before = self._states.get((key, STATE))
@@ -319,7 +321,7 @@ class Monitor:
             self._post(Alert(cause, mesh, at_s, task.measurement, task.source, task.target, text))
 
     def _events(self, key: str, measured: Measured, at_s: float) -> list[Event]:
-        """Returns the events that a measurement shows: other states, and changes of metrics."""
+        """Returns the events that a measurement shows: changes of states, and changes of metrics."""
         found = []
         for name, value in measured.states.items():
             before = self._states.get((key, name))
@@ -336,8 +338,7 @@ class Monitor:
         return found
 
     def _detector(self, key: str, metric: str) -> Detector:
-        """Returns the search for changes in a metric of a task; it begins with the values since the last
-        change."""
+        """Returns the detector for a metric of a task. It starts with the values since the last change."""
         if (key, metric) not in self._detectors:
             series = sum(len(watched(task)) for task in self._tasks.values())
             period = PERIOD.parse(self._mesh.changes.one_false_alarm_in)
@@ -349,7 +350,7 @@ class Monitor:
         return self._detectors[key, metric]
 
     def _add(self, gaps: list[Gap], now: Moment) -> None:
-        """Adds gaps to what is pending; a gap that continues the latest one of its task extends it."""
+        """Adds gaps to the pending entries. A gap that continues the latest one of its task extends it."""
         for gap in gaps:
             place = next(
                 (
@@ -373,7 +374,7 @@ class Monitor:
             self._turn(gap.key, "gap", now.wall_s, words)
 
     def _enter(self, now: Moment) -> None:
-        """Enters what is pending in the archive. If that can't be written, it stays pending."""
+        """Stores pending entries in the archive. If the archive can't be written, they stay pending."""
         alive = now.steady_s - self._alive_s > LIFE_SECONDS
         if not (self._pending or alive):
             return
@@ -423,7 +424,7 @@ class Monitor:
 
 
 def differs(before: str, after: str) -> bool:
-    """Returns whether two states differ. A hop that was silent, "3:?", may be any."""
+    """Returns whether two states differ. A hop that was silent, "3:?", is equal to any hop."""
     pairs = list(zip(before.split(), after.split(), strict=False))
     if len(before.split()) != len(after.split()):
         return True
@@ -431,8 +432,8 @@ def differs(before: str, after: str) -> bool:
 
 
 def watched(task: Task) -> list[str]:
-    """Returns the metrics of a task in which changes are searched: the one shown first, and those with
-    thresholds."""
+    """Returns the metrics of a task in which the monitor looks for changes: the one shown first, and those
+    with thresholds."""
     return list(dict.fromkeys([KINDS[task.settings.kind].headline, *task.settings.thresholds]))
 
 

@@ -1,8 +1,8 @@
-"""The schedule: which measurement begins when. It has no clock, starts nothing and stores nothing.
+"""The schedule: it decides when each measurement begins. It has no clock, starts nothing and stores nothing.
 
-Time is divided into intervals of each task's own length, counted from 1970-01-01 UTC. Each interval of each
-task ends with exactly one entry: a measurement, or a gap with its reason. The schedule of an interval depends
-only on the task and the interval's number, so a monitor that is started again goes on where it was."""
+Time is divided into intervals, whose length depends on the task, counted from 1970-01-01 UTC. Each interval
+of each task ends with exactly one entry: a measurement, or a gap with its reason. The schedule of an interval
+depends only on the task and the interval's number, so a restarted monitor continues where it stopped."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from nettrial.monitor.outcome import Reason
 
 STEP_SECONDS = 1.0
-"""The change between wall clock and steady clock from which the clock was set. A clock that is only
-disciplined stays far below."""
+"""If the difference between wall clock and steady clock changes by this much, the wall clock was set. A clock
+that is only disciplined changes far less."""
 DELAY_SECONDS = 5.0
-"""The delay of a look at the schedule from which the monitor, or its machine, was stopped."""
+"""If the schedule is examined this much too late, the monitor or its machine was stopped."""
 HOUR, DAY = 3600, 86400
 STOPPED: tuple[Reason, str] = ("not running", "the monitor was stopped, or its machine slept")
-"""The reason for an interval that passed before anyone looked at it."""
+"""The reason for a gap whose interval ended before the schedule was examined."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Moment:
     wall_s: float
     """Seconds since 1970-01-01 UTC."""
     steady_s: float
-    """Seconds since any moment, by a clock that nobody sets and that goes on while the machine sleeps."""
+    """Seconds since an arbitrary moment, by a clock that is never set and that continues while the machine
+    sleeps."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Plan:
-    """A task as the schedule sees it."""
+    """The properties of a task that the schedule needs."""
 
     key: str
     """The task's name."""
@@ -103,7 +104,7 @@ class Budget:
     """The use of each host within the current hour and day (UTC)."""
 
     def __init__(self, limits: dict[str, Limits]) -> None:
-        """Begins with nothing spent; `limits` has all hosts."""
+        """Starts with nothing spent; `limits` has all hosts."""
         self._limits = limits
         self._spent: dict[str, list[Spent]] = {host: [] for host in limits}
 
@@ -113,8 +114,8 @@ class Budget:
         self._spent[host] = [*kept, spent]
 
     def refusal(self, host: str, now_s: float, seconds: float, size: int) -> str:
-        """Returns the reason why a host has no room for a measurement of that many seconds and bytes; empty
-        if it has."""
+        """Returns the reason why a host has no room for a measurement of this duration and size; an empty
+        text if it has."""
         limits = self._limits[host]
         hour, day = now_s // HOUR, now_s // DAY
         used = sum(each.seconds for each in self._spent[host] if each.at_s // HOUR == hour)
@@ -136,9 +137,9 @@ class _State:
     """The next interval without an entry."""
     running: bool = False
     bytes: int = 0
-    """The bytes of its latest measurement, as the expectation of the next."""
+    """The bytes of the latest measurement, which are expected for the next one."""
     why: tuple[Reason, str] | None = None
-    """The reason for which the interval's measurement has not begun, if it was due."""
+    """The reason why the interval's measurement has not begun although it was due."""
 
 
 @dataclass
@@ -153,12 +154,12 @@ class Schedule:
     _busy: dict[str, str] = field(default_factory=dict)
     _last: Moment | None = None
     _awaited_s: float = 0.0
-    """The steady time at which the schedule was to be looked at again."""
+    """The steady time at which the schedule should be examined again."""
     step_s: float = 0.0
-    """The time by which the clock was set before the latest look; 0 if it was not."""
+    """The time by which the clock was set before the latest examination; 0 if it was not set."""
 
     def begin(self, now: Moment, entered: dict[str, int], sizes: dict[str, int]) -> list[Gap]:
-        """Begins at a moment. `entered` has the last interval of each task that has an entry in the archive,
+        """Starts at a moment. `entered` has the last interval of each task that has an entry in the archive,
         and `sizes` the bytes of its last measurement. Returns the gaps since then."""
         gaps = []
         for plan in self.plans:
@@ -171,8 +172,8 @@ class Schedule:
         return gaps
 
     def look(self, now: Moment, writable: bool = True) -> tuple[list[Plan], list[Gap]]:
-        """Returns the tasks to start now, and the intervals that have passed without a measurement. If the
-        archive is not `writable`, nothing is started."""
+        """Returns the tasks to start now, and the intervals that have passed without a measurement. Starts
+        nothing if the archive is not `writable`."""
         assert self._last is not None
         stepped = now.wall_s - self._last.wall_s - (now.steady_s - self._last.steady_s)
         self.step_s = stepped if abs(stepped) > STEP_SECONDS else 0.0
@@ -221,8 +222,8 @@ class Schedule:
         return self._states[key].following
 
     def finish(self, key: str, began_s: float, seconds: float, size: int) -> None:
-        """Notes the end of a task's measurement, which began at a moment of the wall clock, took that long,
-        and moved that many bytes."""
+        """Records the end of a task's measurement: the moment when it began by the wall clock, its duration,
+        and the bytes that it sent."""
         state = self._states[key]
         state.running = False
         state.following += 1
@@ -233,8 +234,8 @@ class Schedule:
             self.budget.spend(end, Spent(began_s, seconds, size))
 
     def wait(self, now: Moment) -> float:
-        """Returns the seconds after which the schedule must be looked at again, unless a measurement ends
-        before."""
+        """Returns the time in seconds after which the schedule must be examined again, unless a measurement
+        ends earlier."""
         moments = [now.wall_s + 60.0]
         for state in self._states.values():
             if not state.running:

@@ -72,7 +72,7 @@ Kept = Annotated[Period, AfterValidator(_positive)]
 
 
 class Threshold(Strict):
-    """The bounds of a metric from which its pair is coloured, and alerts are sent."""
+    """The bounds of a metric. Values beyond them colour the pair, and cause alerts."""
 
     warning: Bound | None = None
     """The bound of a warning, such as `"< 900"`."""
@@ -114,7 +114,7 @@ class HostSettings(Strict):
     """The server that runs there: `nettrial serve`, an iperf3 server, or an ndt7 server. Without one, only
     its path can be examined."""
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
-    """The port of that server: by default 5210, of iperf3 5201, of ndt7 4443."""
+    """The port of that server: by default 5210, for iperf3 5201, for ndt7 4443."""
     tls: Literal["verified", "unverified", "none"] = "verified"
     """The connection to an ndt7 server: with TLS and a certificate that is verified or not, or without
     TLS."""
@@ -136,7 +136,8 @@ class MeasurementSettings(Strict):
     both_directions: bool = False
     """Measure each pair in the opposite direction, too."""
     every: Annotated[Period, AfterValidator(_shortest)]
-    """The interval. Each interval has one measurement of each pair, at a random moment of its first half."""
+    """The length of an interval. Each interval has one measurement of each pair, at a random moment of its
+    first half."""
     duration: Duration | None = None
     """The duration of the traffic, by default 5 s."""
     rate: Rate | None = None
@@ -161,20 +162,19 @@ class MeasurementSettings(Strict):
 
 
 class KeepSettings(Strict):
-    """The time for which the archive keeps data."""
+    """The times for which the archive keeps data."""
 
     records: Kept = "7 d"
-    """Complete records."""
+    """The time for complete records."""
     values: Kept = "60 d"
-    """The values of each measurement. Older values are merged by hour: number, mean, standard deviation,
-    smallest and largest value."""
+    """The time for the values of each measurement. Older values are merged by hour: number, mean, standard
+    deviation, smallest and largest value."""
     hours: Kept = "730 d"
-    """The values by hour, gaps and events."""
+    """The time for values by hour, gaps and events."""
 
 
 class ChangesSettings(Strict):
     """The search for changes."""
 
     one_false_alarm_in: Kept = "90 d"
-    """The time in which one change of the whole mesh, on average at most, is reported where nothing has
-    changed."""
+    """If nothing changes, at most one change of the whole mesh is reported in this time on average."""

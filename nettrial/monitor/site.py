@@ -15,7 +15,7 @@ from nettrial.monitor.archive import Archive
 from nettrial.report.serving import Handler, Server, opened
 
 DRAWS_AT_MOST = 0.2
-"""The largest share of the time that is spent on drawing a page again."""
+"""The largest share of the time that is spent on drawing pages again."""
 MOST_PAGES = 100
 """The largest number of pages that are kept."""
 _PAIR = re.compile(r"/pair/([0-9]{1,9})/(version)?")
@@ -23,7 +23,7 @@ DOING = "serving the archive"
 
 
 class Site:
-    """The pages of an archive, each drawn when it is asked for and the archive has grown."""
+    """The pages of an archive. Each is drawn on request, if the archive has grown."""
 
     def __init__(self, directory: Path) -> None:
         """Opens the archive of a directory for each request; raises BadInput if there is none."""
@@ -58,8 +58,8 @@ class Site:
         return HTTPStatus.OK, "text/html", drawn
 
     def _draw(self, archive: Archive, path: str, pair: int | None) -> bytes | None:
-        """Returns a page. One that was drawn before may be old, because drawing takes a limited share of the
-        time: measurements are made on this machine."""
+        """Returns a page. It may be an older one, because drawing takes only a limited share of the time on
+        the machine that measures."""
         with self._drawing:
             version, began = _version(archive), time.monotonic()
             kept = self._pages.get(path)
@@ -81,7 +81,7 @@ class Site:
 
 
 def _version(archive: Archive) -> str:
-    """Returns a text that differs if the pages would."""
+    """Returns a text that changes when the pages would change."""
     sessions = archive.sessions()
     alive = bool(sessions) and abs(time.time() - sessions[-1].seen_s) < view.ALIVE_SECONDS
     return f"{archive.revision()}-{'running' if alive else 'stopped'}"
@@ -96,5 +96,6 @@ class _Handler(Handler):
 
 
 def server(directory: Path, address: str, port: int) -> Server:
-    """Returns a server of an archive's pages with an open port (0: any); raises BadInput and CannotRun."""
+    """Returns a server of an archive's pages at this port (0 for any free one); raises BadInput and
+    CannotRun."""
     return opened(address, port, type("Handler", (_Handler,), {"site": Site(directory)}), DOING)

@@ -38,8 +38,8 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "events": {**PAIR, "at": TIME, "kind": pl.String, "metric": pl.String, "text": pl.String},
     "sessions": {"mesh": pl.String, "began": TIME, "seen": TIME, "note": pl.String},
 }
-"""The columns of each table: `values` one by one, `hours` all values by hour, gaps, events, and sessions of
-the monitor."""
+"""The columns of each table: `values` has single values, `hours` all values by hour; the others are gaps,
+events, and sessions of the monitor."""
 
 
 def tables(archive: Archive) -> dict[str, Callable[[], pl.DataFrame]]:

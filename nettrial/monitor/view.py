@@ -15,8 +15,8 @@ State: TypeAlias = Literal["good", "measured", "warning", "alarm", "gap", "none"
 """The state of a pair: within its thresholds, without thresholds, beyond a warning's or an alarm's threshold,
 without a measurement in its latest interval, or without any entry."""
 ALIVE_SECONDS = 180.0
-"""The time since its last sign of life after which a monitor is not running: three times the interval of
-signs."""
+"""The time in seconds after its last sign of life from which a monitor counts as not running. It is three
+times the interval of the signs."""
 MOST_EVENTS = 100
 """The largest number of events and of gaps on a page."""
 
@@ -48,7 +48,7 @@ class Pair:
     at_s: float | None
     """The time of the latest measurement that is kept."""
     values: list[Value]
-    """Its values, the one shown first at the front."""
+    """The values of the latest measurement; the first one is the metric that is shown first."""
     why: str
     """The reason of the latest gap; empty if the latest interval has a measurement."""
 
@@ -107,7 +107,7 @@ class Series:
     day: list[tuple[float, float]]
     """The times and values of the last 24 hours."""
     hours: list[Point]
-    """All values that are kept, by hour."""
+    """All values that are still in the archive, by hour."""
     limits: list[tuple[str, float]]
     """The name and the value of each threshold."""
     changes: list[float]
@@ -129,7 +129,8 @@ class History:
     events: list[KnownEvent]
     """The latest events, the newest first."""
     counts: Mapping[str, int]
-    """The intervals of the last 24 hours by reason of a gap; those with a measurement under an empty text."""
+    """The numbers of intervals of the last 24 hours by reason of the gap; intervals with a measurement have
+    an empty reason."""
 
 
 def overview(archive: Archive) -> Overview:
@@ -197,7 +198,7 @@ def history(archive: Archive, number: int) -> History | None:
 
 
 def _together(gaps: Sequence[KnownGap]) -> list[KnownGap]:
-    """Returns gaps with those merged that follow each other for the same reason."""
+    """Returns the gaps; those that follow each other for the same reason are merged."""
     found: list[KnownGap] = []
     for gap in gaps:
         before = found[-1] if found else None
