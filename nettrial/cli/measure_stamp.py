@@ -46,7 +46,7 @@ class StampOptions:
 
 @dataclass(frozen=True)
 class Made:
-    """A session that was made."""
+    """A finished session."""
 
     result: Result
     """The packets and answers."""

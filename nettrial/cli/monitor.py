@@ -1,4 +1,4 @@
-"""`nettrial monitor`: measures between many hosts, round after round."""
+"""`nettrial monitor`: measures between many hosts again and again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nettrial.monitor.running import Monitor, Post, SystemClock, Threads
 from nettrial.texts import visible
 
 ADDRESS = "127.0.0.1"
-"""The default address of the page: only this machine reaches it."""
+"""The default address of the page, at which only this machine can reach it."""
 STOPPED = "stopped by a signal"
 
 
@@ -160,6 +160,7 @@ def unit(mesh: Mesh, options: MonitorOptions) -> str:
 
 
 def _word(text: str) -> str:
-    """Returns a word of a unit: systemd expands % and $, and reads quotes and backslashes as C does."""
+    """Returns a word of a unit, escaped: systemd expands % and $, and interprets quotes and backslashes as C
+    does."""
     text = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{text}"'

@@ -10,7 +10,7 @@ import sys
 
 def main() -> None:
     """Serves switches as described by the first line of standard input."""
-    # os-ken's parts import each other in a circle that only this order gets through.
+    # The parts of os-ken import each other in a circle, which works only in this order.
     from os_ken.base.app_manager import AppManager  # noqa: I001
     from os_ken import cfg
 
@@ -29,4 +29,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-    os._exit(0)  # threads of os-ken may wait for ever
+    os._exit(0)  # Threads of os-ken may wait for ever.

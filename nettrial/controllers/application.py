@@ -1,7 +1,7 @@
 """The controller as an application of os-ken: OpenFlow messages in and out.
 
-Where hosts are, it is told; the links between switches it finds by LLDP. All events are handled by one thread
-of os-ken's."""
+The engine provides the locations of hosts, and LLDP discovers the links between switches. A single thread of
+os-ken handles all events."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Controller(OSKenApp):
         own = [parser.OFPActionOutput(ofp.OFPP_CONTROLLER, ofp.OFPCML_NO_BUFFER)]
         self._add(switch, _TO_CONTROLLER, (("eth_type", lldp.ETHERTYPE),), own)
         self._add(switch, 0, (), own)
-        # Whoever hears an LLDP frame must have the rule for it.
+        # A switch that receives an LLDP frame must already have the rule for it.
         self._await_barrier(switch)
         if len(self.switches) == self.told.switches:
             self.connected = self.connected or now
@@ -182,7 +182,7 @@ class Controller(OSKenApp):
                 self._changed()
             return
         if not self.is_ready:
-            return  # a loop may be among the links that are not known yet
+            return  # A loop may contain links that are not known yet.
         self.counted["packet_ins"] += 1
         try:
             frame = frames.read(data)

@@ -1,4 +1,5 @@
-"""The cache of systems: for each a small document by its name, and the files it names by their hashes."""
+"""The cache of systems: a small document for each, by its name, and the files that the documents name by
+their hashes."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ class Entry(Strict):
 
     @property
     def files(self) -> dict[str, str]:
-        """The SHA-256 of each of its files, by the file's role."""
+        """Returns the SHA-256 of each of the system's files, by the file's role."""
         files = {"kernel": self.kernel, "modules": self.modules, "image": self.image}
         return {what: hash for what, hash in files.items() if hash is not None}
 
@@ -65,7 +66,7 @@ class Catalogue:
     """The systems in a directory."""
 
     def __init__(self, directory: Path | None = None) -> None:
-        """The cache in `directory`; where none is given, the user's."""
+        """Opens the cache in `directory`, by default the user's."""
         self.directory = directory or guest_systems()
 
     def add(self, name: str, kernel: Kernel, source: str) -> Entry:
@@ -77,15 +78,15 @@ class Catalogue:
         return self._add({"name": name, "source": source, "release": kernel.release}, files)
 
     def add_disk(self, name: str, disk: Disk) -> Entry:
-        """Keeps a disk's image under a name; raises BadInput where that is another system's, and OSError
-        where the image can't be read or written."""
+        """Stores a disk image under a name; raises BadInput if another system has that name, and OSError if
+        the image can't be read or written."""
         with disk.path.open("rb") as image:
             pieces = iter(lambda: image.read(_PIECE_BYTES), b"")
             known = {"name": name, "source": str(disk.path), "format": disk.format}
             return self._add(known, {"image": pieces})
 
     def _add(self, known: dict[str, str], files: Mapping[str, Iterable[bytes]]) -> Entry:
-        """Keeps the files of a system, each in pieces, and its document."""
+        """Stores the files of a system, each given in pieces, and its document."""
         name = known["name"]
         try:
             Entry(name=name, source="", image="0" * 64, format="raw")
@@ -116,7 +117,7 @@ class Catalogue:
         return entry
 
     def entries(self) -> list[Entry]:
-        """Every system, by name; raises BadInput where a document of the cache can't be read."""
+        """Returns all systems, ordered by name; raises BadInput if a document of the cache can't be read."""
         return [self._entry(file) for file in sorted(self.directory.glob("*.json"))]
 
     def check(self, entry: Entry) -> list[str]:
@@ -134,8 +135,8 @@ class Catalogue:
         return problems
 
     def calibration(self) -> float | None:
-        """The goodput of the transfer between two emulated guests that an engine made on this machine, bits
-        per second; None where none has."""
+        """Returns the goodput in bits per second of the transfer between two emulated guests that an engine
+        measured on this machine; None if it was not measured."""
         try:
             found = json.loads(read_text(self.directory / _CALIBRATION, _MOST_ENTRY_BYTES))
             return float(found["goodput_bps"])
@@ -143,11 +144,12 @@ class Catalogue:
             return None
 
     def forget_calibration(self) -> None:
-        """Has the next engine that needs it make the transfer anew."""
+        """Makes the next engine that needs the rate measure it again."""
         (self.directory / _CALIBRATION).unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
-        """Removes a system, and the files that no other one needs; raises BadInput where there is none."""
+        """Removes a system, and the files that no other one needs; raises BadInput if there is no such
+        system."""
         entries = self.entries()
         if name not in [entry.name for entry in entries]:
             known = ", ".join(entry.name for entry in entries) or "none: there is no system yet"

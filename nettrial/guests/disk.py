@@ -15,16 +15,16 @@ _HEADER_BYTES = 72
 
 @dataclass(frozen=True)
 class Disk:
-    """The image of a disk."""
+    """A disk image."""
 
     path: Path
-    """Its file."""
+    """The image's file."""
     format: Literal["qcow2", "raw"]
-    """Its format."""
+    """The image's format."""
 
     @classmethod
     def read(cls, path: Path) -> Disk:
-        """The image in this file; raises Unfit where it is none."""
+        """Returns the image in this file; raises Unfit if the file is not a disk image."""
         try:
             if not path.is_file():
                 raise Unfit(f"{path} is no file")
@@ -37,7 +37,7 @@ class Disk:
             if int.from_bytes(header[8:16], "big"):
                 raise Unfit(f"{path} has another image behind it: `qemu-img convert -O qcow2` joins the two")
             return cls(path, "qcow2")
-        # The mark of a disk that BIOS starts from, which one for UEFI has, too.
+        # The mark of a disk from which BIOS can boot. Disks for UEFI have it, too.
         if size % _SECTOR_BYTES or not size or not _is_bootable(path):
             raise Unfit(f"{path} is no image of a disk to start from, of the format qcow2 or raw")
         return cls(path, "raw")

@@ -76,7 +76,7 @@ def _modules(directory: Path) -> list[tuple[str, bytes]]:
 
     def load(name: str) -> None:
         file = files.get(name)
-        if file is None or name in order:  # built into the kernel, or loaded already
+        if file is None or name in order:  # The module is built into the kernel, or already in the list.
             return
         contents = _contents(file)
         for other in depends(contents):

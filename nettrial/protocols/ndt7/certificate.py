@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 VALID = datetime.timedelta(days=30)
-"""The time for which a self-signed certificate is valid; the server is to be started anew after it."""
+"""The time for which a self-signed certificate is valid. The server must be restarted before it ends."""
 
 
 def context(certificate: Path, key: Path | None) -> ssl.SSLContext:
@@ -46,7 +46,7 @@ def self_signed(address: str) -> tuple[ssl.SSLContext, str]:
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))  # clients' clocks may be late
+        .not_valid_before(now - datetime.timedelta(hours=1))  # The clocks of clients may be behind.
         .not_valid_after(now + VALID)
         .add_extension(x509.SubjectAlternativeName(_names(address)), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
@@ -72,7 +72,7 @@ def _names(address: str) -> Sequence[x509.GeneralName]:
 @contextlib.contextmanager
 def _file(content: bytes) -> Iterator[Path]:
     """Yields a file with this content, which is needed because ssl reads keys from files only."""
-    if hasattr(os, "memfd_create"):  # memory without a name, which ends with this process
+    if hasattr(os, "memfd_create"):  # The file is in memory, has no name, and ends with this process.
         descriptor = os.memfd_create("nettrial")
         try:
             os.write(descriptor, content)

@@ -38,13 +38,13 @@ from nettrial.protocols.ndt7.wire import (
 )
 
 OPEN_SECONDS, CLOSE_SECONDS = 10.0, 1.0
-"""The time limits for opening and for closing a connection."""
+"""The time limits for opening and for closing a connection, in seconds."""
 AGENT = f"nettrial/{nettrial.__version__}"
 _SILENT = logging.Logger("ndt7", logging.CRITICAL + 1)
 
 
 class NotReached(Exception):
-    """The server can't be reached, or does not speak ndt7; the text is the reason."""
+    """The error if the server can't be reached, or does not speak ndt7; the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A download or an upload that was measured."""
+    """A measured download or upload."""
 
     direction: str
     """The direction: `download` or `upload`."""
@@ -105,8 +105,8 @@ class Client:
         self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Transfer]] | None = None
 
     def run(self, direction: str, seconds: float = DURATION) -> Transfer:
-        """Runs a test of at most that many seconds; raises NotReached, and asyncio.CancelledError after
-        `kill`."""
+        """Runs a test that takes at most this number of seconds; raises NotReached, and
+        asyncio.CancelledError after `kill`."""
         return asyncio.run(self._run(direction, seconds))
 
     def kill(self) -> None:
@@ -125,7 +125,8 @@ class Client:
 
 
 async def transfer(target: Target, direction: str, seconds: float = DURATION) -> Transfer:
-    """Runs a test of at most that many seconds; the server may end it earlier. Raises NotReached."""
+    """Runs a test that takes at most this number of seconds; the server may end it earlier. Raises
+    NotReached."""
     context = None if target.plain else _context(target.verify)
     try:
         connecting = connect(
@@ -137,7 +138,7 @@ async def transfer(target: Target, direction: str, seconds: float = DURATION) ->
             subprotocols=[Subprotocol(SUBPROTOCOL)],
             compression=None,
             user_agent_header=AGENT,
-            proxy=None,  # a proxy would be measured instead of the path
+            proxy=None,  # A proxy would be measured instead of the path.
             open_timeout=OPEN_SECONDS,
             close_timeout=CLOSE_SECONDS,
             ping_interval=None,
@@ -202,7 +203,7 @@ class _Test:
             async with asyncio.timeout(LIMIT):
                 await (self._upload(seconds) if self._direction == "upload" else self._download(seconds))
         except ConnectionClosedOK:
-            pass  # the server has ended the test
+            pass  # The server has ended the test.
         except ConnectionClosed as closed:
             self._ended = f"the connection broke off: {closed}"
         except TimeoutError:
@@ -228,7 +229,8 @@ class _Test:
         return (time.monotonic_ns() - self._began) // 1000
 
     async def _sample(self) -> None:
-        """Reads the kernel's figures time after time: there are none once the connection is closed."""
+        """Reads the kernel's figures repeatedly, because they are no longer available when the connection is
+        closed."""
         while True:
             self._own = kernel_figures(self._socket, self._elapsed()) or self._own
             await asyncio.sleep(INTERVAL)
@@ -243,8 +245,7 @@ class _Test:
             self._unreadable += 1
 
     async def _download(self, seconds: float) -> None:
-        """Receives until the server ends the test, or until `seconds` are over, if they are fewer than it
-        takes."""
+        """Receives until the server ends the test, or for `seconds` if that is shorter."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds if seconds < DURATION else None):
                 async for message in self._connection:
@@ -255,13 +256,13 @@ class _Test:
         await close(self._connection)
 
     async def _upload(self, seconds: float) -> None:
-        """Sends for that many seconds, and keeps the server's messages."""
+        """Sends for this number of seconds, and keeps the server's messages."""
         hearing = asyncio.ensure_future(self._hear_all())
         try:
             await send_load(self._connection, seconds, self._count)
             self._own = kernel_figures(self._socket, self._elapsed()) or self._own
             await self._connection.close()
-            await hearing  # the messages that came before the server's end of the connection
+            await hearing  # These messages came before the server closed the connection.
         finally:
             hearing.cancel()
 

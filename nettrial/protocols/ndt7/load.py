@@ -16,14 +16,14 @@ from websockets.exceptions import ConnectionClosed
 from nettrial.protocols.ndt7.wire import FIRST, LARGEST_SENT, next_size
 
 MOST_BYTES = 2**36
-"""The largest number of bytes of a test; at 50 Gbit/s it lasts ten seconds."""
+"""The largest number of bytes of a test: those of ten seconds at 50 Gbit/s."""
 
 
 async def send_load(
     connection: Connection, seconds: float, after_each: Callable[[int], Awaitable[None]] | None = None
 ) -> tuple[int, int]:
-    """Sends binary messages for that many seconds, and calls `after_each` with the number of bytes sent so
-    far.
+    """Sends binary messages for this number of seconds, and calls `after_each` with the number of bytes sent
+    so far.
 
     Returns the number of bytes, and the time in microseconds until the last message was handed over."""
     block = os.urandom(LARGEST_SENT)
@@ -38,13 +38,13 @@ async def send_load(
             size, message = following, block[:following]
         if after_each:
             await after_each(sent)
-        await asyncio.sleep(0)  # a send that finds room does not let other tasks run
+        await asyncio.sleep(0)  # A send that does not have to wait lets no other task run.
     return sent, elapsed
 
 
 async def close(connection: Connection) -> None:
-    """Closes a connection on which the other end may still be sending: what is on its way is dropped, because
-    its answer comes after it."""
+    """Closes a connection on which the other end may still be sending. Data on their way are dropped, because
+    the answer to the close message comes after them."""
     closing = asyncio.ensure_future(connection.close())
     with contextlib.suppress(ConnectionClosed):
         async for _ in connection:

@@ -42,7 +42,7 @@ from nettrial.protocols.ndt7.wire import (
 MOST_TESTS, MOST_TESTS_EACH = 8, 4
 """The largest number of tests at a time, in all and for one address."""
 OPEN_SECONDS, CLOSE_SECONDS = 10.0, 1.0
-"""The time limits for the handshakes of TLS and WebSocket, and for closing a connection."""
+"""The time limits for the handshakes of TLS and WebSocket, and for closing a connection, in seconds."""
 MOST_PARAMETERS = 100
 """The largest number of parameters in a query string."""
 _SILENT = logging.Logger("ndt7", logging.CRITICAL + 1)
@@ -60,8 +60,8 @@ class Server:
     async def serving(
         self, address: str, port: int, context: ssl.SSLContext | None
     ) -> AsyncIterator[tuple[str, int]]:
-        """Listens while the context lasts, with TLS if `context` is given; yields address and port. Raises
-        OSError if the port can't be opened."""
+        """Listens while the block runs, with TLS if `context` is given; yields the address and the port.
+        Raises OSError if the port can't be opened."""
         secured: dict[str, Any] = {"ssl_handshake_timeout": OPEN_SECONDS} if context else {}
         async with serve(
             self._handle,
@@ -84,7 +84,8 @@ class Server:
             yield next(iter(listening.sockets)).getsockname()[:2]
 
     def _request(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Returns the refusal of a request that is none of ndt7's, or for which there is no place."""
+        """Returns the refusal of a request that is not one of ndt7, or for which there is no place; None
+        otherwise."""
         reason = refusal(request)
         status = http.HTTPStatus.BAD_REQUEST
         if not reason and self._seats.full(_address(connection)):
@@ -97,7 +98,7 @@ class Server:
     async def _handle(self, connection: ServerConnection) -> None:
         """Runs a test."""
         address = _address(connection)
-        if not self._seats.take(address):  # taken by another since the request
+        if not self._seats.take(address):  # Another client has taken the last place since the request.
             await connection.close(CloseCode.TRY_AGAIN_LATER, "all places are taken")
             return
         try:
@@ -113,7 +114,7 @@ class Server:
 
 
 def refusal(request: Request) -> str:
-    """Returns the reason why a request is not served; nothing for a request of ndt7's."""
+    """Returns the reason why a request is refused; an empty text for a valid request of ndt7."""
     url = urlsplit(request.path)
     if url.path not in PATHS:
         return f"no such test; expected {' or '.join(PATHS)}"

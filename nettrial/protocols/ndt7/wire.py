@@ -151,7 +151,7 @@ _UNKNOWN_RTT = 2**32 - 1
 
 
 class Options(Protocol):
-    """A socket, as far as its options are concerned: asyncio shows no more of it."""
+    """The options of a socket, which are all that asyncio exposes of it."""
 
     def getsockopt(self, level: int, name: int, size: int, /) -> bytes:
         """Returns an option's value."""
@@ -181,7 +181,7 @@ def kernel_figures(connection: Options, elapsed_us: int) -> TcpInfo | None:
 
 
 def congestion_control(connection: Options) -> str | None:
-    """Returns the name of the congestion control of a connection; None where the system does not tell."""
+    """Returns the name of the congestion control of a connection; None if the system does not report it."""
     option = tcp_option("TCP_CONGESTION")
     if option is None:
         return None
@@ -202,7 +202,7 @@ def use_bbr(connection: Options, available: Callable[[], str] | None = None) -> 
         if "bbr" in names.split():
             connection.setsockopt(socket.IPPROTO_TCP, option, b"bbr")
     except OSError:
-        return  # the connection keeps the system's congestion control, which the log names
+        return  # The connection keeps the system's congestion control, which the log names.
 
 
 def _available() -> str:

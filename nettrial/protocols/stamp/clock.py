@@ -28,9 +28,9 @@ def ntp(unix_ns: int) -> int:
 
 
 def unix_ns(timestamp: int, near_ns: int, ptp: bool = False) -> int:
-    """Returns the time of a timestamp in nanoseconds since 1970: of the times that it can stand for, the one
-    nearest to `near_ns`. With `ptp`, the timestamp has PTP's truncated format (RFC 8186): seconds and
-    nanoseconds, whose epoch is 1970 by atomic time."""
+    """Returns the time of a timestamp in nanoseconds since 1970. A timestamp is ambiguous, and the time
+    nearest to `near_ns` is chosen. With `ptp`, the timestamp has PTP's truncated format (RFC 8186): seconds
+    and nanoseconds, whose epoch is 1970 by atomic time."""
     seconds, fraction = timestamp >> 32, timestamp & (ERA - 1)
     rest = fraction if ptp else fraction * _BILLION >> 32
     if not ptp:
@@ -90,8 +90,9 @@ def own_estimate(timestamping_seconds: float) -> ErrorEstimate:
     """Returns the estimate for timestamps of this machine: the kernel's bound of its clock's error
     (adjtimex(2)), plus the error of taking the timestamp.
 
-    A clock that nothing synchronises, or a system that does not tell, has no known error to UTC: the estimate
-    is then that of the timestamp alone, and says that the clock is not synchronised."""
+    If the clock is not synchronised, or the system does not report the bound, the error with respect to UTC
+    is unknown. The estimate is then only the error of taking the timestamp, and states that the clock is not
+    synchronised."""
     if IS_LINUX:
         found = _Timex()
         state = _system().adjtimex(ctypes.byref(found))
@@ -102,8 +103,8 @@ def own_estimate(timestamping_seconds: float) -> ErrorEstimate:
 
 
 def timestamping_error(calls: int = 20) -> float:
-    """Returns the time in seconds between two readings of the clock, the longest of a few: the part of the
-    error of a timestamp that is known before a packet is sent."""
+    """Returns the longest of a few intervals between two readings of the clock, in seconds. This part of a
+    timestamp's error is known before a packet is sent."""
     longest = 0
     before = time.time_ns()
     for _ in range(calls):

@@ -1,4 +1,4 @@
-"""The figures of a session: delays, losses, reordering and duplicates, there and back, and in each
+"""The figures of a session: delays, losses, reordering and duplicates, for the round trip and for each
 direction."""
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from nettrial.protocols.figures import Figure, Outcome
 from nettrial.protocols.stamp.sender import Answer, Result
 
 WHOLE, FORWARD, BACKWARD = "round trip", "forward", "backward"
-"""The directions: there and back, to the reflector, and from it."""
+"""The directions: the round trip, to the reflector, and from the reflector."""
 LEAST_FOR_P99 = 100
-"""The fewest packets of which a 99th percentile says something."""
+"""The smallest number of packets for which a 99th percentile is meaningful."""
 
 
 def outcome(result: Result) -> Outcome:
@@ -91,7 +91,7 @@ def _counts(
 
 
 def _whole(result: Result, firsts: Sequence[Answer]) -> tuple[float, float, float]:
-    """Returns loss, reordering and duplication there and back, in percent."""
+    """Returns loss, reordering and duplication of the round trip, in percent."""
     return (
         100 * (result.sent - len(firsts)) / result.sent,
         _reordered([each.number for each in firsts]),

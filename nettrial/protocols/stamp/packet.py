@@ -12,8 +12,8 @@ from nettrial.protocols.stamp.clock import ErrorEstimate
 BASE, SECURED_BASE = 44, 112
 """The size of a test packet without extensions, unauthenticated and authenticated, in both directions."""
 TWAMP_LEAST = 41
-"""The size of the smallest packet of a TWAMP reflector. A shorter packet of a sender would be reflected as a
-longer one."""
+"""The size of the smallest packet of a TWAMP reflector. The answer to a shorter packet would be longer than
+that packet."""
 LARGEST = 65_507
 """The largest payload of a UDP packet over IPv4."""
 HMAC_SIZE = 16
@@ -26,7 +26,7 @@ UNKNOWN, MALFORMED, NOT_GENUINE = 0x80, 0x40, 0x20
 LEAST_KEY = 16
 """The length of the shortest key in bytes, that of the HMAC."""
 
-# The offsets of fields, unauthenticated and authenticated.
+# The offsets of the fields in unauthenticated and in authenticated packets.
 _OFFSETS = {
     False: {"sequence": 0, "sent": 4, "estimate": 12, "ssid": 14}
     | {"received": 16, "sender_sequence": 24, "sender_sent": 28, "sender_estimate": 36, "ttl": 40},
@@ -42,7 +42,7 @@ _FORMS = {"sequence": "!I", "sender_sequence": "!I", "sent": "!Q", "received": "
 
 
 class NotATestPacket(ValueError):
-    """A payload that is no test packet; the text is the reason."""
+    """The error for a payload that is not a test packet; the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Sent:
     estimate: int
     """The Error Estimate field."""
     ssid: int
-    """The number of the session (RFC 8972, 3); 0 where the sender has none."""
+    """The number of the session (RFC 8972, 3); 0 if the sender gives none."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,8 @@ def reflected_packet(
     """Returns the answer to a sender's packet, of the same size, without its timestamp (`stamp`): extensions
     are copied and their flags set, and so is the padding of a TWAMP sender.
 
-    A packet of 41 to 43 bytes, which only TWAMP has, is answered with as many: the last three bytes of the
-    base are zero."""
+    A packet of 41 to 43 bytes, which only TWAMP has, gets an answer of the same size: the last three bytes of
+    the base, which it omits in part, are zero."""
     base = base_size(key)
     answer = bytearray(max(len(packet), base))
     answer[base : len(packet)] = packet[base:]
@@ -153,7 +153,7 @@ def reflected_packet(
 
 
 def stamp(answer: bytearray, sent: int, key: bytes | None) -> None:
-    """Puts the timestamp into an answer, as late as possible, and seals it."""
+    """Writes the timestamp into an answer and adds the HMAC. Must be called as late as possible."""
     _put(answer, "sent", sent, key)
     _seal(answer, key)
 
@@ -170,8 +170,8 @@ def read_reflected(packet: bytes, key: bytes | None) -> Reflected:
 
 
 def answers(packet: bytes, key: bytes | None) -> int:
-    """Returns the timestamp that a packet would carry as the sender's, if it were a reflector's: a packet of
-    two reflectors that answer each other has the time of an earlier answer there."""
+    """Returns the timestamp that a packet would carry as the sender's, if it was a reflector's. In a packet
+    of two reflectors that answer each other, this is the time of an earlier answer."""
     return _get(packet, "sender_sent", key)
 
 

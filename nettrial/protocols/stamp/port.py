@@ -20,11 +20,12 @@ _SEND, _RECEIVE, _SOFTWARE, _NUMBERED, _ONLY = 1 << 1, 1 << 3, 1 << 4, 1 << 7, 1
 _RECEIVE_TTL, _RECEIVE_TOS, _PACKET_INFO = 12, 13, 8
 _RECEIVE_HOPS, _HOPS, _RECEIVE_CLASS, _CLASS, _RECEIVE_INFO6, _INFO6 = 51, 52, 66, 67, 49, 50
 _ERRORS = 0x2000
-"""The flag by which recvmsg reads the queue of errors, where timestamps of departures are (MSG_ERRQUEUE)."""
+"""The flag by which recvmsg reads the error queue, which contains the timestamps of departures
+(MSG_ERRQUEUE)."""
 _DO_NOT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
 _ROOM, _LARGEST = 512, 65_535
 MOST_TTL = 255
-"""The TTL of test packets: the other end learns the number of hops from what is left of it."""
+"""The TTL of test packets. The other end computes the number of hops from the TTL on arrival."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,15 @@ class Arrival:
     source: Any
     """The sender's address, as the socket gives it."""
     arrived_ns: int
-    """The time of arrival, since 1970."""
+    """The time of arrival, in nanoseconds since 1970."""
     by_kernel: bool
-    """True if the kernel took the time; else it is that at which this program was told."""
+    """True if the kernel took the time; otherwise this program took it when it was notified."""
     ttl: int | None
     """The TTL or hop limit with which the packet arrived; None if the system does not report it."""
     tos: int
     """The TOS byte or traffic class: DSCP and ECN."""
     own: bytes
-    """This machine's address to which it came; empty where the system does not tell."""
+    """This machine's address to which the packet was sent; empty if the system does not report it."""
 
 
 class Port:
@@ -52,7 +53,7 @@ class Port:
 
     def __init__(self, family: int, dscp: int = 0, departures: bool = False) -> None:
         """Opens a socket. With `departures`, the kernel also takes the time of each packet that leaves."""
-        self.socket: Any = socket.socket(family, socket.SOCK_DGRAM)  # Windows lacks some methods
+        self.socket: Any = socket.socket(family, socket.SOCK_DGRAM)  # Windows lacks some of these methods.
         self._six = family == socket.AF_INET6
         level = socket.IPPROTO_IPV6 if self._six else socket.IPPROTO_IP
         flags = _RECEIVE | _SOFTWARE | ((_SEND | _NUMBERED | _ONLY) if departures else 0)
@@ -69,7 +70,7 @@ class Port:
         if IS_LINUX:
             wanted += [*told, (socket.SOL_SOCKET, _TIMESTAMPING, flags)]
         for option in wanted:
-            with contextlib.suppress(OSError):  # what the system lacks is absent from arrivals
+            with contextlib.suppress(OSError):  # Figures that the system lacks are absent from arrivals.
                 self.socket.setsockopt(*option)
 
     def close(self) -> None:
@@ -78,7 +79,7 @@ class Port:
 
     def receive(self) -> Arrival:
         """Returns the next packet; raises OSError, such as the refusal of an earlier packet."""
-        if not hasattr(self.socket, "recvmsg"):  # Windows
+        if not hasattr(self.socket, "recvmsg"):  # Windows has no recvmsg.
             payload, source = self.socket.recvfrom(_LARGEST)
             return Arrival(payload, source, time.time_ns(), False, None, 0, b"")
         payload, told, _, source = self.socket.recvmsg(_LARGEST, _ROOM)
@@ -102,11 +103,12 @@ class Port:
         return Arrival(payload, source, arrived, by_kernel, ttl, tos, own)
 
     def answer(self, payload: bytes | bytearray, to: Arrival) -> None:
-        """Sends a packet to where another came from: with its DSCP, and from the address to which it came."""
+        """Sends an answer to the source of a packet, with the packet's DSCP, and from the address to which it
+        was sent."""
         if not IS_LINUX:
             self.socket.sendto(payload, to.source)
             return
-        tos = struct.pack("=i", to.tos & ~3)  # not the ECN bits, which are the network's
+        tos = struct.pack("=i", to.tos & ~3)  # The ECN bits belong to the network and are not copied.
         told: list[tuple[int, int, bytes]]
         if self._six:
             told = [(socket.IPPROTO_IPV6, _CLASS, tos)]
@@ -128,7 +130,7 @@ class Port:
             except OSError:
                 return found
             taken = next((_nanoseconds(data) for level, kind, data in told if kind == _TIMESTAMPING), 0)
-            # struct sock_extended_err: the last number is that of the packet
+            # The last number of struct sock_extended_err is that of the packet.
             numbers = [data for level, kind, data in told if kind != _TIMESTAMPING and len(data) >= 16]
             if taken and numbers:
                 found[struct.unpack_from("=IBBBBII", numbers[-1])[6]] = taken

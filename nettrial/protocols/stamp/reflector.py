@@ -1,4 +1,5 @@
-"""A reflector of test packets: stateful, and never with an answer that is longer than what it answers."""
+"""A reflector of test packets. It is stateful, and an answer is never longer than the packet that it
+answers."""
 
 from __future__ import annotations
 
@@ -17,19 +18,19 @@ PORT = 862
 MOST_SESSIONS, MOST_SESSIONS_EACH = 256, 32
 """The largest number of sessions at a time, in all and for one address."""
 IDLE_SECONDS = 60.0
-"""The time without packets after which a session ends."""
+"""The time without packets after which a session ends, in seconds."""
 MOST_RATE = 1000
 """The largest number of packets a second that are answered in a session; the others count as lost."""
 RESERVED = 1024
-"""The ports below this one belong to services of which some answer everything, such as echo; a sender uses
-none of them but that of reflectors."""
+"""The ports below this one belong to services, some of which answer everything, such as echo. Of these ports,
+a sender may only use that of reflectors."""
 _KEPT = 16
-"""The number of packets over which the error of timestamps is the largest seen."""
+"""The number of packets of which the largest error of a timestamp counts."""
 
 
 @dataclass
 class _Session:
-    """A sender, known by its address and port."""
+    """The state of a session, which is identified by the sender's address and port."""
 
     began_ns: int
     last_ns: int
@@ -115,13 +116,14 @@ def reflect(reflector: Reflector, port: Port, key: bytes | None) -> NoReturn:
 
 
 def reflect_one(reflector: Reflector, port: Port, key: bytes | None, error: float) -> float | None:
-    """Waits for a packet and answers it, with timestamps whose error is `error` seconds beside the clock's.
+    """Waits for a packet and answers it. The error of its timestamps is `error` seconds in addition to the
+    clock's.
 
     Returns the time between the timestamp and the packet's handover to the kernel, in seconds; None if the
     packet was not answered."""
     try:
         arrival: Any = port.receive()
-    except OSError:  # a host refused an earlier answer
+    except OSError:  # A host has refused an earlier answer.
         return None
     answer = reflector.answer(arrival, time.time_ns(), own_estimate(error).field())
     if answer is None:
@@ -130,6 +132,6 @@ def reflect_one(reflector: Reflector, port: Port, key: bytes | None, error: floa
     stamp(answer, ntp(now), key)
     try:
         port.answer(answer, arrival)
-    except OSError:  # no room, or no route: the answer is lost
+    except OSError:  # There is no room in the buffer, or no route: the answer is lost.
         return None
     return (time.time_ns() - now) / 1e9

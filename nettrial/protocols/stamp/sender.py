@@ -14,15 +14,15 @@ from nettrial.protocols.stamp.packet import NotATestPacket, Sent, read_reflected
 from nettrial.protocols.stamp.port import Port
 
 WAIT_SECONDS = 1.0
-"""The time after the last packet for which answers are awaited; later ones count as lost."""
+"""The time in seconds for which answers are awaited after the last packet; later ones count as lost."""
 POLL_SECONDS = 0.1
-"""The longest time without a look at a request to end."""
+"""The longest time in seconds until a request to end is noticed."""
 _KEPT = 16
-"""The number of packets over which the error of timestamps is the largest seen."""
+"""The number of packets of which the largest error of a timestamp counts."""
 
 
 class NotReached(Exception):
-    """No packet was answered; the text is the reason."""
+    """The error for a session in which no packet was answered; the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class Answer:
     reflector_number: int
     """The reflector's own number."""
     sent_ns: int
-    """T1: by the kernel when the packet left, or else by this program."""
+    """T1, at which the packet left: taken by the kernel, or else by this program."""
     received_ns: int
-    """T2."""
+    """T2, at which the packet arrived at the reflector."""
     reflected_ns: int
-    """T3."""
+    """T3, at which the answer left the reflector."""
     arrived_ns: int
-    """T4."""
+    """T4, at which the answer arrived here."""
     ttl: int
     """The TTL with which the packet arrived at the reflector."""
     estimate: ErrorEstimate
@@ -76,7 +76,7 @@ class Result:
     answers: list[Answer] = field(default_factory=list)
     """The answers in order of arrival, with duplicates."""
     foreign: int = 0
-    """The number of packets that arrived and are no answers: damaged, forged, or with another key."""
+    """The number of packets that arrived but are not answers: damaged, forged, or with another key."""
     refused: bool = False
     """True if a host answered that nothing listens at the port."""
     departures: bool = False
@@ -96,12 +96,12 @@ class Sender:
         self._ended = threading.Event()
 
     def kill(self) -> None:
-        """Ends the running session, and all later ones at once."""
+        """Ends the running session. Later ones end at once."""
         self._ended.set()
 
     def run(self) -> Result:
-        """Runs a session; raises NotReached if nothing was answered, and OSError if there is no way to the
-        reflector."""
+        """Runs a session; raises NotReached if no packet was answered, and OSError if there is no route to
+        the reflector."""
         session = self._session
         port = Port(socket.AF_INET6 if ":" in session.address else socket.AF_INET, session.dscp, True)
         try:
@@ -132,7 +132,8 @@ class _Run:
         self._sent: dict[int, tuple[int, int]] = {}
         """The timestamp and the time of each packet, by number."""
         self._handed: list[int] = []
-        """The numbers of the packets that the kernel accepted, in order: it numbers departures so."""
+        """The numbers of the packets that the kernel accepted. The kernel numbers departures in this
+        order."""
         self._left: dict[int, int] = {}
         self._errors: deque[float] = deque([timestamping_error()], maxlen=_KEPT)
         self._arrived: list[Answer] = []
@@ -166,10 +167,10 @@ class _Run:
         for _ in range(2):
             try:
                 self._port.socket.send(packet)
-            except ConnectionRefusedError:  # the answer to an earlier packet, in place of which this one goes
+            except ConnectionRefusedError:  # It belongs to an earlier packet, and this one was not sent.
                 self._result.refused = True
             except OSError:
-                return  # no room, or no way for now: the packet is lost
+                return  # There is no room in the buffer, or no route for now: the packet is lost.
             else:
                 self._handed.append(number)
                 break
