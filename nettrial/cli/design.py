@@ -105,7 +105,7 @@ class DesignOptions:
         if not percent:
             given = "--min-blocks" if self.minimum is not None else "--max-blocks"
             if self.minimum is not None or self.maximum is not None:
-                raise BadInput(READING, given, "no --until", "--until PERCENT beside it")
+                raise BadInput(READING, given, "no --until", "--until PERCENT with it")
             return None
         if self.replicates is not None:
             hint = "with a stopping rule, --min-blocks and --max-blocks set the number of blocks"
@@ -114,7 +114,8 @@ class DesignOptions:
         minimum = self.minimum or before.minimum
         maximum = self.maximum or max(before.maximum, minimum)
         if maximum < minimum:
-            raise BadInput(READING, "--max-blocks", str(maximum), f"{minimum} or more, the fewest")
+            hint = f"the rule needs at least {minimum} blocks; --min-blocks sets this number"
+            raise BadInput(READING, "--max-blocks", str(maximum), f"{minimum} or more", hint)
         return Until(percent=percent, minimum=minimum, maximum=maximum)
 
     def command(self, study: str, seed: int) -> str:

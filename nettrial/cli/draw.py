@@ -143,7 +143,7 @@ def _parameters(name: str, topology: Topology, sets: Sequence[str]) -> Parameter
 def _fault(name: str, topology: Topology, given: dict[str, Any], wrong: Wrong) -> Fault:
     parameter = str(wrong.place[0]) if wrong.place else ""
     if wrong.unknown_field:
-        expected = ", ".join(topology.settable()) or "none"
+        expected = ", ".join(topology.settable()) or "no parameters"
         what = f"not a parameter of the topology {name}"
         return Fault(f"--set {parameter}={given[parameter]}", what, expected, wrong.hint)
     if parameter not in given:

@@ -89,7 +89,8 @@ class WithHosts(WithInterfaces):
             if self.interfaces_per_host > 1:
                 asked += f" with {self.interfaces_per_host} interfaces each"
             expected = f"up to {ports} links to hosts on a switch"
-            raise wrong((name,), asked, expected, f"they need {needed}: its other ports are taken")
+            hint = f"these hosts need {needed} links on a switch, whose other ports are in use"
+            raise wrong((name,), asked, expected, hint)
 
     def attach(self, graph: nx.MultiGraph, switches: Sequence[str]) -> None:
         """Adds the switches, which are not in `graph` yet, and their hosts."""
