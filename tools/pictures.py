@@ -34,13 +34,12 @@ PAGES = ("README.md", "docs/**/*.md", "studies/**/*.md")
 RUNS = {
     "jumbo-ipv6": ("--backend", "sim"),
     "mtu-packet-size": (),
-    "jumbo-path": (),
-    "tool-agreement": (),
-    "simulator-agreement": ("--backend", "sim"),
-    "jellyfish-mptcp": (),
-    "jellyfish-mptcp-hosts": (),
-    "jellyfish-mptcp-settings": (),
-    "jellyfish-mptcp-fabrics": (),
+    "jumbo-path": ("--replicates", "2"),
+    "tool-agreement": ("--replicates", "4"),
+    "jellyfish-mptcp": ("--backend", "sim"),
+    "jellyfish-mptcp-hosts": ("--backend", "sim"),
+    "jellyfish-mptcp-settings": ("--backend", "sim"),
+    "jellyfish-mptcp-fabrics": ("--backend", "sim"),
     "jellyfish-vs-fat-tree": (),
 }
 """The studies with pictures, and the options of their runs in addition to the seed."""
