@@ -74,8 +74,7 @@ def _verdict(study: Study, summary: Summary, conclusion: Conclusion) -> Verdict:
     else:
         assert conclusion.factor is not None
         factor = study.factors[conclusion.factor]
-        against = conclusion.than or [factor.baseline or factor.levels[0]]
-        sides = [(level, _of_levels(conclusion, response, level)) for level in against]
+        sides = [(level, _of_levels(conclusion, response, level)) for level in conclusion.than]
         subject = f"{factor.title} {conclusion.level}"
     changes = family([averaged_change(places) for _, places in sides], study.until is not None)
     compared = tuple(

@@ -503,8 +503,8 @@ class Study(Settings):
         return self
 
     def _with_levels(self, conclusion: Conclusion, at: tuple[str | int, ...]) -> Conclusion:
-        """Returns the conclusion with its levels in canonical form. A run may lack them if `--set` chose
-        others."""
+        """Returns the conclusion with its levels in canonical form, and with the study's baseline if it names
+        none. A run may lack them if `--set` chose others."""
         for name in [*filter(None, [conclusion.factor]), *conclusion.where]:
             if name not in self.factors:
                 raise wrong((*at, "where"), name, ", ".join(self.factors), near(name, self.factors))
@@ -518,4 +518,5 @@ class Study(Settings):
             raise wrong((*at, "level"), "none", f"a level of {factor}")
         level = self._level(factor, level, (*at, "level"))
         than = [self._level(factor, other, (*at, "than", i)) for i, other in enumerate(conclusion.than)]
+        than = than or [self.factors[factor].baseline or self.factors[factor].levels[0]]
         return conclusion.model_copy(update={"where": where, "level": level, "than": than})

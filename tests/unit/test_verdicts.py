@@ -80,6 +80,15 @@ def test_a_run_without_the_level_judges_nothing(run: Run) -> None:
     assert judged(run, level="8000 B") == ("not testable", "this run has no MTU 8000 B")
 
 
+def test_a_run_without_the_studys_baseline_judges_nothing(tmp_path: Path) -> None:
+    for levels in ("9000", "4000,9000"):
+        made = make_run(tmp_path / levels, 2, {"mtu": levels})
+        (found,) = [
+            each for each in verdicts(made.study, summarise(made)) if each.conclusion.name == "throughput"
+        ]
+        assert (found.judged, found.absent) == ("not testable", "this run has no MTU 1500 B")
+
+
 def test_one_block_shows_nothing(tmp_path: Path) -> None:
     verdict, said = judged(make_run(tmp_path / "run", 1))
     assert verdict == "not shown"
