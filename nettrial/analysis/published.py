@@ -23,6 +23,8 @@ def published(run: Run) -> list[PublishedRow]:
     return read(run.published_text, run.study) if run.published_text else []
 
 
+NO_TREATMENT = "no treatment here corresponds to it"
+"""The reason why a published figure whose levels the run lacks can't be compared."""
 Direction: TypeAlias = Literal["same", "opposite", "not shown"]
 """The direction of a measured change relative to the published one; `not shown` if its interval contains 0,
 or if the published change is 0."""
@@ -93,7 +95,9 @@ def _agreement(study: Study, summary: Summary, row: PublishedRow, base: Publishe
     if response is None:
         return replace(found, absent=f"the study has no response {row.response}")
     if cell is None:
-        return replace(found, absent="no treatment here corresponds to it")
+        further = ", ".join(factor.title for name, factor in study.factors.items() if name not in row.levels)
+        reason = f"the source prints no level of {further}, a factor here" if further else NO_TREATMENT
+        return replace(found, absent=reason)
     if cell.mean is None:
         return replace(found, absent="; ".join(cell.absent) or "no trial of it has finished")
     if row.unit == response.response.unit:

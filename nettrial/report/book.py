@@ -97,8 +97,8 @@ def _facts(report: Report) -> str:
 
 
 def _lines(report: Report, found: Agreement) -> list[tuple[str, ...]]:
-    """Returns a table row each for the value, the change and the difference of a published figure, as far as
-    they exist."""
+    """Returns a table row each for the value, the standard deviation, the change and the difference of a
+    published figure, as far as they exist."""
     row = found.row
     titles = {response.name: response.title for response in report.run.study.responses}
     place = f"Table {row.table}" if row.table.isdigit() else row.table
@@ -106,6 +106,11 @@ def _lines(report: Report, found: Agreement) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = []
     if row.value:
         lines.append((place, of, tables.printed(row), *_value(found)))
+    if row.sd:
+        trials = f" (n {row.n})" if row.n else ""
+        lines.append(
+            (place, f"standard deviation of {of}", f"{row.sd} {row.unit}{trials}", *_deviation(found))
+        )
     if found.published_change is not None:
         change = f"{numbers.signed(found.published_change, 2)}%"
         told = f"{change} (computed)" if found.computed else change
@@ -123,6 +128,18 @@ def _value(found: Agreement) -> tuple[str, str]:
     half = f" ± {numbers.fixed(cell.interval.half_width, decimals)}" if cell.interval else ""
     shown = f"{numbers.fixed(cell.mean, decimals)}{half} {found.row.unit} (n {cell.n})"
     return shown, f"{_PLACED[found.inside]}; measured/published {found.ratio:.3g}"
+
+
+def _deviation(found: Agreement) -> tuple[str, str]:
+    spread = found.spread
+    if spread is None or spread.measured is None or found.cell is None:
+        return "", found.absent or (spread.absent if spread else None) or "no counterpart to compare it with"
+    shown = f"{spread.measured:.3g} {found.row.unit} (n {found.cell.n})"
+    if spread.interval is None:
+        return shown, spread.verdict
+    low, high = spread.interval.low, spread.interval.high
+    said = spread.verdict if spread.interval.contains(1) else f"{spread.verdict} here"
+    return shown, f"{said}; measured/published {spread.ratio:.3g} [{low:.3g}, {high:.3g}]"
 
 
 def _change(found: Agreement) -> tuple[str, str]:

@@ -121,8 +121,18 @@ def limits(report: Report) -> list[str]:
             f"{numbers.counted(missing, 'trial')} of the plan did not finish. The figures are based on those "
             "that did; a change uses only the blocks in which both of its values exist."
         )
+    further = [
+        study.factors[name].title
+        for name in study.factors
+        if report.published and all(name not in row.levels for row in report.published)
+    ]
     alone = _without_counterpart(report)
-    if alone:
+    if further:
+        found.append(
+            f"The published figures have no level of {numbers.listed(further)}, which this run varies. "
+            "So none of them has a counterpart here."
+        )
+    elif alone:
         found.append(
             f"The published figures also include {alone}. Nothing in this run corresponds to that, so "
             "this run neither confirms nor contradicts those figures."

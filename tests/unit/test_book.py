@@ -41,6 +41,40 @@ def test_a_chapter_tells_what_its_figures_rest_on(made: Chapter) -> None:
     assert [table.name for table in made.tables] == ["jumbo-ipv6-figures", "jumbo-ipv6-conclusions"]
 
 
+@pytest.mark.parametrize(
+    ("receiver", "n", "measured", "verdict"),
+    [
+        ("ubuntu-14.04", "40", " Mbit/s (n 2)", "larger here; measured/published "),
+        ("ubuntu-14.04", "", " Mbit/s (n 2)", "its source does not state the number of trials"),
+        ("windows-server-2012-r2", "40", "", "no treatment here corresponds to it"),
+    ],
+)
+def test_a_published_standard_deviation_has_a_line_of_its_own(
+    tmp_path: Path, receiver: str, n: str, measured: str, verdict: str
+) -> None:
+    run = make_run(tmp_path / "run", 2)
+    header = "table,response,mtu,sender,receiver,value,unit,change_percent,sd,n"
+    line = f"4,throughput,1500 B,ubuntu-14.04,{receiver},,Mbit/s,,0.0001,{n}"
+    run.__dict__["published_text"] = f"{header}\n{line}\n"
+    (found,) = book.chapter(run).tables[0].lines
+    assert found[1] == f"standard deviation of Throughput, 1500 B, ubuntu-14.04, {receiver}"
+    assert found[2] == f"0.0001 Mbit/s{f' (n {n})' if n else ''}"
+    assert found[3].endswith(measured)
+    assert bool(found[3]) == bool(measured)
+    assert found[4].startswith(verdict)
+
+
+def test_a_factor_of_which_the_source_has_no_level_is_the_reason_for_no_counterpart(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", 1, {"network.delay": "5 ms,10 ms"})
+    found = book.chapter(run)
+    assert {line[-1] for line in found.tables[0].lines} == {
+        "the source prints no level of network.delay, a factor here"
+    }
+    said = "have no level of network.delay, which this run varies"
+    assert [limit for limit in found.limits if limit.startswith("The published figures") and said in limit]
+    assert "also include" not in "".join(found.limits)
+
+
 def test_page_and_markdown_have_the_same_lines(made: Chapter) -> None:
     text, page = book.markdown([made]), book.page([made])
     for *_, published, measured, verdict in made.tables[0].lines:
