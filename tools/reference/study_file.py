@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import sys
 from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -162,17 +164,24 @@ def rows_of(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
         yield f"`{shown}`", _kind(_annotation(field)), _default(field), text
 
 
+@cache
 def docstrings(model: type[BaseModel]) -> dict[str, str]:
     """Returns the text that follows each field in the source of a model and of its base classes."""
     said: dict[str, str] = {}
     for base in (kind for kind in reversed(model.__mro__) if kind.__module__.startswith("nettrial.")):
-        (body,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-        assert isinstance(body, ast.ClassDef)
-        for field, after in zip(body.body, body.body[1:], strict=False):
+        body = _classes(base.__module__)[base.__name__].body
+        for field, after in pairwise(body):
             match field, after:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
                     said[name] = text
     return said
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """Returns the classes in the source of a module, by their names."""
+    body = ast.parse(inspect.getsource(sys.modules[module])).body
+    return {node.name: node for node in body if isinstance(node, ast.ClassDef)}
 
 
 def _annotation(field: FieldInfo) -> Any:
