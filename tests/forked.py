@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -29,7 +30,13 @@ LOADED = (
     *("tests.forked", "tests.without_report"),
 )
 """The modules of the commands that tests run most often."""
-NAMESPACES = ("net", "pid", "mnt")
+NAMESPACES = ("user", "net", "pid", "mnt")
+CLONE_NEWUSER = 0x10000000
+PR_SET_PDEATHSIG = 1
+CAPABILITIES_VERSION = 0x20080522
+"""The third version of the kernel's structures, see capget(2)."""
+USER = 1000
+"""The number of the user without privileges."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,13 @@ class Command:
     report."""
     inside: int | None = None
     """The process whose namespaces the command enters."""
+    unprivileged: bool = False
+    """True if the command runs in a user namespace of its own, with another user's number and no capability
+    (like the fixture `as_user` in tests/lab/conftest.py)."""
+    errors: Path | None = None
+    """The file that takes standard error instead of a pipe."""
+    descriptors: int | None = None
+    """The largest number of file descriptors; None for that of the test."""
 
 
 class Process:
@@ -129,6 +143,9 @@ def _execute(command: Command, outputs: list[Connection]) -> None:
     for descriptor, output in enumerate(outputs, 1):
         os.dup2(output.fileno(), descriptor)
         output.close()
+    if command.errors is not None:
+        with command.errors.open("w") as errors:
+            os.dup2(errors.fileno(), 2)
     # The server's streams may be files, which Python buffers differently from pipes.
     sys.stdout, sys.stderr = (os.fdopen(descriptor, "w", buffering=1, closefd=False) for descriptor in (1, 2))
     # A shell starts background jobs with SIGINT ignored, and tests that run there send SIGINT.
@@ -140,6 +157,12 @@ def _execute(command: Command, outputs: list[Connection]) -> None:
     os.environ.update(command.environment)
     if command.inside is not None:
         _enter(command.inside)
+    if command.unprivileged:
+        _drop_privileges()
+    if command.inside is not None:  # Then a kill of the process outside ends the command.
+        _call("prctl", PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
+    if command.descriptors is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (command.descriptors, command.descriptors))
     os.chdir(command.directory)
     sys.argv = ["nettrial", *command.arguments]
     if not command.report:
@@ -154,13 +177,29 @@ def _execute(command: Command, outputs: list[Connection]) -> None:
 def _enter(process: int) -> None:
     """Enters the namespaces of a process. Only child processes are in an entered process-ID namespace: a
     child therefore continues, and this process ends with the child's exit status."""
-    descriptors = [os.open(f"/proc/{process}/ns/{name}", os.O_RDONLY) for name in NAMESPACES]
-    setns = ctypes.CDLL(None, use_errno=True).setns
-    for descriptor in descriptors:
-        if setns(descriptor, 0) != 0:
-            raise OSError(ctypes.get_errno(), "setns")
+    own, theirs = Path("/proc/self/ns"), Path(f"/proc/{process}/ns")
+    # No process can enter a user namespace in which it is.
+    names = [name for name in NAMESPACES if (own / name).readlink() != (theirs / name).readlink()]
+    for descriptor in [os.open(theirs / name, os.O_RDONLY) for name in names]:
+        _call("setns", descriptor, 0)
         os.close(descriptor)
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+def _drop_privileges() -> None:
+    """Continues in a user namespace, with another user's number and no capability."""
+    user, group = os.geteuid(), os.getegid()
+    _call("unshare", CLONE_NEWUSER)
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{USER} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{USER} {group} 1")
+    _call("capset", (ctypes.c_uint32 * 2)(CAPABILITIES_VERSION), (ctypes.c_uint32 * 6)())
+
+
+def _call(name: str, *arguments: object) -> None:
+    """Calls a function of the C library; raises OSError."""
+    if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments) != 0:
+        raise OSError(ctypes.get_errno(), name)

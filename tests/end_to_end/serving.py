@@ -4,12 +4,10 @@ import contextlib
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,14 +31,22 @@ def nettrial(
     *arguments: str, token: str | None = TOKEN, timeout: float = PATIENCE
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command until it ends."""
-    given = {"NETTRIAL_TOKEN": token} if token is not None else {}
-    return forked.run(forked.Command(arguments, environment(**given)), timeout)
+    return forked.run(forked.Command(arguments, _with(token)), timeout)
+
+
+def start(*arguments: str, token: str | None = TOKEN) -> forked.Process:
+    """Starts a command."""
+    return forked.Process(forked.Command(arguments, _with(token)))
+
+
+def _with(token: str | None) -> dict[str, str]:
+    return environment(**({"NETTRIAL_TOKEN": token} if token is not None else {}))
 
 
 class Server:
     """A running `nettrial serve`."""
 
-    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+    def __init__(self, process: forked.Process, log: Path) -> None:
         self.process = process
         self._log = log
         self.port = int(self.await_line(r"serving .* at .*:(\d+)")[1])
@@ -89,25 +95,15 @@ def serving(
 ) -> Iterator[Server]:
     """Runs `nettrial serve` on a free port, with at most `descriptors` file descriptors."""
     log = directory / "serve.log"
-
-    def limit() -> None:
-        if descriptors is not None:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
-
-    with log.open("w") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "nettrial.cli", "serve", "--port", "0", *arguments],
-            env=environment(**({"NETTRIAL_TOKEN": token} if token is not None else {})),
-            stderr=errors,
-            text=True,
-            preexec_fn=limit,
-        )
-    try:
-        yield Server(process, log)
-        assert process.poll() in (None, -signal.SIGKILL), f"the server died: {log.read_text()}"
-    finally:
-        process.kill()
-        process.wait()
+    log.touch()
+    words = ("serve", "--port", "0", *arguments)
+    command = forked.Command(words, _with(token), errors=log, descriptors=descriptors)
+    with forked.Process(command) as process:
+        try:
+            yield Server(process, log)
+            assert process.poll() in (None, -signal.SIGKILL), f"the server died: {log.read_text()}"
+        finally:
+            process.kill()
 
 
 def iperf3() -> str:

@@ -9,7 +9,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,11 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nettrial.cli.documents import MeasureDocument, ServeDocument
-from tests.end_to_end.serving import TOKEN, Server, environment, nettrial, serving, until
+from tests.end_to_end.serving import TOKEN, Server, nettrial, serving, start, until
 
 pytestmark = pytest.mark.end_to_end
 
-SHORT = ("--replicates", "3", "--time", "200 ms")
+SHORT = ("--replicates", "3", "--time", "100 ms")
 
 
 @pytest.fixture(scope="module")
@@ -37,23 +36,15 @@ def measure(server: Server, *arguments: str, token: str | None = TOKEN) -> subpr
 
 
 def test_it_says_where_it_serves_as_a_document() -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nettrial.cli", "serve", "--port", "0", "--bind", "127.0.0.1", "--json"],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        served = ServeDocument.model_validate_json(process.stdout.readline())
-        assert served.address == f"127.0.0.1:{served.port}"
-        assert served.token is not None
-        done = nettrial("measure", "127.0.0.1", *SHORT, "--port", str(served.port), token=served.token)
-        assert done.returncode == 0, done.stderr
-    finally:
-        process.kill()
-        process.communicate()
+    with start("serve", "--port", "0", "--bind", "127.0.0.1", "--json", token=None) as process:
+        try:
+            served = ServeDocument.model_validate_json(process.stdout.readline())
+            assert served.address == f"127.0.0.1:{served.port}"
+            assert served.token is not None
+            done = nettrial("measure", "127.0.0.1", *SHORT, "--port", str(served.port), token=served.token)
+            assert done.returncode == 0, done.stderr
+        finally:
+            process.kill()
 
 
 # These four of the eight combinations contain each pair of values.
@@ -195,10 +186,7 @@ def test_a_killed_client_frees_the_server(server: Server) -> None:
     """After kill -9 in the middle of a measurement, no agent is left on either side, and other clients are
     served."""
     until(lambda: not server.children(), "the end of the sessions before")
-    command = [sys.executable, "-m", "nettrial.cli", "measure", "127.0.0.1", "--port", str(server.port)]
-    with subprocess.Popen(
-        [*command, "--time", "30 s"], env=environment(NETTRIAL_TOKEN=TOKEN), stderr=subprocess.DEVNULL
-    ) as client:
+    with start("measure", "127.0.0.1", "--port", str(server.port), "--time", "30 s") as client:
         until(server.children, "the session's agent")
         client.send_signal(signal.SIGKILL)
     until(lambda: not server.children(), "the agent's end")
@@ -207,13 +195,7 @@ def test_a_killed_client_frees_the_server(server: Server) -> None:
 
 def test_a_killed_server_fails_the_repeat_at_once(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
-        command = [sys.executable, "-m", "nettrial.cli", "measure", "127.0.0.1", "--port", str(server.port)]
-        with subprocess.Popen(
-            [*command, "--time", "30 s"],
-            env=environment(NETTRIAL_TOKEN=TOKEN),
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as client:
+        with start("measure", "127.0.0.1", "--port", str(server.port), "--time", "30 s") as client:
             until(server.children, "the session's agent")
             agents = server.children()
             server.process.kill()

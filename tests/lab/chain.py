@@ -7,9 +7,11 @@ namespaces have no names."""
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from ipaddress import ip_address
 from types import TracebackType
+
+from tests.lab.sandbox import children
 
 END = "end-of-command"
 
@@ -40,6 +42,9 @@ class Chain:
             script += f"ip link add right mtu {mtu} netns $node{number} type veth "
             script += f"peer name left mtu {mtu} netns $node{number + 1}\n"
         self._do(script)
+        (shell,) = children(self._shell.pid)
+        self.holders = children(shell)[: self._nodes]
+        """The process that holds the namespaces of each node."""
         for node in range(self._nodes):
             self._do(f"nsenter -t $node{node} -n bash -e <<'EOF'\n{self._setup(node)}EOF\n")
 
@@ -82,14 +87,6 @@ class Chain:
     def on(self, node: int, command: str) -> str:
         """Runs a command line on a node and returns its output. Fails if the command does."""
         return self._do(f"nsenter -t $node{node} -n {command}\n")
-
-    def on_together(self, node: int, commands: Mapping[int, str]) -> dict[int, str]:
-        """Runs several commands at once and returns the output of each by its key. Fails if one does."""
-        begin = [
-            f"nsenter -t $node{node} -n {line} > /mnt/{key} & p{key}=$!" for key, line in commands.items()
-        ]
-        self._do("\n".join([*begin, *(f"wait $p{key}" for key in commands)]))
-        return {key: self._do(f"cat /mnt/{key}; rm /mnt/{key}") for key in commands}
 
     def start(self, node: int, command: str) -> None:
         """Starts a command that keeps running, and waits for its first line."""

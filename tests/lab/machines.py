@@ -6,6 +6,7 @@ All of it runs in a `Sandbox`, and ends with that."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -26,6 +27,8 @@ MACHINES = ("sender", "router", "receiver")
 OTHERS = {"sender": "client", "receiver": "server"}
 """The names of machines for nodes of studies that differ."""
 MAY_CHANGE = "mtu, offloads, icmp, congestion_control, sysctls"
+OFFLOADS = (sys.executable, "-I", "-S", str(ROOT / "tests" / "lab" / "offloads.py"))
+"""The command that prints the offloads of interfaces."""
 WATCHED = ("net.ipv4.tcp_sack", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
@@ -203,16 +206,19 @@ class Machines:
             lines += [f"    may_change: [{may_change}]", f"    nodes: [{nodes}]"]
         self.file.write_text("\n".join([*lines, ""]))
 
-    def nettrial(self, *arguments: str, **options: str) -> subprocess.CompletedProcess[str]:
+    def nettrial(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs a command of nettrial on the runner."""
-        given = {**environment(), "HOME": str(self.folder / "runner"), **options}
-        inside = self._holders["runner"]
-        return forked.run(forked.Command(arguments, given, self.folder, report=False, inside=inside))
+        return forked.run(self._command(arguments))
 
-    def command(self, *arguments: str) -> list[str]:
-        """Returns the command line of a command of nettrial. A line replaces the report's page, which takes
-        longer than a run."""
-        return self.inside("runner", [sys.executable, str(ROOT / "tests" / "without_report.py"), *arguments])
+    def start(self, *arguments: str) -> forked.Process:
+        """Starts a command of nettrial on the runner."""
+        return forked.Process(self._command(arguments))
+
+    def _command(self, arguments: tuple[str, ...]) -> forked.Command:
+        """Returns a command of nettrial. A line replaces the report's page, which takes longer than a run."""
+        given = {**environment(), "HOME": str(self.folder / "runner")}
+        inside = self._holders["runner"]
+        return forked.Command(arguments, given, self.folder, report=False, inside=inside)
 
     def shape(self, rate: str, packets: int) -> None:
         """Sets a rate of bytes on the wire on each link, and queues of `packets` packets."""
@@ -239,21 +245,16 @@ class Machines:
         """Returns the settings of each machine that a study may change, and its journal, by the machine's
         name."""
         found = {}
-        for name in self.names:
-            for interface in self.interfaces[name]:
-                found[f"{name} {interface} mtu"] = self.do(
-                    name, "cat", f"/sys/class/net/{interface}/mtu"
-                ).strip()
-                features = self.do(name, "ip", "-d", "-j", "link", "show", interface)
-                found[f"{name} {interface} gso"] = ",".join(
-                    word for word in features.split(",") if "tso_max" in word or "gso_max" in word
-                )
-                found[f"{name} {interface} offloads"] = self.do(
-                    name, sys.executable, str(ROOT / "tests" / "lab" / "offloads.py"), interface
-                )
-            found[f"{name} rules"] = self.do(name, "ip", "rule") + self.do(name, "ip", "-6", "rule")
-            for sysctl in WATCHED:
-                found[f"{name} {sysctl}"] = self.do(name, "sysctl", "-n", sysctl)
+        for name, interfaces in self.interfaces.items():
+            links = {link["ifname"]: link for link in json.loads(self.do(name, "ip", "-d", "-j", "link"))}
+            offloads = self.do(name, *OFFLOADS, *interfaces).splitlines()
+            for interface, active in zip(interfaces, offloads, strict=True):
+                link = links[interface]
+                sizes = {key: link[key] for key in link if "tso_max" in key or "gso_max" in key}
+                found[f"{name} {interface}"] = f"MTU {link['mtu']}, {sizes}, offloads {active}"
+            found[f"{name} rules"] = self.do(name, "sh", "-c", "ip rule && ip -6 rule")
+            sysctls = self.do(name, "sysctl", *WATCHED).splitlines()
+            found |= {f"{name} {sysctl.split()[0]}": sysctl for sysctl in sysctls}
             journal = self.folder / name / ".local/state/nettrial/journal"
             found[f"{name} journal"] = journal.read_text() if journal.exists() else "none"
         return found

@@ -33,10 +33,14 @@ class Sandbox:
         enter = ["nsenter", "--target", str(self._first), "--pid", "--mount", "--"]
         return [*enter, "env", f"--chdir={directory}", *command]
 
-    def send(self, started: subprocess.Popen[bytes], signal: int) -> None:
-        """Sends a signal to the process that a `command` started, and not to the one that waits for it
-        outside."""
-        for child in children(started.pid):
+    @property
+    def first(self) -> int:
+        """The identifier, outside the sandbox, of its first process."""
+        return self._first
+
+    def send(self, started: int, signal: int) -> None:
+        """Sends a signal to the process in the sandbox that the process `started` outside waits for."""
+        for child in children(started):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal)
 
@@ -102,8 +106,9 @@ def wait_for(condition: Callable[[], object], seconds: float) -> bool:
     """Returns whether the condition became true within the time, which is long compared with that on a quiet
     machine."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while (began := time.monotonic()) < end:
         if condition():
             return True
-        time.sleep(0.02)
+        # A condition that looks at hundreds of processes is looked at less often.
+        time.sleep(min(max(0.02, 4 * (time.monotonic() - began)), 0.5))
     return False

@@ -5,7 +5,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from nettrial.backends import Backend, find
 from nettrial.congestion import CONTROLS
 from nettrial.design import traffic_seconds
 from nettrial.scenario import Link, Record, Scenario
+from tests import forked
 from tests.lab.lacking import lacking
 from tests.measuring import Attempt, Run
 
@@ -294,20 +294,9 @@ def test_engines_that_have_the_same_process_number_have_one_each(
 
 @pytest.fixture
 def nettrial(tmp_path: Path, as_user: list[str]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs nettrial as a user without privileges on the machine."""
-
-    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*as_user, sys.executable, "-m", "nettrial.cli", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"},
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-
-    return call
+    """Returns a function that runs nettrial as a user without privileges on the machine."""
+    given = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
+    return lambda *arguments: forked.run(forked.Command(arguments, given, tmp_path, unprivileged=True))
 
 
 def test_without_rights_the_reason_is_told_and_nothing_is_written(

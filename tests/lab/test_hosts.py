@@ -3,7 +3,6 @@ are restored."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import random
 import re
@@ -24,7 +23,7 @@ from nettrial.backends import Backend
 from nettrial.backends.find import engine
 from nettrial.store import Run
 from tests.lab.lacking import lacking
-from tests.lab.machines import MACHINES, ROOT, SERVER, Machines, environment, short_study
+from tests.lab.machines import MACHINES, ROOT, SERVER, Machines, short_study
 from tests.lab.sandbox import Sandbox, wait_for
 from tests.measuring import ATTEMPTS
 
@@ -34,8 +33,8 @@ STUDY = [
     "--machines=machines.yaml",
 ]
 TRIALS = 4
+RUNNER = "runner"
 VICTIMS = {
-    "runner": "without_report.py run",
     "engine": "nettrial-engine hosts",
     "ssh": "ServerAliveInterval",
     "connection": "sshd: root@notty",
@@ -43,7 +42,7 @@ VICTIMS = {
     "guard": "machine guard",
     "agent": "/proc/self/exe agent",
 }
-"""The processes that are killed, and words in the command line of each."""
+"""The processes that are killed in addition to the runner, and words in the command line of each."""
 KILLS = 50
 # Creating the machines takes longer than most of these tests.
 pytestmark = pytest.mark.xdist_group("machines")
@@ -219,9 +218,7 @@ def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
     study += ["--set=workload.probe.traffic.duration=4 s", "--set=workload.transfer.traffic.duration=4 s"]
     study[0] = without_warm_up(row, study[0])
     out = f"disturbed-{time.monotonic_ns()}"
-    runner = subprocess.Popen(
-        row.command("run", *study, f"--out={out}"), stderr=subprocess.PIPE, env=environment()
-    )
+    runner = row.start("run", *study, f"--out={out}")
     agents = lambda: [c for c in row.sandbox.processes().values() if VICTIMS["agent"] in c]  # noqa: E731
     assert wait_for(lambda: len(agents()) >= 2, 60)
     time.sleep(1.0)
@@ -250,17 +247,18 @@ def killed(
     before = machines.state()
     resumes = (machines.folder / out).exists()
     arguments = ["--resume", "--machines=machines.yaml"] if resumes else [*STUDY, *more]
-    command = machines.command("run", *arguments, f"--out={out}")
-    runner = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment())
-    # No setting is changed before the parent of the guard runs.
-    words = VICTIMS["parent of the guard"]
-    seen = lambda: [c for c in sandbox.processes().values() if words in c]  # noqa: E731
-    assert wait_for(lambda: seen() or runner.poll() is not None, 300)
-    time.sleep(chance.uniform(0.0, 1.5))
-    sandbox.kill(VICTIMS[victim], signal.SIGKILL)
-    # The runner ends after the current trial, as after Ctrl-C.
-    sandbox.kill(VICTIMS["runner"], signal.SIGTERM)
-    runner.communicate(timeout=120)
+    with machines.start("run", *arguments, f"--out={out}") as runner:
+        # No setting is changed before the parent of the guard runs.
+        words = VICTIMS["parent of the guard"]
+        seen = lambda: [c for c in sandbox.processes().values() if words in c]  # noqa: E731
+        assert wait_for(lambda: seen() or runner.poll() is not None, 300)
+        time.sleep(chance.uniform(0.0, 1.5))
+        if victim == RUNNER:
+            sandbox.send(runner.pid, signal.SIGKILL)
+        else:
+            sandbox.kill(VICTIMS[victim], signal.SIGKILL)
+        sandbox.send(runner.pid, signal.SIGTERM)  # The runner ends after the current trial, as after Ctrl-C.
+        runner.communicate(timeout=120)
     settled(machines, before)
 
 
@@ -275,7 +273,7 @@ def completes(machines: Machines, out: str, trials: int = TRIALS) -> None:
 def test_whoever_is_killed_every_setting_is_as_before_and_the_run_resumes(shared: Machines) -> None:
     # A single run survives all of these kills, because it has more trials than there are victims.
     replicates = 2
-    for victim in VICTIMS:
+    for victim in (RUNNER, *VICTIMS):
         killed(shared, shared.sandbox, "killed", victim, random.Random(victim), f"--replicates={replicates}")
     completes(shared, "killed", TRIALS * replicates)
 
@@ -285,7 +283,7 @@ def test_killed_at_fifty_random_moments_every_setting_is_as_before(shared: Machi
     chance = random.Random("fifty")
     for number in range(KILLS):
         out = f"slow-{number // 3}"  # Each run is killed three times.
-        killed(shared, shared.sandbox, out, chance.choice(list(VICTIMS)), chance)
+        killed(shared, shared.sandbox, out, chance.choice([RUNNER, *VICTIMS]), chance)
         if number % 3 == 2 and (shared.folder / out).exists():
             completes(shared, out)
 
@@ -307,9 +305,7 @@ def test_after_a_power_cut_the_journal_restores(machines: Machines) -> None:
 def power_cut(machines: Machines, out: str) -> None:
     """Runs the study, and kills all of nettrial's processes on the machines as soon as a setting is about to
     change."""
-    runner = subprocess.Popen(
-        machines.command("run", *STUDY, f"--out={out}"), stderr=subprocess.PIPE, env=environment()
-    )
+    runner = machines.start("run", *STUDY, f"--out={out}")
     journal = machines.folder / "sender" / ".local/state/nettrial/journal"
     assert wait_for(lambda: journal.exists() and "mtu" in journal.read_text(), 300)
     # A power cut ends the guard together with all other processes. SIGSTOP first, so that none of them
@@ -317,7 +313,7 @@ def power_cut(machines: Machines, out: str) -> None:
     for signal_number in (signal.SIGSTOP, signal.SIGKILL):
         for words in ("machine guard", "machine serve"):
             machines.sandbox.kill(words, signal_number)
-    machines.sandbox.kill(VICTIMS["runner"], signal.SIGKILL)
+    machines.sandbox.send(runner.pid, signal.SIGKILL)
     runner.communicate(timeout=60)
     assert wait_for(lambda: not machines.engines(), 60), machines.engines()
 
@@ -411,17 +407,12 @@ def test_a_machine_that_vanishes_in_the_middle_of_a_trial_costs_that_trial(machi
     long = ["--set=workload.transfer.traffic.duration=3 s", "--set=workload.probe.traffic.duration=3 s"]
     one = ["--set=mtu=9000", "--set=receiver=linux-cubic"]
     study = [option for option in study if not option.startswith(("--set=mtu", "--set=receiver"))]
-    runner = subprocess.Popen(
-        machines.command("run", *study, *long, *one, "--out=vanished"),
-        stderr=subprocess.PIPE,
-        env=environment(),
-    )
+    runner = machines.start("run", *study, *long, *one, "--out=vanished")
     agents = lambda: [c for c in machines.sandbox.processes().values() if VICTIMS["agent"] in c]  # noqa: E731
     assert wait_for(lambda: len(agents()) >= 2, 60)
     machines.do("receiver", "ip", "link", "set", "control", "down")
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        runner.communicate(timeout=0.1)
-    machines.sandbox.kill(VICTIMS["runner"], signal.SIGTERM)
+    time.sleep(0.1)
+    machines.sandbox.send(runner.pid, signal.SIGTERM)
     _, said = runner.communicate(timeout=180)
     assert runner.returncode in (4, 130), said
     # The machine notices by itself that the runner is gone, and restores its settings.

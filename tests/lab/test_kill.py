@@ -7,7 +7,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import pytest
 
 from benches import fabric
 from nettrial.backends.find import engine
+from tests import forked
 from tests.lab import test_radio as radio
 from tests.lab.machines import short_study
 from tests.lab.sandbox import Sandbox, wait_for
@@ -43,17 +43,18 @@ VICTIMS = [
 """The process that is killed, the user who started it, and the delay of the links."""
 
 
-def start(directory: Path, sandbox: Sandbox, prefix: list[str], delay: str) -> subprocess.Popen[bytes]:
+def start(directory: Path, sandbox: Sandbox, who: str, delay: str) -> forked.Process:
     """Starts the run, or resumes it if its directory exists."""
     what = ["--resume"] if directory.exists() else [*STUDY, f"--set=network.delay={delay}"]
-    # One line replaces the report's page, which would take longer than this run.
-    command = [sys.executable, str(ROOT / "tests" / "without_report.py"), "run", *what, f"--out={directory}"]
-    return subprocess.Popen(
-        sandbox.command([*prefix, *command], directory.parent),
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+    command = forked.Command(
+        ("run", *what, f"--out={directory}"),
+        {**os.environ, "PYTHONPATH": str(ROOT)},
+        directory.parent,
+        report=False,
+        inside=sandbox.first,
+        unprivileged=who == "user",
     )
+    return forked.Process(command)
 
 
 def finished(directory: Path) -> Counter[int]:
@@ -66,10 +67,11 @@ def finished(directory: Path) -> Counter[int]:
 def test_a_killed_run_leaves_nothing_and_resumes(
     victim: str, who: str, delay: str, tmp_path: Path, sandbox: Sandbox, request: pytest.FixtureRequest
 ) -> None:
-    prefix = request.getfixturevalue("as_user") if who == "user" else []
+    if who == "user":
+        request.getfixturevalue("as_user")
     chance = random.Random(f"{victim} {who} {delay}")
-    kill(tmp_path / "run", victim, sandbox, prefix, delay, chance)
-    completes(tmp_path / "run", sandbox, prefix, delay)
+    kill(tmp_path / "run", victim, sandbox, who, delay, chance)
+    completes(tmp_path / "run", sandbox, who, delay)
 
 
 @pytest.mark.slow
@@ -77,30 +79,31 @@ def test_a_killed_run_leaves_nothing_and_resumes(
 def test_a_run_killed_a_hundred_times_leaves_nothing_and_resumes(
     victim: str, who: str, delay: str, tmp_path: Path, sandbox: Sandbox, request: pytest.FixtureRequest
 ) -> None:
-    prefix = request.getfixturevalue("as_user") if who == "user" else []
+    if who == "user":
+        request.getfixturevalue("as_user")
     chance = random.Random(f"{victim} {who} {delay}")
     for number in range(SWEEP_KILLS):
         directory = tmp_path / str(number // 3) / "run"  # Each run is killed three times.
         directory.parent.mkdir(exist_ok=True)
-        kill(directory, victim, sandbox, prefix, delay, chance)
+        kill(directory, victim, sandbox, who, delay, chance)
         if number % 3 == 2:
-            completes(directory, sandbox, prefix, delay)
+            completes(directory, sandbox, who, delay)
 
 
-def kill(
-    directory: Path, victim: str, sandbox: Sandbox, prefix: list[str], delay: str, chance: random.Random
-) -> None:
+def kill(directory: Path, victim: str, sandbox: Sandbox, who: str, delay: str, chance: random.Random) -> None:
     """Starts the run, kills the runner or the engine at a random moment, and checks that nothing is left."""
-    runner = start(directory, sandbox, prefix, delay)
-    if victim == "runner":
-        time.sleep(chance.uniform(0.2, 4.0))
-        sandbox.send(runner, signal.SIGKILL)
-    else:
-        assert wait_for(lambda: engines(sandbox) or runner.poll() is not None, 60)
-        time.sleep(chance.uniform(0.0, 1.5))
-        sandbox.kill("nettrial-engine lab", signal.SIGKILL)
-        sandbox.send(runner, signal.SIGTERM)  # The runner ends after the current trial, as after Ctrl-C.
-    runner.communicate(timeout=600)
+    with start(directory, sandbox, who, delay) as runner:
+        if victim == "runner":
+            time.sleep(chance.uniform(0.2, 4.0))
+            sandbox.send(runner.pid, signal.SIGKILL)
+        else:
+            assert wait_for(lambda: engines(sandbox) or runner.poll() is not None, 60)
+            time.sleep(chance.uniform(0.0, 1.5))
+            sandbox.kill("nettrial-engine lab", signal.SIGKILL)
+            sandbox.send(
+                runner.pid, signal.SIGTERM
+            )  # The runner ends after the current trial, as after Ctrl-C.
+        runner.communicate(timeout=600)
     sandbox.assert_empty()
     assert [
         path for path in directory.parent.iterdir() if path != directory and ".tmp" not in path.name
@@ -111,12 +114,12 @@ def engines(sandbox: Sandbox) -> list[int]:
     return [pid for pid, command in sandbox.processes().items() if "nettrial-engine lab" in command]
 
 
-def completes(directory: Path, sandbox: Sandbox, prefix: list[str], delay: str) -> None:
+def completes(directory: Path, sandbox: Sandbox, who: str, delay: str) -> None:
     """Resumes the run until it ends, and checks that it contains each trial once and leaves only its
     directory."""
-    runner = start(directory, sandbox, prefix, delay)
-    _, errors = runner.communicate(timeout=600)
-    assert runner.returncode == 0, errors.decode()
+    with start(directory, sandbox, who, delay) as runner:
+        _, errors = runner.communicate(timeout=600)
+    assert runner.returncode == 0, errors
     assert finished(directory) == Counter(range(1, TRIALS + 1))
     assert (directory / "report.html").exists()
     assert list(directory.parent.iterdir()) == [directory]

@@ -6,16 +6,16 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import forked
+
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-only-for-these-tests"
-NETTRIAL = [sys.executable, "-m", "nettrial.cli"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "NETTRIAL_TOKEN": TOKEN}
 
 
@@ -63,33 +63,28 @@ def hosts() -> Iterator[tuple[list[str], list[str]]]:
 @pytest.fixture(scope="module")
 def port(hosts: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     log = tmp_path_factory.mktemp("serve") / "log"
-    with log.open("w") as errors:
-        process = subprocess.Popen(
-            [*hosts[1], *NETTRIAL, "serve", "--port", "0"], env=ENVIRONMENT, stderr=errors
-        )
-    try:
-        while not (found := re.search(r"serving .*:(\d+)", log.read_text())):
-            assert process.poll() is None, log.read_text()
-            time.sleep(0.05)
-        yield int(found[1])
-    finally:
-        process.kill()
-        process.wait()
+    log.touch()
+    with forked.Process(inside(hosts[1], "serve", "--port", "0", errors=log)) as process:
+        try:
+            while not (found := re.search(r"serving .*:(\d+)", log.read_text())):
+                assert process.poll() is None, log.read_text()
+                time.sleep(0.05)
+            yield int(found[1])
+        finally:
+            process.kill()
+
+
+def inside(host: list[str], *arguments: str, errors: Path | None = None) -> forked.Command:
+    """Returns a command of nettrial on a host."""
+    return forked.Command(arguments, ENVIRONMENT, inside=int(host[-1]), errors=errors)
 
 
 @pytest.mark.parametrize("reverse", [(), ("--reverse",)], ids=["to", "from"])
 def test_a_narrow_path_is_warned_of(
     hosts: tuple[list[str], list[str]], port: int, reverse: tuple[str, ...]
 ) -> None:
-    command = [*hosts[0], *NETTRIAL, "measure", "10.0.2.1", "--port", str(port), *reverse]
-    done = subprocess.run(
-        [*command, "--replicates", "2", "--time", "300 ms", "--json"],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    words = ("measure", "10.0.2.1", "--port", str(port), "--replicates", "2", "--time", "300 ms", "--json")
+    done = forked.run(inside(hosts[0], *words, *reverse))
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)["records"][0]
     paths = {c["object"]: (c["expected"], c["found"]) for c in record["checks"] if c["name"] == "path_mtu"}

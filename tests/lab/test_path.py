@@ -1,6 +1,8 @@
 """`nettrial path` finds the MTU limits of paths that the test builds from namespaces."""
 
+import contextlib
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -8,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests import forked
 from tests.lab.chain import Chain
 
 ROOT = Path(__file__).parents[2]
 NETTRIAL = f"env PYTHONPATH={shlex.quote(str(ROOT))} NO_COLOR=1 {shlex.quote(sys.executable)} -m nettrial.cli"
-POWERLESS = "setpriv --inh-caps=-all --bounding-set=-all --no-new-privs"
+PATIENCE = 300.0
+"""The time limit in seconds for an examination that takes ten on a quiet machine."""
 JUMBO, PLAIN = 9000, 1500
 
 Report = dict[str, Any]
@@ -23,13 +27,23 @@ def _namespaces(as_user: list[str]) -> None:
     """Skips the tests where user namespaces are not available, because chains need them."""
 
 
-def examined(chain: Chain, *options: str, prefix: str = "") -> dict[int, Report]:
+def command(chain: Chain, *arguments: str, unprivileged: bool = False) -> forked.Command:
+    """Returns a command of nettrial on node 0."""
+    given = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    return forked.Command(arguments, given, inside=chain.holders[0], unprivileged=unprivileged)
+
+
+def examined(chain: Chain, *options: str, unprivileged: bool = False) -> dict[int, Report]:
     """Returns the findings of node 0 about its paths to the last node, by IP version. Both examinations run
     at once."""
-    commands = {
-        ip: f"{prefix} {NETTRIAL} path {chain.address(ip)} --json {shlex.join(options)}" for ip in (4, 6)
-    }
-    return {ip: json.loads(text)["paths"][0] for ip, text in chain.on_together(0, commands).items()}
+    found = {}
+    with contextlib.ExitStack() as stack:
+        for ip in (4, 6):
+            words = ("path", chain.address(ip), "--json", *options)
+            found[ip] = stack.enter_context(forked.Process(command(chain, *words, unprivileged=unprivileged)))
+        ended = {ip: (process.communicate(PATIENCE), process.returncode) for ip, process in found.items()}
+    assert {status for _, status in ended.values()} == {0}, ended
+    return {ip: json.loads(output)["paths"][0] for ip, ((output, _), _) in ended.items()}
 
 
 def ends(path: Report, direction: str) -> tuple[int, bool]:
@@ -56,7 +70,7 @@ def test_a_clean_jumbo_path() -> None:
             assert path["buffers"]["rate_bps"] == 10**9
             assert [row["passes"] for row in path["theory"]] == [True, True]
             assert "--port" in path["absent"][0]["reason"]
-        page = chain.on(0, f"{NETTRIAL} path {chain.address(4)}")
+        page = forked.run(command(chain, "path", chain.address(4))).stdout
         assert f"Path to {chain.address(4)}, IPv4: clean for jumbo frames" in page
 
 
@@ -117,7 +131,7 @@ def test_a_small_mtu_on_the_way_back_alone_is_told_from_one_on_the_way_there(sil
 
 def test_a_user_without_rights_measures_the_way_there_and_is_told_what_lacks() -> None:
     with Chain([JUMBO, PLAIN, JUMBO]) as chain:
-        for path in examined(chain, prefix=POWERLESS).values():
+        for path in examined(chain, unprivileged=True).values():
             assert path["answers"] == ["udp"]
             assert ends(path, "forward") == (PLAIN, True)
             assert [(limit["after_hop"], limit["before_hop"]) for limit in path["limits"]] == [(1, 2)]
@@ -126,7 +140,7 @@ def test_a_user_without_rights_measures_the_way_there_and_is_told_what_lacks() -
             reason = next(absent["reason"] for absent in path["absent"] if absent["metric"] == "reverse")
             assert "net.ipv4.ping_group_range" in reason
         chain.on(0, 'sysctl -qw net.ipv4.ping_group_range="0 0"')
-        for path in examined(chain, prefix=POWERLESS).values():
+        for path in examined(chain, unprivileged=True).values():
             assert path["answers"] == ["echo", "udp"]
             assert ends(path, "forward") == (PLAIN, True)
             assert ends(path, "reverse") == (PLAIN, False)
@@ -175,12 +189,13 @@ def test_a_clamped_mss_is_told_from_one_that_fits() -> None:
 
 def test_without_a_route_the_status_is_3_and_with_a_bad_host_2() -> None:
     with Chain([PLAIN]) as chain:
-        said = chain.on(0, f"sh -c '{NETTRIAL} path 192.0.2.1; echo status $?'")
-        assert "status 3" in said
-        assert "IPv4 to 192.0.2.1: looking for a route to 192.0.2.1: Network is unreachable" in said
-        assert "Traceback" not in said
+        done = forked.run(command(chain, "path", "192.0.2.1"))
+        assert done.returncode == 3
+        said = "IPv4 to 192.0.2.1: looking for a route to 192.0.2.1: Network is unreachable"
+        assert said in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
         for host in ("224.0.0.1", "no.such.host.invalid"):
-            assert "status 2" in chain.on(0, f"sh -c '{NETTRIAL} path {host}; echo status $?'")
+            assert forked.run(command(chain, "path", host)).returncode == 2
 
 
 def test_the_engine_ends_with_whoever_asked() -> None:

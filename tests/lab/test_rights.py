@@ -3,13 +3,19 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests import forked
+
 ROOT = Path(__file__).parents[2]
-SHORT = ["--set=workload.transfer.traffic.duration=150 ms", "--set=workload.probe.traffic.duration=150 ms"]
+SHORT = [
+    "--set=mtu=1500,9000",
+    "--set=receiver=linux-cubic",
+    "--set=workload.transfer.traffic.duration=150 ms",
+    "--set=workload.probe.traffic.duration=150 ms",
+]
 
 POWERLESS = [
     "unshare",
@@ -21,31 +27,20 @@ POWERLESS = [
     'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all "$@"',
     "sh",
 ]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
 
 
-@pytest.fixture
-def nettrial(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Returns a function that runs nettrial in an empty directory, behind a command prefix."""
-
-    def call(prefix: list[str], *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*prefix, sys.executable, "-m", "nettrial.cli", *arguments],
+def test_without_rights_and_without_user_namespaces_every_reason_is_told(tmp_path: Path) -> None:
+    for command in (["run", "jumbo-ipv6", "--out", "mine"], ["doctor"]):
+        result = subprocess.run(
+            [*POWERLESS, sys.executable, "-m", "nettrial.cli", *command],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"},
+            env=ENVIRONMENT,
             capture_output=True,
             text=True,
             timeout=600,
             check=False,
         )
-
-    return call
-
-
-def test_without_rights_and_without_user_namespaces_every_reason_is_told(
-    nettrial: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
-    for command in (["run", "jumbo-ipv6", "--out", "mine"], ["doctor"]):
-        result = nettrial(POWERLESS, *command)
         assert result.returncode == 3, result.stderr
         told = result.stdout + result.stderr
         assert "unshare(CLONE_NEWNET | CLONE_NEWNS): Operation not permitted" in told.replace("\n", " ")
@@ -54,10 +49,10 @@ def test_without_rights_and_without_user_namespaces_every_reason_is_told(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_root_a_run_goes_through_and_says_what_is_absent(
-    nettrial: Callable[..., subprocess.CompletedProcess[str]], as_user: list[str], tmp_path: Path
-) -> None:
-    result = nettrial(as_user, "run", "jumbo-ipv6", *SHORT, "--replicates=2", "--seed=3", "--out=mine")
+@pytest.mark.usefixtures("as_user")
+def test_without_root_a_run_goes_through_and_says_what_is_absent(tmp_path: Path) -> None:
+    words = ("run", "jumbo-ipv6", *SHORT, "--replicates=2", "--seed=3", "--out=mine")
+    result = forked.run(forked.Command(words, ENVIRONMENT, tmp_path, unprivileged=True))
     assert result.returncode == 0, result.stderr
     assert "needs root" in result.stdout
     assert (tmp_path / "mine" / "report.html").exists()
@@ -73,10 +68,9 @@ def test_without_root_a_run_goes_through_and_says_what_is_absent(
 def test_what_the_engine_refuses_is_one_message_and_nothing_is_written(
     options: list[str],
     told: list[str],
-    nettrial: Callable[..., subprocess.CompletedProcess[str]],
     tmp_path: Path,
 ) -> None:
-    result = nettrial([], "run", "jumbo-ipv6", *options, "--out=mine")
+    result = forked.run(forked.Command(("run", "jumbo-ipv6", *options, "--out=mine"), ENVIRONMENT, tmp_path))
     assert result.returncode == 2, result.stderr
     assert all(text in result.stderr for text in told), result.stderr
     assert len(result.stderr.splitlines()) < 24
