@@ -56,6 +56,8 @@ class Command:
     (like the fixture `as_user` in tests/lab/conftest.py)."""
     errors: Path | None = None
     """The file that takes standard error instead of a pipe."""
+    together: bool = False
+    """True if standard error goes where standard output goes."""
     descriptors: int | None = None
     """The largest number of file descriptors; None for that of the test."""
 
@@ -143,6 +145,8 @@ def _execute(command: Command, outputs: list[Connection]) -> None:
     for descriptor, output in enumerate(outputs, 1):
         os.dup2(output.fileno(), descriptor)
         output.close()
+    if command.together:
+        os.dup2(1, 2)
     if command.errors is not None:
         with command.errors.open("w") as errors:
             os.dup2(errors.fileno(), 2)

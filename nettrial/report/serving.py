@@ -70,6 +70,8 @@ class Server(ThreadingHTTPServer):
     """A server that limits the number of connections and the duration of each."""
 
     daemon_threads = True
+    # With the library's 5, a client whose connection finds no place tries again after a second or more.
+    request_queue_size = MOST_CONNECTIONS
 
     def __init__(self, address: str, port: int, handler: type[Handler]) -> None:
         """Opens a port; raises OSError."""

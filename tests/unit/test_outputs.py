@@ -19,6 +19,7 @@ from nettrial.report import live, serving
 from nettrial.store import Run
 from nettrial.study.catalogue import FOLDER
 from nettrial.texts import visible
+from tests import forked
 from tests.unit.conftest import environment
 from tests.unit.synthetic import make_run, record
 
@@ -68,16 +69,17 @@ def test_escapes_that_an_engine_says_are_shown(nettrial):
     assert not OBEYED.search((nettrial.directory / "mine" / "nettrial.log").read_text())
 
 
-def start(directory, *arguments, **settings):
-    """Starts a command as a process; `settings` are arguments of subprocess.Popen."""
-    command = [sys.executable, "-m", "nettrial.cli", *arguments]
-    variables = {**os.environ, **environment(directory), "FAKE_SECONDS": "0.05"}
-    return subprocess.Popen(command, cwd=directory, env=variables, **settings)
+def start(directory, *arguments, together=False):
+    """Starts a command; `together`, both of its outputs are one."""
+    return forked.Process(forked.Command(arguments, variables(directory), directory, together=together))
+
+
+def variables(directory):
+    return {**os.environ, **environment(directory), "FAKE_SECONDS": "0.05"}
 
 
 def test_a_run_goes_on_when_its_reader_leaves(tmp_path):
-    with start(tmp_path, *SHORT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        assert process.stdout is not None
+    with start(tmp_path, *SHORT, together=True) as process:
         process.stdout.readline()
         process.stdout.close()
         assert process.wait() == 0
@@ -88,8 +90,7 @@ def test_a_run_goes_on_when_its_reader_leaves(tmp_path):
 
 
 def test_ctrl_c_is_heard_when_the_reader_has_left(tmp_path):
-    with start(tmp_path, *SHORT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        assert process.stdout is not None
+    with start(tmp_path, *SHORT, together=True) as process:
         for _ in range(3):
             process.stdout.readline()
         process.stdout.close()
@@ -99,11 +100,13 @@ def test_ctrl_c_is_heard_when_the_reader_has_left(tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no file is a full disk here")
 def test_a_full_disk_is_no_fault_of_nettrial(tmp_path):
+    command = [sys.executable, "-m", "nettrial.cli", "list", "metrics"]
     with Path("/dev/full").open("w") as full:
-        process = start(tmp_path, "list", "metrics", stdout=full, stderr=subprocess.PIPE, text=True)
-        _, said = process.communicate()
-    assert process.returncode == 5
-    assert said == "error: No space left on device\n"
+        done = subprocess.run(
+            command, env=variables(tmp_path), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 5
+    assert done.stderr == "error: No space left on device\n"
 
 
 @pytest.mark.parametrize("kind", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("a fault")])
@@ -180,7 +183,7 @@ def connect(process):
 
 def test_watch_survives_what_its_connections_do(tmp_path, monkeypatch):
     make_run(tmp_path / "mine", 1, trials=0)
-    with start(tmp_path, "watch", "mine", stderr=subprocess.PIPE, text=True) as process:
+    with start(tmp_path, "watch", "mine") as process:
         opened = connect(process)
         for request in (
             b"",

@@ -2,12 +2,9 @@
 it serves."""
 
 import http.client
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
@@ -18,6 +15,7 @@ import pytest
 from nettrial.errors import BadInput, CannotRun
 from nettrial.report import html, live
 from nettrial.store import Run
+from tests import forked
 from tests.unit.conftest import environment
 from tests.unit.synthetic import ENVIRONMENT, make_run, record, scenario_of
 
@@ -142,10 +140,8 @@ def test_no_run_and_a_port_that_is_taken_are_told(tmp_path: Path, drawn: list[st
 
 def test_ctrl_c_ends_the_command_without_a_word_too_many(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", 1, trials=0)
-    command = [sys.executable, "-m", "nettrial.cli", "watch", str(run.directory)]
-    settings = {**os.environ, **environment(tmp_path)}
-    with subprocess.Popen(command, env=settings, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
+    command = forked.Command(("watch", str(run.directory)), environment(tmp_path))
+    with forked.Process(command) as process:
         line = process.stderr.readline()
         assert re.fullmatch(rf"watching {run.directory} at http://127.0.0.1:\d+/ until Ctrl-C\n", line)
         process.send_signal(signal.SIGINT)
