@@ -16,6 +16,8 @@ from tests.lab.lacking import lacking
 from tests.lab.sandbox import Sandbox
 from tests.measuring import Attempt, until_it_holds
 
+TRANSFER, PROBE = (f"workload.{flow}.traffic.duration" for flow in ("transfer", "probe"))
+
 # tools/setup-tests.sh installs netperf there, and sudo has another PATH than its caller.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
@@ -42,15 +44,16 @@ def lab() -> Iterator[Backend]:
 @pytest.fixture(scope="session")
 def resolve() -> Callable[..., Scenario]:
     """Returns a function that makes a scenario of the study `jumbo-ipv6` with changed settings, by dotted
-    path."""
+    path. The probe takes as long as the transfer, if only the transfer's duration is changed."""
+    study = load("jumbo-ipv6")
 
     def make(**overrides: str) -> Scenario:
         given = {name.replace("__", "."): value for name, value in overrides.items()}
-        study = load("jumbo-ipv6").with_overrides(
-            {"sender": "linux-cubic", "receiver": "linux-cubic", **given}
-        )
-        levels = {name: factor.levels[0] for name, factor in study.factors.items()}
-        return scenario_of(study, levels).model_copy(deep=True)  # A test may change it.
+        if TRANSFER in given:
+            given = {PROBE: given[TRANSFER], **given}
+        changed = study.with_overrides({"sender": "linux-cubic", "receiver": "linux-cubic", **given})
+        levels = {name: factor.levels[0] for name, factor in changed.factors.items()}
+        return scenario_of(changed, levels).model_copy(deep=True)  # A test may change it.
 
     return make
 

@@ -18,6 +18,7 @@ from nettrial.design import traffic_seconds
 from nettrial.scenario import Link, Record, Scenario
 from tests import forked
 from tests.lab.lacking import lacking
+from tests.lab.side_by_side import side_by_side
 from tests.measuring import Attempt, Run
 
 ROOT = Path(__file__).parents[2]
@@ -41,9 +42,7 @@ def paths(resolve: Callable[..., Scenario]) -> Callable[..., Scenario]:
     through one router. The bottleneck of each path is the router's link to the receiver, because a sender
     whose own interface is the bottleneck sees no loss."""
 
-    def make(
-        control: str, ip: int, number: int, transport: str = "mptcp", seconds: str = "2 s", place: int = 0
-    ) -> Scenario:
+    def make(control: str, ip: int, number: int, transport: str = "mptcp", seconds: str = "2 s") -> Scenario:
         scenario = resolve(mtu="1500", network__ip=str(ip), workload__transfer__traffic__duration=seconds)
         for node in scenario.nodes:
             if node.stack:
@@ -54,11 +53,11 @@ def paths(resolve: Callable[..., Scenario]) -> Callable[..., Scenario]:
         scenario.links = []
         for path in range(number):
             scenario.links += [
-                link(("sender", f"eth{path}"), ("router", f"in{path}"), (place, path), ip, 4 * TOTAL_BPS),
+                link(("sender", f"eth{path}"), ("router", f"in{path}"), path, ip, 4 * TOTAL_BPS),
                 link(
                     ("router", f"out{path}"),
                     ("receiver", f"eth{path}"),
-                    (place, 10 + path),
+                    10 + path,
                     ip,
                     TOTAL_BPS / number,
                 ),
@@ -68,14 +67,11 @@ def paths(resolve: Callable[..., Scenario]) -> Callable[..., Scenario]:
     return make
 
 
-def link(
-    left: tuple[str, str], right: tuple[str, str], network: tuple[int, int], ip: int, rate: float
-) -> Link:
+def link(left: tuple[str, str], right: tuple[str, str], network: int, ip: int, rate: float) -> Link:
     """Returns a link between two interfaces, with a network of its own."""
 
     def end(node: str, interface: str, host: int) -> dict[str, object]:
-        place, number = network
-        address = f"10.{place}.{number}.{host}/24" if ip == 4 else f"fd00:{place}:{number}::{host}/64"
+        address = f"10.0.{network}.{host}/24" if ip == 4 else f"fd00:0:{network}::{host}/64"
         return {"node": node, "interface": interface, "mtu": "1500 B", "addresses": [address]}
 
     return Link.model_validate(
@@ -104,35 +100,36 @@ def test_the_registry_has_what_the_engine_has(lab: Backend) -> None:
 
 @pytest.mark.parametrize("number", [2, 8])
 @pytest.mark.parametrize("ip", [4, 6])
-@pytest.mark.parametrize("control", OWN)
-def test_it_runs_on_every_subflow_and_sees_the_others(
-    control: str, ip: int, number: int, paths: Callable[..., Scenario], run: Callable[[Scenario], Record]
+def test_each_runs_on_every_subflow_and_sees_the_others(
+    ip: int, number: int, paths: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:
-    record = run(paths(control, ip, number))
-    flow = record.flows[0]
-    assert flow.congestion_control == control
-    assert [subflow.congestion_control for subflow in flow.subflows or []] == [control] * number
-    assert [counted.name for counted in record.congestion or []] == [control]
-    calls = record.congestion[0].callbacks  # type: ignore[index]
-    assert calls.init >= number
-    assert calls.cong_avoid > 100
-    assert calls.coupled > 0
-    assert calls.ssthresh > 0 or control == "wvegas"  # wVegas reacts to delay, so it need not lose a packet.
+    record = run(side_by_side({control: paths(control, ip, number) for control in OWN}))
+    calls = {counted.name: counted.callbacks for counted in record.congestion or []}
+    assert set(calls) == {flow.name for flow in record.flows} == set(OWN)
+    for flow in record.flows:
+        control = flow.name
+        assert flow.congestion_control == control
+        assert [subflow.congestion_control for subflow in flow.subflows or []] == [control] * number
+        assert calls[control].init >= number, control
+        assert calls[control].cong_avoid > 100, control
+        assert calls[control].coupled > 0, control
+        # wVegas reacts to delay, so it need not lose a packet.
+        assert calls[control].ssthresh > 0 or control == "wvegas", control
     found = checks(record)
     assert found["congestion_control"] and found["congestion_control_ran"]  # noqa: PT018
     assert found["congestion_control_coupled"]
 
 
 @pytest.mark.parametrize("ip", [4, 6])
-@pytest.mark.parametrize("control", OWN)
-def test_it_runs_on_plain_tcp_and_couples_nothing(
-    control: str, ip: int, paths: Callable[..., Scenario], run: Callable[[Scenario], Record]
+def test_each_runs_on_plain_tcp_and_couples_nothing(
+    ip: int, paths: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:
-    record = run(paths(control, ip, 1, "tcp"))
-    assert record.flows[0].congestion_control == control
-    calls = record.congestion[0].callbacks  # type: ignore[index]
-    assert calls.cong_avoid > 100
-    assert calls.coupled == 0
+    record = run(side_by_side({control: paths(control, ip, 1, "tcp") for control in OWN}))
+    calls = {counted.name: counted.callbacks for counted in record.congestion or []}
+    for flow in record.flows:
+        assert flow.congestion_control == flow.name
+        assert calls[flow.name].cong_avoid > 100, flow.name
+        assert calls[flow.name].coupled == 0, flow.name
     found = checks(record)
     assert found["congestion_control_ran"]
     assert "congestion_control_coupled" not in found
@@ -143,10 +140,7 @@ def test_it_runs_on_plain_tcp_and_couples_nothing(
 def test_each_fills_more_than_half_of_its_links(
     number: int, transport: str, paths: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:
-    networks = {
-        control: paths(control, 4, number, transport, place=place) for place, control in enumerate(OWN)
-    }
-    scenario = side_by_side(networks)
+    scenario = side_by_side({control: paths(control, 4, number, transport) for control in OWN})
 
     def attempt(run: Run) -> None:
         goodput = {flow.name: flow.goodput_bps or 0.0 for flow in run(scenario).flows}
@@ -154,24 +148,6 @@ def test_each_fills_more_than_half_of_its_links(
         assert min(goodput.values()) > 0.5 * TOTAL_BPS, goodput
 
     holds(attempt)
-
-
-def side_by_side(networks: dict[str, Scenario]) -> Scenario:
-    """Combines networks into one scenario, without links between them. The only flow of each network gets the
-    network's name."""
-    whole = next(iter(networks.values())).model_copy(deep=True)
-    whole.nodes, whole.links, whole.workload, whole.measurement.cpu = [], [], [], []
-    for name, network in networks.items():
-        for node in network.nodes:
-            node.name += f"-{name}"
-        for end in (end for link in network.links for end in link.ends):
-            end.node += f"-{name}"
-        (flow,) = network.workload
-        flow.name, flow.from_, flow.to = name, f"{flow.from_}-{name}", f"{flow.to}-{name}"
-        whole.nodes += network.nodes
-        whole.links += network.links
-        whole.workload.append(flow)
-    return whole
 
 
 def test_a_scenario_without_one_says_nothing_of_them(

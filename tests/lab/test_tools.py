@@ -16,6 +16,7 @@ from nettrial.backends import Backend
 from nettrial.design import traffic_seconds
 from nettrial.scenario import Flow, FlowRecord, Record, Scenario
 from tests.lab.sandbox import Sandbox, wait_for
+from tests.lab.side_by_side import side_by_side
 from tests.measuring import Attempt, Run
 
 ROOT = Path(__file__).parents[2]
@@ -81,12 +82,6 @@ def by_name(record: Record) -> dict[str, FlowRecord]:
     return {flow.name: flow for flow in record.flows}
 
 
-def alone(run: Run, scenarios: list[Scenario]) -> dict[str, FlowRecord]:
-    """Runs each scenario in its own trial, because a tool that starts late would share the link with the next
-    one."""
-    return {name: flow for scenario in scenarios for name, flow in by_name(run(scenario)).items()}
-
-
 @pytest.mark.parametrize("ip", [4, 6])
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 def test_each_tool_over_each_transport_gives_its_figures(
@@ -102,7 +97,7 @@ def test_each_tool_over_each_transport_gives_its_figures(
     ]
     if ip == 4:  # sockperf 3.7 does not support IPv6.
         flows.append(flow("sockperf", transport))
-    found = by_name(run(build(*flows, ip=ip)))
+    found = by_name(run(side_by_side({one["name"]: build(one, ip=ip) for one in flows})))
     for name, record in found.items():
         assert record.tool is not None
         assert record.tool.command, name
@@ -154,12 +149,13 @@ def test_goodput_agrees_with_ours_and_with_the_wire(
     ip: int, build: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:
     ours = {"name": "ours", "transport": "tcp", "traffic": {"kind": "transfer", "duration": "1 s"}}
-    scenarios = [build(one, ip=ip) for one in (ours, flow("iperf3"), flow("netperf"), flow("ditg"))]
-
+    flows = ours, flow("iperf3"), flow("netperf"), flow("ditg")
+    # Each has a network of its own: a tool that starts late would share one with the next tool.
+    scenario = side_by_side({one["name"]: build(one, ip=ip) for one in flows})
     best = dict.fromkeys(["ours", "iperf3", "netperf", "ditg"], 0.0)
 
     def attempt(run: Run) -> None:
-        for name, record in alone(run, scenarios).items():
+        for name, record in by_name(run(scenario)).items():
             best[name] = max(best[name], record.goodput_bps or 0.0)
         # Each program must come close to the link's goodput in one of a few trials.
         assert best == pytest.approx(dict.fromkeys(best, TCP_GOODPUT[ip]), rel=TOLERANCE)
@@ -174,10 +170,9 @@ def test_round_trip_times_are_of_the_same_path(
     # At 1 Mbit/s, a 64-byte message takes about a millisecond on each link, and the tools' own time is small
     # in comparison.
     exchange = {"kind": "request_response", "request": "64 B", "response": "64 B", "duration": "1 s"}
-    ours = {"name": "ours", "transport": "udp", "traffic": exchange}
-    flows = {**ours, "transport": "tcp"}, flow("sockperf"), flow("netperf-rr")
-    scenarios = [build(one, rate="1 Mbit/s") for one in flows]
-    holds(lambda run: same_round_trips(alone(run, scenarios)))
+    flows = {"name": "ours", "transport": "tcp", "traffic": exchange}, flow("sockperf"), flow("netperf-rr")
+    scenario = side_by_side({one["name"]: build(one, rate="1 Mbit/s") for one in flows})
+    holds(lambda run: same_round_trips(by_name(run(scenario))))
 
 
 def same_round_trips(found: dict[str, FlowRecord]) -> None:
