@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nettrial.design import scenario_of, treatments
-from nettrial.design.plan import in_words
+from nettrial.design.trial_order import in_words
 from nettrial.study import Study, load, shipped
 
 MOST = 6

@@ -3,26 +3,26 @@
 The unit of replication is the trial: events within a trial (packets, intervals) are already summarised in its
 record, and never count as replicates."""
 
-from nettrial.analysis.answers import Answers, answers
+from nettrial.analysis.analysis_of_variance import Interaction, Point, Term, Variation, variation
 from nettrial.analysis.changes import Change, averaged_change, change, corrected, unpaired_change
-from nettrial.analysis.clocks import clocks, clocks_are_known
-from nettrial.analysis.curves import Curve, Estimate, Ratio, curves, estimate, ratios
-from nettrial.analysis.digest import digest, frame
-from nettrial.analysis.findings import Finding, LevelEffect, Place, findings
-from nettrial.analysis.headline import Contrast, headline
+from nettrial.analysis.clock_rates import clocks, clocks_are_known
+from nettrial.analysis.curve_steps import Step, Steps, boundaries, steps
+from nettrial.analysis.declared_precision import Precision, Shortfall, precision, precisions
+from nettrial.analysis.headline_contrasts import Contrast, headline
 from nettrial.analysis.intervals import CONFIDENCE, Interval, mean_interval, median_interval
-from nettrial.analysis.noise import noise
-from nettrial.analysis.outliers import Outlier, outliers
-from nettrial.analysis.precision import Precision, Shortfall, precision, precisions
-from nettrial.analysis.published import Agreement, agreement, published
+from nettrial.analysis.level_effects import Finding, LevelEffect, Place, findings
+from nettrial.analysis.noise_warnings import noise
+from nettrial.analysis.outlying_values import Outlier, outliers
+from nettrial.analysis.published_figures import Agreement, agreement, published
 from nettrial.analysis.repeats import Repeated, Seen, absences, repeated, seen
+from nettrial.analysis.run_answers import Answers, answers
+from nettrial.analysis.run_digest import digest, frame
 from nettrial.analysis.run_order import Order, order, orders
 from nettrial.analysis.spreads import SpreadComparison
-from nettrial.analysis.steps import Step, Steps, boundaries, steps
-from nettrial.analysis.stopping import Stopping, Width, stopping
+from nettrial.analysis.stopping_rule import Stopping, Width, stopping
+from nettrial.analysis.study_verdicts import VERDICTS, Compared, Verdict, verdicts
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, cell_of, summarise
-from nettrial.analysis.variation import Interaction, Point, Term, Variation, variation
-from nettrial.analysis.verdicts import VERDICTS, Compared, Verdict, verdicts
+from nettrial.analysis.sweep_curves import Curve, Estimate, Ratio, curves, estimate, ratios
 from nettrial.analysis.warning_effects import Effect
 from nettrial.analysis.warning_groups import FailureGroup, WarningGroup, failures, warnings
 from nettrial.study.published import PublishedRow

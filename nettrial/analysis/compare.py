@@ -11,8 +11,8 @@ from statistics import fmean
 from typing import Any, Literal
 
 from nettrial.analysis.changes import NO_RATIO, Change, corrected, unpaired_change
-from nettrial.analysis.digest import digest, frame
 from nettrial.analysis.intervals import Interval
+from nettrial.analysis.run_digest import digest, frame
 from nettrial.analysis.summary import Levels, plan_treatments
 from nettrial.store import Run
 from nettrial.study import Response, Settings

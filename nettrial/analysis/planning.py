@@ -10,8 +10,8 @@ from statistics import fmean, variance
 
 from scipy import special
 
-from nettrial.analysis.digest import digest, frame
 from nettrial.analysis.intervals import CONFIDENCE, quantile
+from nettrial.analysis.run_digest import digest, frame
 from nettrial.analysis.sequential import widening
 from nettrial.analysis.summary import Levels
 from nettrial.store import Run

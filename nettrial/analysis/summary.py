@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nettrial.analysis.changes import Change, change
-from nettrial.analysis.digest import frame
 from nettrial.analysis.intervals import Interval, mean_interval, median_interval
-from nettrial.analysis.outliers import Outlier, outliers
+from nettrial.analysis.outlying_values import Outlier, outliers
+from nettrial.analysis.run_digest import frame
 from nettrial.analysis.sequential import family, widened
 from nettrial.store import Run
 from nettrial.study import Response, Study

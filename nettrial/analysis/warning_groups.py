@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nettrial.analysis.digest import digest
+from nettrial.analysis.run_digest import digest
 from nettrial.analysis.summary import Levels
 from nettrial.analysis.warning_effects import Effect, effect_of
 from nettrial.design import PlannedTrial

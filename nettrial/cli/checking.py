@@ -9,7 +9,7 @@ from nettrial.backends import BACKENDS, Backend
 from nettrial.cli.console import say
 from nettrial.cli.design import Design
 from nettrial.design import Treatment, resolve
-from nettrial.design.plan import in_words
+from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.fields import in_short
 from nettrial.scenario import Estimate, Scenario

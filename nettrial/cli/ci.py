@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from nettrial.analysis import digest
-from nettrial.design.plan import in_words
+from nettrial.design.trial_order import in_words
 from nettrial.report import conclusions, numbers, pages, screen
 from nettrial.report.content import Report
 from nettrial.report.formats import in_markdown

@@ -19,7 +19,7 @@ from nettrial.analysis.compare import (
 from nettrial.analysis.intervals import CONFIDENCE, quantile
 from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table, say
-from nettrial.design.plan import in_words
+from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput, TrialsFailed
 from nettrial.metrics import METRICS
 from nettrial.registry import near

@@ -11,7 +11,7 @@ from nettrial.analysis.mtu_fits import ETHERNET_BYTES, Fit
 from nettrial.analysis.predictions import Prediction, predict
 from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table
-from nettrial.design.plan import in_words
+from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput
 from nettrial.report import numbers
 from nettrial.store import Run

@@ -28,7 +28,7 @@ from nettrial.design import (
     scenario_of,
     traffic_seconds,
 )
-from nettrial.design.plan import in_words
+from nettrial.design.trial_order import in_words
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
 from nettrial.store.recorder import Recorder, TooLarge

@@ -10,7 +10,7 @@ from nettrial.cli.checking import check_plan
 from nettrial.cli.console import print_table
 from nettrial.cli.design import Design, DesignOptions
 from nettrial.design import plan
-from nettrial.design.plan import in_words
+from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput
 from nettrial.metrics import METRICS
 from nettrial.study import Study

@@ -9,7 +9,7 @@ from nettrial.analysis.planning import ASSURANCE, Blocks, Need, needs, seconds
 from nettrial.cli import READING
 from nettrial.cli.console import print_table
 from nettrial.cli.design import SET_UP_SECONDS, Design, as_time
-from nettrial.design.plan import in_words
+from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput
 from nettrial.report.stopping import rule
 from nettrial.store import Run

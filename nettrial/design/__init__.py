@@ -1,8 +1,8 @@
 """From a study to its trials: the treatments, their order, and the scenario of each."""
 
 from nettrial.design.capture import CAPTURES, capture_of, refuse_unknown_interfaces, remove_partial
-from nettrial.design.plan import PlannedTrial, Treatment, next_block, plan, treatments
-from nettrial.design.resolve import resolve, scenario_of
+from nettrial.design.treatment_scenario import resolve, scenario_of
+from nettrial.design.trial_order import PlannedTrial, Treatment, next_block, plan, treatments
 from nettrial.design.workload import traffic_seconds
 
 __all__ = [

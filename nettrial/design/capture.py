@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nettrial.design.plan import PlannedTrial
-from nettrial.design.resolve import Resolved
+from nettrial.design.treatment_scenario import Resolved
+from nettrial.design.trial_order import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.fields import in_short
 from nettrial.scenario import Capture

@@ -11,7 +11,7 @@ import polars as pl
 
 from nettrial import __version__
 from nettrial.errors import BadInput
-from nettrial.export.frames import scans
+from nettrial.export.record_frames import scans
 from nettrial.export.spool import Spool
 from nettrial.store import Run
 from nettrial.store.directory import appearing

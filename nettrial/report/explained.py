@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nettrial.analysis.variation import Interaction, Term
+from nettrial.analysis.analysis_of_variance import Interaction, Term
 from nettrial.report import numbers
 from nettrial.report.content import Report, Section
 from nettrial.report.vega import (

@@ -16,7 +16,7 @@ from nettrial.analysis import (
     ResponseSummary,
     Variation,
 )
-from nettrial.analysis.variation import NORMALITY_LEVEL, Term
+from nettrial.analysis.analysis_of_variance import NORMALITY_LEVEL, Term
 from nettrial.report import numbers
 from nettrial.report.tables import label
 from nettrial.study import Study

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from nettrial.analysis import CONFIDENCE, Stopping, Width, stopping
-from nettrial.design.plan import in_words
+from nettrial.design.trial_order import in_words
 from nettrial.report import numbers
 from nettrial.store import Run
 from nettrial.study import Until

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nettrial.analysis import Curve, Estimate, baseline, boundaries, estimate, ratios
-from nettrial.analysis.curves import Floats
+from nettrial.analysis.sweep_curves import Floats
 from nettrial.report import tables
 from nettrial.report.sweeps import Sweeps
 from nettrial.report.vega import INK, WIDTH, Chart, Spec, across, groups, layer, layered, silent, y

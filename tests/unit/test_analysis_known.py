@@ -27,8 +27,8 @@ from nettrial.analysis import (
     outliers,
     unpaired_change,
 )
+from nettrial.analysis.analysis_of_variance import _corrected, _normality, _terms, _tested
 from nettrial.analysis.intervals import holm
-from nettrial.analysis.variation import _corrected, _normality, _terms, _tested
 
 Floats = npt.NDArray[np.float64]
 EXPERIMENTS = 10_000

@@ -91,6 +91,32 @@ def test_only_backends_reach_the_engine(file):
     assert "os.exec" not in file.read_text()
 
 
+def hidden(package, name):
+    """The modules of the package `name` that functions or classes of the same name hide where the package
+    imports them."""
+    modules = {file.stem for file in package.parent.iterdir()}
+    return modules & {
+        alias.asname or alias.name
+        for node in ast.parse(package.read_text()).body
+        if isinstance(node, ast.ImportFrom) and node.module != name
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize("package", sorted(PACKAGE.rglob("__init__.py")), ids=lambda file: file.parent.name)
+def test_no_function_hides_the_module_of_its_name(package):
+    """After `from nettrial.x.y import y` in package x, `nettrial.x.y` is the function."""
+    assert not hidden(package, ".".join(("nettrial", *package.parent.relative_to(PACKAGE).parts)))
+
+
+def test_the_walk_sees_hidden_modules(tmp_path):
+    for module in ("y", "z"):
+        (tmp_path / f"{module}.py").touch()
+    package = tmp_path / "__init__.py"
+    package.write_text("from nettrial.x.y import other, y\nfrom nettrial.x import z\n")
+    assert hidden(package, "nettrial.x") == {"y"}
+
+
 def compared(file):
     """Yields the strings that a file compares something with, searches for, or uses as a key."""
     for node in ast.walk(ast.parse(file.read_text())):

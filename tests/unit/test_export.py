@@ -15,8 +15,8 @@ from nettrial.analysis import frame
 from nettrial.design import plan, scenario_of
 from nettrial.errors import BadInput
 from nettrial.export import FORMS, TABLES, export, files, frames
-from nettrial.export.frames import KEYS
 from nettrial.export.layout import TRIAL
+from nettrial.export.record_frames import KEYS
 from nettrial.scenario import Record
 from nettrial.store import Run
 from nettrial.study import load

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from nettrial.analysis import answers, summarise
-from nettrial.analysis.headline import headline
+from nettrial.analysis.headline_contrasts import headline
 from nettrial.fields import Wrong
 from nettrial.report import conclusions, forest
 from nettrial.report.content import gather

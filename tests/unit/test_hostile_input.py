@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nettrial import bounds, export
-from nettrial.analysis.digest import frame
+from nettrial.analysis.run_digest import frame
 from nettrial.cli.design import Design, DesignOptions
 from nettrial.errors import BadInput
 from nettrial.store import Run

@@ -51,7 +51,7 @@ def study(tmp_path, **replaced):
 
 
 def test_stations_share_one_link_whose_first_interface_is_the_access_points(tmp_path):
-    from nettrial.design.resolve import resolve
+    from nettrial.design.treatment_scenario import resolve
 
     found = resolve(study(tmp_path), {"mcs": "7"})
     channel, cable = found.scenario.links
@@ -112,7 +112,7 @@ LEAVES = "topology: leaf-spine\n  parameters: {leaves: 2, spines: 1, hosts_per_s
 
 
 def test_stations_are_added_to_any_topology(tmp_path):
-    from nettrial.design.resolve import resolve
+    from nettrial.design.treatment_scenario import resolve
 
     shape = (TOPOLOGY, f"{LEAVES}\n  stations: {{at: leaf-2, count: 2}}")
     found = resolve(study(tmp_path, shape=shape, to=("to: wired-1", "to: host-2")), {"mcs": "7"}).scenario
@@ -160,7 +160,7 @@ def test_stations_where_they_cannot_be_are_refused(tmp_path, shape, said):
 
 
 def test_a_station_has_settings_of_its_own(tmp_path):
-    from nettrial.design.resolve import resolve
+    from nettrial.design.treatment_scenario import resolve
 
     own = (
         "wlan: {standard: n, width_mhz: 40}",
@@ -177,7 +177,7 @@ def test_a_station_has_settings_of_its_own(tmp_path):
 
 def test_stations_are_drawn_at_their_positions_with_their_ranges(tmp_path):
     from nettrial.cli.draw import draw as draw_command
-    from nettrial.design.resolve import scenario_of
+    from nettrial.design.treatment_scenario import scenario_of
     from nettrial.report.topology import draw
 
     places = {"access-point": (0, 0), "station-1": (30, 0), "station-2": (0, 30), "station-3": (-30, 0)}
@@ -210,7 +210,7 @@ def test_stations_without_an_access_point_are_joined_in_pairs():
 
 
 def test_a_report_says_what_the_channel_is_and_which_of_it_is_a_factor(tmp_path):
-    from nettrial.design.resolve import scenario_of
+    from nettrial.design.treatment_scenario import scenario_of
     from nettrial.report.topology import draw
 
     made = study(tmp_path)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nettrial.analysis.changes import Change, averaged_change
-from nettrial.analysis.findings import Finding
+from nettrial.analysis.level_effects import Finding
 from nettrial.analysis.sequential import family
 from nettrial.analysis.summary import Summary, pairs
 from nettrial.study import Response, Study

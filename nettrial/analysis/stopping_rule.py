@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from statistics import fmean
 
-from nettrial.analysis.digest import frame
 from nettrial.analysis.intervals import CONFIDENCE
+from nettrial.analysis.run_digest import frame
 from nettrial.analysis.sequential import half_width
 from nettrial.analysis.summary import Levels, plan_treatments
 from nettrial.store import Run

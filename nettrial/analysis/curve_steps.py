@@ -15,8 +15,8 @@ from statistics import fmean
 import numpy as np
 from scipy import special
 
-from nettrial.analysis.curves import Curve, Floats
 from nettrial.analysis.intervals import Interval, mean_interval
+from nettrial.analysis.sweep_curves import Curve, Floats
 
 WIDEST_BYTES = 2000.0
 """The largest distance from a boundary of the sizes to which its step is fitted; the next boundary also

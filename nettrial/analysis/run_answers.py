@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nettrial.analysis.findings import Finding, findings
-from nettrial.analysis.headline import Contrast, headline
-from nettrial.analysis.noise import noise
-from nettrial.analysis.precision import Precision, precisions
-from nettrial.analysis.published import Agreement, agreement
+from nettrial.analysis.analysis_of_variance import Variation, variation
+from nettrial.analysis.declared_precision import Precision, precisions
+from nettrial.analysis.headline_contrasts import Contrast, headline
+from nettrial.analysis.level_effects import Finding, findings
+from nettrial.analysis.noise_warnings import noise
+from nettrial.analysis.published_figures import Agreement, agreement
 from nettrial.analysis.run_order import Order, orders
+from nettrial.analysis.study_verdicts import Verdict, verdicts
 from nettrial.analysis.summary import Summary
-from nettrial.analysis.variation import Variation, variation
-from nettrial.analysis.verdicts import Verdict, verdicts
 from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.store import Run
 

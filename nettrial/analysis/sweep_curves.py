@@ -15,8 +15,8 @@ import numpy.typing as npt
 from scipy import special
 
 from nettrial import units
-from nettrial.analysis.digest import digest
 from nettrial.analysis.intervals import CONFIDENCE
+from nettrial.analysis.run_digest import digest
 from nettrial.analysis.summary import Levels, baseline, plan_treatments
 from nettrial.scenario import FlowRecord, SizeRecord
 from nettrial.store import Run, Trial

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from nettrial import scenario
 from nettrial.design.origins import OWN_OF_HOST, Origins
-from nettrial.design.plan import in_words
+from nettrial.design.trial_order import in_words
 from nettrial.design.workload import workload
 from nettrial.errors import BadInput
 from nettrial.fields import without_collector

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nettrial.analysis.digest import digest
+from nettrial.analysis.run_digest import digest
 from nettrial.analysis.summary import Levels
 from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.store import Run
