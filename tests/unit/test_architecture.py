@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,9 +52,14 @@ def part_of(file):
     return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def tree(file):
+    return ast.parse(file.read_text())
+
+
 def imports(file):
     """Yields the dotted names that a file imports, at any place in the file."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(tree(file)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -83,7 +89,7 @@ def test_parts_depend_leftward_only(file):
 def test_only_backends_reach_the_engine(file):
     if part_of(file) == "backends":
         return
-    texts = {node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)}
+    texts = {node.value for node in ast.walk(tree(file)) if isinstance(node, ast.Constant)}
     assert not [text for text in texts if isinstance(text, str) and "nettrial-engine" in text]
     if part_of(file) == "systems":  # This module can start a program, but knows no particular one.
         return
@@ -119,7 +125,7 @@ def test_the_walk_sees_hidden_modules(tmp_path):
 
 def compared(file):
     """Yields the strings that a file compares something with, searches for, or uses as a key."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(tree(file)):
         if isinstance(node, ast.Compare):
             parts = [node.left, *node.comparators]
         elif isinstance(node, ast.Subscript):
@@ -159,6 +165,7 @@ def test_the_walk_sees_imports_of_every_form(tmp_path):
     assert uses(file) == {"cli", "store", "study"}
 
 
+@cache
 def crates():
     return {
         manifest["package"]["name"]: manifest
@@ -278,11 +285,15 @@ NEEDS_LINUX = {
 }
 
 
+@cache
+def lock():
+    document = tomllib.loads((ROOT / "Cargo.lock").read_text())
+    return {package["name"]: package for package in document["package"]}
+
+
 def everywhere(name):
     """Returns the crates that a crate of the workspace is built with on every system, including itself."""
-    locked = {
-        package["name"]: package for package in tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
-    }
+    locked = lock()
     found, waiting = set(), [name]
     while waiting:
         name = waiting.pop()
