@@ -106,6 +106,22 @@ class Process:
 
 
 @pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves the charts of pages undrawn."""
+    from tests.unit import drawing
+
+    monkeypatch.setattr("nettrial.report.vega.on_page", drawing.specified)
+
+
+@pytest.fixture
+def one_of_each_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws one chart of each kind on pages."""
+    from tests.unit import drawing
+
+    monkeypatch.setattr("nettrial.report.vega.on_page", drawing.one_of_each_kind())
+
+
+@pytest.fixture
 def nettrial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> CommandLine:

@@ -13,10 +13,11 @@ import pytest
 from nettrial.analysis import summarise
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
-from nettrial.report import html
+from nettrial.report import html, vega
 from nettrial.scenario import Absence, Interval, Record, SubflowByte, SubflowCwndPkt
 from nettrial.store import Run
 from nettrial.study import load
+from tests.unit import drawing
 from tests.unit.synthetic import BUSY, altered_study, make_run, record
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -134,6 +135,7 @@ def test_marks_say_their_values_and_those_with_warnings_are_told_of_at_the_respo
     assert '<a class="mark" href="#warning-1">Warning 1</a>, MTU 1500 B, Sender classic: router: ' in section
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_warning_about_one_host_is_not_told_of_another(tmp_path: Path) -> None:
     busy = BUSY.model_copy(update={"object": "sender"})
     text = html.write(make_run(tmp_path / "run", 2, maker=lambda t: record(t, [busy]))).read_text("utf-8")
@@ -177,7 +179,16 @@ def samples(number: int, subflows: int = 0) -> list[Interval]:
     ]
 
 
-def test_series_show_the_trial_nearest_to_the_median_by_subflow(tmp_path: Path) -> None:
+def test_series_show_the_trial_nearest_to_the_median_by_subflow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = vega.on_page
+
+    def on_page(chart: vega.Chart) -> str:
+        return draw(chart) if drawing.kind(chart) == "series" else drawing.specified(chart)
+
+    monkeypatch.setattr(vega, "on_page", on_page)
+
     def maker(trial: PlannedTrial) -> Record | str:
         made = record(trial)
         made.flows[0].intervals = samples(30, 2)
@@ -223,6 +234,7 @@ def test_topology_environment_and_command_are_there(text: str) -> None:
     assert "10.12928/TELKOMNIKA.v17i1.11627" in environment
 
 
+@pytest.mark.usefixtures("one_of_each_drawn")
 def test_user_text_stays_text(tmp_path: Path) -> None:
     attack = "<script>alert(1)</script>"
     quoted = "'\"><img src=x onerror=alert(1)>"
@@ -247,6 +259,7 @@ def test_user_text_stays_text(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
 
 
+@pytest.mark.usefixtures("one_of_each_drawn")
 @pytest.mark.parametrize(
     ("replicates", "trials", "pictures"),
     [(5, 0, 0), (5, 1, 1 + 7), (1, None, 2 + 2 * 7 + 8), (2, None, 3 + 4 * 7 + 8)],
@@ -260,6 +273,7 @@ def test_runs_with_little_in_them_have_a_page(
     assert not re.search(r"\bnan\b|\bNone\b|Infinity", text)
 
 
+@pytest.mark.usefixtures("one_of_each_drawn")
 def test_equal_values_have_a_page(tmp_path: Path) -> None:
     equal = PlannedTrial(1, 1, {"mtu": "1500 B", "sender": "classic", "receiver": "classic"})
     text = html.write(make_run(tmp_path / "run", maker=lambda trial: record(equal))).read_text(
@@ -269,6 +283,7 @@ def test_equal_values_have_a_page(tmp_path: Path) -> None:
     assert not re.search(r"\bNaN\b|Infinity", text)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_absent_metrics_and_failures_are_told(tmp_path: Path) -> None:
     def maker(trial: PlannedTrial) -> Record | str:
         if trial.number == 3:
@@ -286,6 +301,7 @@ def test_absent_metrics_and_failures_are_told(tmp_path: Path) -> None:
     assert "absent: one CPU only" in section
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_factor_alone_and_no_published_figures(tmp_path: Path) -> None:
     text = load("jumbo-ipv6").document.text
     start = text.index("  # The paper's hosts ran")
@@ -304,6 +320,7 @@ def test_one_factor_alone_and_no_published_figures(tmp_path: Path) -> None:
     assert "Published, table" not in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_replaces_the_one_before_and_leaves_nothing_else(run: Run) -> None:
     html.write(run)
     before = sorted(path.name for path in run.directory.iterdir())

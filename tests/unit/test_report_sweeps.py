@@ -81,6 +81,7 @@ def test_the_printed_ratio_stands_beside_ours(said: str) -> None:
     assert re.search(r"9000 B +-\d\d\.\d \[.*\+85\.24 +outside the interval", said)
 
 
+@pytest.mark.usefixtures("one_of_each_drawn")
 @pytest.mark.parametrize("trials", [0, 1, 3])
 def test_a_run_that_has_just_begun_is_reported(tmp_path: Path, trials: int) -> None:
     begun = make_sweep_run(tmp_path / "run", trials=trials)
@@ -103,6 +104,7 @@ def test_coarse_sizes_say_that_there_was_no_search(tmp_path: Path) -> None:
     assert "no search for other steps: sizes 500 B apart are too far from each other" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_pacing_and_packet_sizes_are_told(tmp_path: Path) -> None:
     def maker(trial: PlannedTrial) -> Record:
         made = sweep_record(trial, step=500)
@@ -125,6 +127,7 @@ def test_pacing_and_packet_sizes_are_told(tmp_path: Path) -> None:
     assert "<td>200</td>" in wires  # The number is the sum of two trials.
 
 
+@pytest.mark.usefixtures("one_of_each_drawn")
 def test_percentiles_of_one_flow_make_a_chart(tmp_path: Path) -> None:
     wanted = [
         f"  - {{name: {name}, title: 'Round-trip time, {name}', metric: {name}, of: probe, unit: ms}}"

@@ -225,6 +225,7 @@ def test_bad_rules_are_exit_2_and_write_nothing(nettrial, golden, name) -> None:
     golden(f"error-until-{name}", done.stderr)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(("blocks", "equal"), [(1, False), (2, False), (5, True), (5, False)])
 def test_a_run_with_a_rule_has_a_page_however_little_is_in_it(tmp_path, blocks, equal) -> None:
     """The run's intervals may be absent even if those of Student's t exist."""
