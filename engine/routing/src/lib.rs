@@ -28,8 +28,9 @@ mod yen;
 use distance::{Distances, Neighbours};
 pub use ecmp::{FiveTuple, choose, node_seed};
 pub use flow_path::Crossing;
-use graph::Graph;
+use graph::{Graph, Hop, Place};
 pub use interfaces::Interfaces;
+use ipnet::IpNet;
 use nettrial_scenario::{Flow, Interface, IpVersion, RoutingPolicy, Scenario};
 pub use routes::{NextHop, Route};
 pub use segment::{Segment, segment_headers};
@@ -55,6 +56,23 @@ pub struct Paths<'a> {
     distances: Known<(IpVersion, Vec<usize>), Distances>,
     /// The shortest paths that were found for a search and a number of paths.
     shortest: Known<(Search, usize), [RouterPath]>,
+    /// The path MTUs that hosts find on paths that are not their own.
+    mtus: RefCell<HashMap<Between, Option<u64>>>,
+}
+
+/// A host, the interface by which packets leave it, and the interface and the network at which they arrive.
+type Between = (usize, Option<usize>, usize, IpNet);
+
+/// The ends of a packet's path.
+struct Ends {
+    /// The sender.
+    start: usize,
+    /// The source address, if the sender has one.
+    source: Option<IpAddr>,
+    /// The interface of the source address.
+    by: Option<usize>,
+    /// The destination.
+    place: Place,
 }
 
 impl<'a> Paths<'a> {
@@ -71,6 +89,7 @@ impl<'a> Paths<'a> {
             neighbours: Default::default(),
             distances: RefCell::default(),
             shortest: RefCell::default(),
+            mtus: RefCell::default(),
         }
     }
 
@@ -113,11 +132,28 @@ impl<'a> Paths<'a> {
     /// Returns the path MTU to `address`, in bytes, that `from` finds by ICMP alone (RFC 1191). It is above
     /// [`Paths::path_mtu`] if a router drops larger packets without an ICMP error.
     pub fn known_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
-        let nodes = &self.graph.scenario.nodes;
+        let ends = self.ends(from, address)?;
+        if let Some(pinned) = self.pinned_between(&ends, address) {
+            return self.told_mtu(&ends, pinned);
+        }
+        let key = (ends.start, ends.by, ends.place.interface, ends.place.network);
+        let known = self.mtus.borrow().get(&key).copied();
+        known.unwrap_or_else(|| {
+            let found = self.told_mtu(&ends, Vec::new());
+            self.mtus.borrow_mut().insert(key, found);
+            found
+        })
+    }
+
+    /// Returns the smallest MTU on a path of which its sender is told, in bytes.
+    fn told_mtu(&self, ends: &Ends, pinned: Vec<Hop>) -> Option<u64> {
+        let Graph { scenario, index, .. } = &self.graph;
         let is_told = |interface: &&&Interface| {
-            interface.node == from || !nodes[self.graph.index[interface.node.as_str()]].filters_icmp
+            let node = index[interface.node.as_str()];
+            node == ends.start || !scenario.nodes[node].filters_icmp
         };
-        self.walk(from, address, usize::MAX)?.iter().filter(is_told).map(|interface| interface.mtu.0).min()
+        let passed = self.walk_between(ends, pinned, usize::MAX)?;
+        passed.iter().filter(is_told).map(|interface| interface.mtu.0).min()
     }
 
     /// Returns the smallest MTU, in bytes, of the interfaces that a packet from `from` to `address` passes on any
@@ -129,14 +165,33 @@ impl<'a> Paths<'a> {
     /// Returns the interfaces as [`Paths::path`] does, along at most `branches` of the equal next hops of each
     /// node.
     fn walk(&self, from: &str, address: IpAddr, branches: usize) -> Option<Vec<&'a Interface>> {
+        let ends = self.ends(from, address)?;
+        let pinned = self.pinned_between(&ends, address).unwrap_or_default();
+        self.walk_between(&ends, pinned, branches)
+    }
+
+    /// Returns the ends of the path of a packet from node `from` to `address`, whose source is the address that
+    /// `from` pairs with `address`.
+    fn ends(&self, from: &str, address: IpAddr) -> Option<Ends> {
         let graph = &self.graph;
         let (start, place) = (*graph.index.get(from)?, *graph.places.get(&address)?);
-        let (destination, version) = (graph.owner[place.interface], IpVersion::of(address));
-        let sources: Vec<IpAddr> = graph.addresses(start, version).collect();
+        let sources: Vec<IpAddr> = graph.addresses(start, IpVersion::of(address)).collect();
         let source = sources.get(place.position % sources.len().max(1)).copied();
-        let mut pinned =
-            source.and_then(|source| self.pinned(source, address)).unwrap_or_default().into_iter();
+        Some(Ends { start, source, by: source.map(|source| graph.places[&source].interface), place })
+    }
+
+    /// Returns the next hops of a path of the two addresses' own, if they have one.
+    fn pinned_between(&self, ends: &Ends, address: IpAddr) -> Option<Vec<Hop>> {
+        self.pinned(ends.source?, address)
+    }
+
+    /// Returns the interfaces as [`Paths::walk`] does; `pinned` are the first next hops.
+    fn walk_between(&self, ends: &Ends, pinned: Vec<Hop>, branches: usize) -> Option<Vec<&'a Interface>> {
+        let graph = &self.graph;
+        let &Ends { start, by, place, .. } = ends;
+        let destination = graph.owner[place.interface];
         let target = self.towards(place.network);
+        let mut pinned = pinned.into_iter();
         let mut crossings = Vec::new();
         let mut seen = vec![false; graph.hops.len()];
         let mut waiting = vec![start];
@@ -144,10 +199,9 @@ impl<'a> Paths<'a> {
             if node == destination || std::mem::replace(&mut seen[node], true) {
                 continue;
             }
-            let by = source.filter(|_| node == start).map(|source| graph.places[&source].interface);
             let step = match pinned.next() {
                 Some(hop) => Step::Forward(vec![hop]),
-                None => self.step(node, by, &target)?,
+                None => self.step(node, by.filter(|_| node == start), &target)?,
             };
             match step {
                 Step::Deliver(out) => crossings.extend(layer2::between(graph, out, place.interface)?),
