@@ -25,17 +25,21 @@ const REVIEW: u32 = 1024;
 /// large, so that the memory of many events can be prefetched at once ([`Events::upcoming`]).
 const CROWDED: u32 = 96;
 const SPARSE: u32 = 24;
-/// The number of events in a node, which takes two cache lines.
-const TOGETHER: usize = 5;
+/// The number of events in a node, which takes four cache lines if an event takes 8 bytes.
+const TOGETHER: usize = 15;
+/// The number of parts into which a bucket's time is divided to sort its events, as a power of two: more than
+/// a bucket has events.
+const PARTS_SHIFT: u32 = 7;
+const PARTS: usize = 1 << PARTS_SHIFT;
+/// The number of events in a part up to which they are sorted by insertion.
+const FEW: u32 = 16;
 /// The number that marks the end of a list.
 const NONE: u32 = u32::MAX;
 
-/// An event of the current bucket.
+/// An event and its time.
 #[derive(Debug, Clone, Copy)]
 struct Entry<E> {
     at: Time,
-    /// The order of insertion within the bucket.
-    order: u32,
     event: E,
 }
 
@@ -45,7 +49,7 @@ struct Entry<E> {
 struct Node<E> {
     /// The node with the preceding events.
     next: u32,
-    events: [(Time, E); TOGETHER],
+    events: [Entry<E>; TOGETHER],
 }
 
 /// The list of a bucket: its newest node, and the number of events in it.
@@ -96,6 +100,8 @@ pub struct Events<E> {
     bucket: u64,
     /// The events of the current bucket, the next one last.
     current: Vec<Entry<E>>,
+    /// The events of a bucket before they are sorted, the one added last first.
+    unsorted: Vec<Entry<E>>,
     /// The events of each later bucket.
     heads: Box<[Head]>,
     /// A bit for each bucket, set if it has events.
@@ -118,6 +124,7 @@ impl<E: Copy> Default for Events<E> {
             shift: FIRST_SHIFT,
             bucket: 0,
             current: Vec::new(),
+            unsorted: Vec::new(),
             heads: vec![EMPTY; BUCKETS as usize].into(),
             occupied: vec![0; BUCKETS as usize / 64].into(),
             nodes: Vec::new(),
@@ -167,9 +174,9 @@ impl<E: Copy> Events<E> {
         let bucket = at.0 >> self.shift;
         if bucket <= self.bucket {
             let later = self.current.partition_point(|entry| entry.at > at);
-            self.current.insert(later, Entry { at, order: 0, event });
+            self.current.insert(later, Entry { at, event });
         } else if bucket - self.bucket < BUCKETS {
-            self.list(bucket, at, event);
+            self.list(bucket, Entry { at, event });
         } else {
             self.number += 1;
             self.far.push(Far { at, number: self.number, event });
@@ -177,27 +184,27 @@ impl<E: Copy> Events<E> {
     }
 
     /// Puts an event on the list of its bucket.
-    fn list(&mut self, bucket: u64, at: Time, event: E) {
+    fn list(&mut self, bucket: u64, entry: Entry<E>) {
         let index = (bucket % BUCKETS) as usize;
         let mut head = self.heads[index];
         if head.count == TOGETHER as u32 {
-            head = Head { node: self.another_node(head.node, (at, event)), count: 0 };
+            head = Head { node: self.another_node(head.node, entry), count: 0 };
             self.occupied[index / 64] |= 1 << (index % 64);
         }
         // The old value is not read, which would mean waiting for memory.
-        self.nodes[head.node as usize].events[head.count as usize] = (at, event);
+        self.nodes[head.node as usize].events[head.count as usize] = entry;
         self.heads[index] = Head { count: head.count + 1, ..head };
     }
 
     /// Returns a node whose events are to be set and which is followed by `next`; a new node has this event at
     /// each position.
-    fn another_node(&mut self, next: u32, event: (Time, E)) -> u32 {
+    fn another_node(&mut self, next: u32, entry: Entry<E>) -> u32 {
         let number = self.free;
         if let Some(node) = self.nodes.get_mut(number as usize) {
             self.free = std::mem::replace(&mut node.next, next);
             return number;
         }
-        self.nodes.push(Node { next, events: [event; TOGETHER] });
+        self.nodes.push(Node { next, events: [entry; TOGETHER] });
         self.nodes.len() as u32 - 1
     }
 
@@ -251,7 +258,7 @@ impl<E: Copy> Events<E> {
                 break;
             }
             if let Some(Far { at, event, .. }) = self.far.pop() {
-                self.list(bucket, at, event);
+                self.list(bucket, Entry { at, event });
             }
         }
     }
@@ -261,20 +268,41 @@ impl<E: Copy> Events<E> {
         let index = (self.bucket % BUCKETS) as usize;
         self.occupied[index / 64] &= !(1 << (index % 64));
         let Head { mut node, mut count } = std::mem::replace(&mut self.heads[index], EMPTY);
-        // The newest event is first in the list.
-        let mut order = u32::MAX;
+        self.unsorted.clear();
         while node != NONE {
             let Node { next, events } = &mut self.nodes[node as usize];
-            for &(at, event) in events[..count as usize].iter().rev() {
-                self.current.push(Entry { at, order, event });
-                order -= 1;
-            }
+            self.unsorted.extend(events[..count as usize].iter().rev());
             count = TOGETHER as u32;
             let after = std::mem::replace(next, self.free);
             self.free = std::mem::replace(&mut node, after);
         }
-        if self.current.len() > 1 {
-            self.current.sort_unstable_by_key(|entry| std::cmp::Reverse((entry.at, entry.order)));
+        self.sort();
+    }
+
+    /// Sorts the events of the new current bucket: first by the parts of the bucket's time, then within each part.
+    /// Events at the same time stay in order, because each step is stable.
+    fn sort(&mut self) {
+        let shift = self.shift - PARTS_SHIFT;
+        let part = |entry: &Entry<E>| (entry.at.0 >> shift) as usize % PARTS;
+        let mut places = [0_u32; PARTS];
+        for entry in &self.unsorted {
+            places[part(entry)] += 1;
+        }
+        let (mut place, mut most) = (0, 0);
+        for count in places.iter_mut().rev() {
+            most = most.max(*count);
+            place += std::mem::replace(count, place);
+        }
+        self.current.clone_from(&self.unsorted);
+        for entry in &self.unsorted {
+            let place = &mut places[part(entry)];
+            self.current[*place as usize] = *entry;
+            *place += 1;
+        }
+        if most > FEW {
+            self.current.sort_by_key(|entry| std::cmp::Reverse(entry.at));
+        } else {
+            sort_by_insertion(&mut self.current);
         }
     }
 
@@ -296,17 +324,30 @@ impl<E: Copy> Events<E> {
     /// Redistributes all events within the horizon to buckets, in order. Events beyond it are all later, so it
     /// does not matter that others join them with higher numbers.
     fn rebuild(&mut self, shift: u32) {
-        let mut all: Vec<(Time, E)> = Vec::new();
+        let mut all: Vec<Entry<E>> = Vec::new();
         while let Some(bucket) = self.next_occupied() {
             self.bucket = bucket;
             self.load();
-            all.extend(self.current.drain(..).rev().map(|entry| (entry.at, entry.event)));
+            all.extend(self.current.drain(..).rev());
         }
         self.shift = shift;
         self.bucket = self.now.0 >> shift;
         self.move_near();
-        for (at, event) in all {
+        for Entry { at, event } in all {
             self.place(at, event);
         }
+    }
+}
+
+/// Sorts events that are almost in order, so that the next one comes last.
+fn sort_by_insertion<E: Copy>(events: &mut [Entry<E>]) {
+    for end in 1..events.len() {
+        let entry = events[end];
+        let mut place = end;
+        while place > 0 && events[place - 1].at < entry.at {
+            events[place] = events[place - 1];
+            place -= 1;
+        }
+        events[place] = entry;
     }
 }

@@ -22,6 +22,7 @@ mod connection;
 mod detours;
 mod environment;
 mod estimates;
+mod event;
 mod events;
 mod fate;
 mod findings;

@@ -49,7 +49,7 @@ const BIT_PS: u64 = 1_000_000_000_000;
 /// The purpose of RED's random numbers.
 const RED_PURPOSE: u64 = 0x7265_6400_0000_0000;
 
-/// One direction of a link. The fields that every hop needs come first, in two cache lines.
+/// One direction of a link: what every hop needs, in two cache lines.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Link {
@@ -60,16 +60,35 @@ pub struct Link {
     waiting: Waiting,
     delay: Time,
     limit: Option<QueueLimit>,
-    /// The state that a plain link does not have.
-    special: Option<Box<Special>>,
     mtu_bytes: u32,
     /// The number of the interface at which frames arrive.
     far: u32,
-    counters: LinkCounters,
-    rate_bps: Option<u64>,
+    /// The number of frames whose transmission has begun or that wait, and the bytes that they occupy on the wire.
+    frames_pkts: u64,
+    wire_bytes: u64,
+    /// The state that a plain link does not have.
+    special: Option<Box<Special>>,
+    rare: Box<Rare>,
 }
 
-read_ahead!(Link: free_at, mtu_bytes, rate_bps);
+read_ahead!(Link: free_at);
+
+/// The state of a link that few packets need.
+#[derive(Debug, Default)]
+struct Rare {
+    rate_bps: Option<u64>,
+    /// The counters except for those of frames and bytes.
+    counters: LinkCounters,
+}
+
+impl Rare {
+    /// Returns the transmission time of that many bytes, rounded up. It is apart from its callers, which are small
+    /// without the long division.
+    #[inline(never)]
+    fn transmission(&self, wire_bytes: u32) -> Time {
+        self.rate_bps.map_or(Time::ZERO, |rate| Time::of_bytes(wire_bytes.into(), rate))
+    }
+}
 
 /// The state of a link that does more than carry packets in order with a drop-tail queue.
 #[derive(Debug)]
@@ -118,11 +137,12 @@ impl Link {
             waiting: Waiting::default(),
             delay: Time::from_ns(cable.delay.0),
             limit: cable.queue,
-            special: None,
             mtu_bytes: near.mtu.0.try_into().unwrap_or(u32::MAX),
             far,
-            counters: LinkCounters::default(),
-            rate_bps,
+            frames_pkts: 0,
+            wire_bytes: 0,
+            special: None,
+            rare: Box::new(Rare { rate_bps, ..Rare::default() }),
         };
         let frame_bytes = wire_bytes(new.mtu_bytes);
         let outages = outages.iter().map(|&(down, up)| (Time::from_ns(down), time_or_never(up))).collect();
@@ -137,6 +157,12 @@ impl Link {
     /// Returns the number of the interface at which its packets arrive.
     pub fn far(&self) -> u32 {
         self.far
+    }
+
+    /// Returns whether it only carries packets in order, with a drop-tail queue, so that [`Link::pass`] can take
+    /// them.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.special.is_none() && !self.is_on_air()
     }
 
     /// Returns whether it belongs to a radio channel.
@@ -161,7 +187,7 @@ impl Link {
 
     /// Returns the line rate in bits per second; `None` if frames take no time.
     pub fn rate_bps(&self) -> Option<u64> {
-        self.rate_bps
+        self.rare.rate_bps
     }
 
     /// Returns the limit of its queue.
@@ -173,22 +199,32 @@ impl Link {
     pub fn queue(&mut self, now: Time) -> Length {
         self.settle(now);
         let heads = self.special.as_ref().and_then(|special| special.heads.as_ref());
-        heads.map_or_else(|| self.waiting.length(now), Heads::length)
+        match heads {
+            Some(heads) => heads.length(),
+            None => self.waiting(now),
+        }
+    }
+
+    /// Returns the length of the queue of frames whose transmission time is known.
+    fn waiting(&mut self, now: Time) -> Length {
+        let Self { waiting, byte_ps, rare, .. } = self;
+        waiting.length(now, |wire_bytes| transmission(wire_bytes, *byte_ps, rare))
     }
 
     /// Returns its counters up to now; waiting frames do not count as sent.
     pub fn counters(&mut self, now: Time) -> LinkCounters {
-        let waiting = self.waiting.length(now);
-        let mut counters = self.counters;
-        counters.frames_pkts -= u64::from(waiting.packets);
-        counters.wire_bytes -= waiting.bytes;
-        counters
+        let waiting = self.waiting(now);
+        LinkCounters {
+            frames_pkts: self.frames_pkts - u64::from(waiting.packets),
+            wire_bytes: self.wire_bytes - waiting.bytes,
+            ..self.rare.counters
+        }
     }
 
     /// Returns the number of IP packets sent up to now, by size; `None` if the scenario does not ask for it.
     pub fn packet_sizes(&mut self, now: Time) -> Option<Vec<PacketSize>> {
         let mut sizes = self.special.as_ref()?.sizes.clone()?;
-        self.waiting.length(now);
+        self.waiting(now);
         for ip_bytes in self.waiting.ip_bytes() {
             sizes.entry(ip_bytes).and_modify(|packets| *packets -= 1);
         }
@@ -205,27 +241,58 @@ impl Link {
     /// Empties its queue if it has failed since the last call: an interface without a carrier sends none of its
     /// queued packets.
     fn settle(&mut self, now: Time) {
-        let Some(special) = &mut self.special else { return };
+        let Self { special, waiting, byte_ps, rare, .. } = self;
+        let Some(special) = special else { return };
         while let Some(&(down, _)) = special.outages.get(special.failed).filter(|(down, _)| *down <= now) {
             special.failed += 1;
-            let left = self.waiting.length(down);
-            self.counters.frames_pkts -= u64::from(left.packets);
-            self.counters.wire_bytes -= left.bytes;
+            let left = waiting.length(down, |wire_bytes| transmission(wire_bytes, *byte_ps, rare));
+            self.frames_pkts -= u64::from(left.packets);
+            self.wire_bytes -= left.bytes;
             // They are already counted as frames lost on the link.
             if let Some(sizes) = &mut special.sizes {
-                for ip_bytes in self.waiting.ip_bytes() {
+                for ip_bytes in waiting.ip_bytes() {
                     sizes.entry(ip_bytes).and_modify(|packets| *packets -= 1);
                 }
             }
-            self.waiting = Waiting::default();
+            *waiting = Waiting::default();
             self.free_at = self.free_at.min(down);
         }
+    }
+
+    /// Accepts or drops a packet that arrives now, on a plain link. Returns the time at which its last bit leaves,
+    /// or `None` if the packet is dropped.
+    pub(crate) fn pass(&mut self, now: Time, ip_bytes: u32) -> Option<Time> {
+        if ip_bytes > self.mtu_bytes {
+            self.rare.counters.too_big_pkts += 1;
+            return None;
+        }
+        let wire_bytes = wire_bytes(ip_bytes);
+        let queue = self.waiting(now);
+        if self.is_full(queue, wire_bytes) {
+            self.rare.counters.drops_pkts += 1;
+            return None;
+        }
+        Some(self.accept(now, ip_bytes, wire_bytes))
+    }
+
+    /// Returns whether a queue of that length has no room for a frame of that many bytes.
+    fn is_full(&self, queue: Length, wire_bytes: u32) -> bool {
+        self.limit.is_some_and(|limit| queue.with(wire_bytes).exceeds(limit))
+    }
+
+    /// Accepts a frame, which waits until the link is free; returns the time at which its last bit leaves.
+    fn accept(&mut self, now: Time, ip_bytes: u32, wire_bytes: u32) -> Time {
+        let begins = self.free_at.max(now);
+        if begins > now {
+            self.waiting.push(begins, ip_bytes);
+        }
+        self.transmit(begins, wire_bytes)
     }
 
     /// Accepts or drops packet `number`, which arrives now.
     pub(crate) fn offer(&mut self, now: Time, number: u32, travel: &mut Travel) -> Verdict {
         if travel.ip_bytes > self.mtu_bytes {
-            self.counters.too_big_pkts += 1;
+            self.rare.counters.too_big_pkts += 1;
             return Verdict::Dropped;
         }
         let wire_bytes = wire_bytes(travel.ip_bytes);
@@ -233,9 +300,8 @@ impl Link {
         let (is_busy, idle) = (self.free_at > now, now.since(self.free_at));
         let decision =
             self.special.as_mut().map_or(Decision::Take, |special| special.arrivals.decide(queue, idle));
-        let is_full = self.limit.is_some_and(|limit| queue.with(wire_bytes).exceeds(limit));
-        if is_full || !self.admit(decision, travel) {
-            self.counters.drops_pkts += 1;
+        if self.is_full(queue, wire_bytes) || !self.admit(decision, travel) {
+            self.rare.counters.drops_pkts += 1;
             return Verdict::Dropped;
         }
         if let Some(heads) = self.heads().filter(|_| is_busy || queue.packets > 0) {
@@ -243,11 +309,8 @@ impl Link {
             let all = u32::try_from(queue.bytes).unwrap_or(u32::MAX).saturating_add(wire_bytes);
             return Verdict::Waits(self.free_at.max(now) + self.transmission(all));
         }
-        let begins = self.free_at.max(now);
-        if begins > now {
-            self.waiting.push(begins, travel.ip_bytes);
-        }
-        Verdict::Sent(self.transmit(begins, travel.ip_bytes))
+        self.count_size(travel.ip_bytes);
+        Verdict::Sent(self.accept(now, travel.ip_bytes, wire_bytes))
     }
 
     /// Returns whether a packet is admitted by that decision, after marking it if necessary.
@@ -261,21 +324,24 @@ impl Link {
         };
         if is_marked {
             travel.ecn = Codepoint::Experienced;
-            self.counters.marks_pkts += 1;
+            self.rare.counters.marks_pkts += 1;
         }
         true
     }
 
     /// Sends a frame whose transmission begins at that time; returns the time at which its last bit leaves.
-    fn transmit(&mut self, begins: Time, ip_bytes: u32) -> Time {
-        let wire_bytes = wire_bytes(ip_bytes);
+    fn transmit(&mut self, begins: Time, wire_bytes: u32) -> Time {
         self.free_at = begins + self.transmission(wire_bytes);
-        self.counters.frames_pkts += 1;
-        self.counters.wire_bytes += u64::from(wire_bytes);
+        self.frames_pkts += 1;
+        self.wire_bytes += u64::from(wire_bytes);
+        self.free_at
+    }
+
+    /// Counts a packet that is sent by its size, if the scenario asks for it.
+    fn count_size(&mut self, ip_bytes: u32) {
         if let Some(sizes) = self.special.as_mut().and_then(|special| special.sizes.as_mut()) {
             *sizes.entry(ip_bytes).or_default() += 1;
         }
-        self.free_at
     }
 
     /// Returns the time at which the next packet can be taken by [`Link::take`]; `None` if there is none.
@@ -302,9 +368,13 @@ impl Link {
         });
         let dropped_pkts = dropped.len() as u64;
         dropped.into_iter().for_each(|number| arena.discard(number));
-        self.counters.drops_pkts += dropped_pkts;
-        self.counters.marks_pkts += marked_pkts;
-        let sent = packet.map(|number| (number, self.transmit(now, arena.travel(number).ip_bytes)));
+        self.rare.counters.drops_pkts += dropped_pkts;
+        self.rare.counters.marks_pkts += marked_pkts;
+        let sent = packet.map(|number| {
+            let ip_bytes = arena.travel(number).ip_bytes;
+            self.count_size(ip_bytes);
+            (number, self.transmit(now, wire_bytes(ip_bytes)))
+        });
         (sent, dropped_pkts)
     }
 
@@ -316,7 +386,7 @@ impl Link {
             arena.discard(number);
             lost_pkts += 1;
         }
-        self.counters.lost_pkts += lost_pkts;
+        self.rare.counters.lost_pkts += lost_pkts;
         lost_pkts
     }
 
@@ -332,15 +402,15 @@ impl Link {
         let at = leaves + self.delay;
         let fails = |special: &Special| special.outages.iter().any(|&(down, _)| now < down && down <= at);
         if self.special.as_deref().is_some_and(fails) {
-            self.counters.lost_pkts += 1;
+            self.rare.counters.lost_pkts += 1;
             return Outcome::Lost;
         }
         let outcomes = self.special.as_mut().and_then(|special| special.outcomes.as_mut());
         let Some(outcome) = outcomes.map(|outcomes| outcomes.next(at)) else { return Outcome::Arrives(at) };
         match outcome {
-            Outcome::Lost => self.counters.lost_pkts += 1,
+            Outcome::Lost => self.rare.counters.lost_pkts += 1,
             Outcome::Arrives(_) => {}
-            Outcome::ArrivesTwice(_) => self.counters.duplicated_pkts += 1,
+            Outcome::ArrivesTwice(_) => self.rare.counters.duplicated_pkts += 1,
         }
         outcome
     }
@@ -352,16 +422,18 @@ impl Link {
 
     /// Returns the transmission time of that many bytes, rounded up.
     fn transmission(&self, wire_bytes: u32) -> Time {
-        match self.rate_bps {
-            _ if self.byte_ps > 0 => Time(u64::from(wire_bytes) * self.byte_ps),
-            Some(rate) => Time::of_bytes(wire_bytes.into(), rate),
-            None => Time::ZERO,
-        }
+        transmission(wire_bytes, self.byte_ps, &self.rare)
     }
 
     fn heads(&mut self) -> Option<&mut Heads> {
         self.special.as_mut()?.heads.as_mut()
     }
+}
+
+/// Returns the transmission time of that many bytes, rounded up, on a link on which a byte takes `byte_ps`
+/// picoseconds if they are a whole number, otherwise 0.
+fn transmission(wire_bytes: u32, byte_ps: u64, rare: &Rare) -> Time {
+    if byte_ps > 0 { Time(u64::from(wire_bytes) * byte_ps) } else { rare.transmission(wire_bytes) }
 }
 
 /// Converts nanoseconds to a time; `u64::MAX` becomes the largest time.

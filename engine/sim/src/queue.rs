@@ -42,12 +42,6 @@ impl Length {
     pub fn with(self, wire_bytes: u32) -> Self {
         Self { packets: self.packets + 1, bytes: self.bytes + u64::from(wire_bytes) }
     }
-
-    /// Returns the length with one frame less.
-    #[must_use]
-    pub fn without(self, wire_bytes: u32) -> Self {
-        Self { packets: self.packets - 1, bytes: self.bytes - u64::from(wire_bytes) }
-    }
 }
 
 /// A queue's decision about an arriving packet.
@@ -101,45 +95,52 @@ impl Arrivals {
 }
 
 /// The frames that wait on a link that sends them in the order of arrival. The beginning of each transmission is
-/// known on arrival, so that no event is needed for it.
+/// known on arrival, so that no event is needed for it. Each frame's transmission begins when that of the frame
+/// before it ends, so only the first one's beginning is kept.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// The time at which the transmission of each frame begins, and the size of its IP packet in bytes.
-    frames: VecDeque<(Time, u32)>,
-    length: Length,
+    /// The size of the IP packet of each frame in bytes.
+    frames: VecDeque<u32>,
+    /// The time at which the transmission of the first frame begins.
+    begins: Time,
+    /// The bytes that all frames will occupy on the wire.
+    bytes: u64,
 }
 
 impl Waiting {
-    /// Returns the length of the queue at that time, which must not be before that of an earlier call.
-    pub fn length(&mut self, now: Time) -> Length {
-        while let Some(&(begins, ip_bytes)) = self.frames.front() {
-            if begins > now {
-                break;
+    /// Returns the length of the queue at that time, which must not be before that of an earlier call. The
+    /// transmission time of a frame follows from its bytes on the wire.
+    pub fn length(&mut self, now: Time, transmission: impl Fn(u32) -> Time) -> Length {
+        while self.begins <= now
+            && let Some(ip_bytes) = self.frames.pop_front()
+        {
+            let wire_bytes = wire_bytes(ip_bytes);
+            self.bytes -= u64::from(wire_bytes);
+            self.begins += transmission(wire_bytes);
+            if self.frames.is_empty() {
+                // Restarts at the beginning of the ring, which is likely to be in the CPU's cache.
+                self.frames.clear();
             }
-            self.frames.pop_front();
-            self.length = self.length.without(wire_bytes(ip_bytes));
         }
-        if self.frames.is_empty() {
-            // Restarts at the beginning of the ring, which is likely to be in the CPU's cache.
-            self.frames.clear();
-        }
-        self.length
+        Length { packets: self.frames.len() as u32, bytes: self.bytes }
     }
 
-    /// Returns the time at which the transmission of its first frame begins, as of the last call of
-    /// [`Waiting::length`].
-    pub fn head(&self) -> Option<Time> {
-        self.frames.front().map(|&(begins, _)| begins)
+    /// Returns the size of the IP packet of its first frame in bytes, as of the last call of [`Waiting::length`].
+    pub fn head(&self) -> Option<u32> {
+        self.frames.front().copied()
     }
 
-    /// Adds a frame whose transmission begins at that time.
+    /// Adds a frame whose transmission begins at that time, which is the end of the one before it.
     pub fn push(&mut self, begins: Time, ip_bytes: u32) {
-        self.frames.push_back((begins, ip_bytes));
-        self.length = self.length.with(wire_bytes(ip_bytes));
+        if self.frames.is_empty() {
+            self.begins = begins;
+        }
+        self.frames.push_back(ip_bytes);
+        self.bytes += u64::from(wire_bytes(ip_bytes));
     }
 
     /// Returns the sizes of the waiting IP packets in bytes, as of the last call of [`Waiting::length`].
     pub fn ip_bytes(&self) -> impl Iterator<Item = u32> {
-        self.frames.iter().map(|(_, ip_bytes)| *ip_bytes)
+        self.frames.iter().copied()
     }
 }

@@ -3,6 +3,7 @@
 use crate::ahead::{self, ReadAhead};
 use crate::arena::{Arena, Travel};
 use crate::capture::Captures;
+use crate::event::{Event, Packed};
 use crate::events::Events;
 use crate::fate::Outcome;
 use crate::link::Verdict;
@@ -43,27 +44,6 @@ pub trait Endpoints {
     }
 }
 
-/// An event of the simulation.
-#[derive(Debug, Clone, Copy)]
-enum Event {
-    /// A packet arrives at a link. The event contains the link's number, so that looking it up delays nothing.
-    Enter { number: u32, direction: u32 },
-    /// A packet arrives at the end of its path.
-    Arrive(u32),
-    /// The timer of an endpoint expires.
-    Timer(Endpoint),
-    /// A link whose discipline drops packets at the head of its queue can accept the head.
-    Take(u32),
-    /// A CPU looks for packets that arrived.
-    Look(u32),
-    /// A host's CPU has processed a packet that arrived.
-    Finish(u32),
-    /// The state of a radio channel changes.
-    Air(u32),
-    /// A packet of this endpoint departed from its station of a radio channel.
-    Left(Endpoint),
-}
-
 /// The numbers of all packets. At any time, the sum of `sent_pkts` and `duplicated_pkts` is the sum of
 /// `delivered_pkts`, `dropped_pkts` and `in_flight_pkts`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -86,7 +66,7 @@ pub struct Balance {
 #[derive(Debug)]
 pub struct Engine {
     network: Network,
-    events: Events<Event>,
+    events: Events<Packed>,
     arena: Arena,
     notices: VecDeque<Notice>,
     balance: Balance,
@@ -95,6 +75,7 @@ pub struct Engine {
 
 impl Engine {
     fn new(network: Network) -> Self {
+        assert!(network.links.len() <= Packed::DIRECTIONS, "too many interfaces");
         let channels = network.air.len();
         let mut new = Self {
             network,
@@ -121,6 +102,11 @@ impl Engine {
         self.captures.take().map_or(Ok(()), |captures| captures.finish())
     }
 
+    /// Adds an event.
+    fn push(&mut self, at: Time, event: Event) {
+        self.events.push(at, event.into());
+    }
+
     /// Returns the links and paths.
     pub fn network(&mut self) -> &mut Network {
         &mut self.network
@@ -140,6 +126,24 @@ impl Engine {
     /// `None` if the packet is dropped.
     fn enter(&mut self, number: u32, direction: u32) -> Option<Time> {
         self.balance.hops += 1;
+        let link = &mut self.network.links[direction as usize];
+        if !link.is_plain() || self.captures.is_some() {
+            return self.enter_special(number, direction);
+        }
+        let Some(leaves) = link.pass(self.events.now(), self.arena.travel(number).ip_bytes) else {
+            self.drop(number);
+            return None;
+        };
+        let arrives = leaves + link.delay();
+        let event = self.advance(number);
+        self.push(arrives, event);
+        Some(leaves)
+    }
+
+    /// Passes packet `number` to a link direction that does more than carry packets in order, or whose packets may
+    /// be captured. Returns the same as [`Engine::enter`], which is small without it.
+    #[inline(never)]
+    fn enter_special(&mut self, number: u32, direction: u32) -> Option<Time> {
         let (now, link) = (self.events.now(), &mut self.network.links[direction as usize]);
         if link.is_on_air() {
             return self.enter_air(number, direction);
@@ -155,7 +159,7 @@ impl Engine {
             }
             Verdict::Waits(leaves) => {
                 if let Some(at) = link.next_take().filter(|_| could_take.is_none()) {
-                    self.events.push(at, Event::Take(direction));
+                    self.push(at, Event::Take(direction));
                 }
                 Some(leaves)
             }
@@ -185,23 +189,20 @@ impl Engine {
     /// Moves packet `number`, whose last bit leaves at `leaves`, to the other end of the link, unless the link
     /// loses it.
     fn carry(&mut self, number: u32, direction: u32, leaves: Time) {
-        let travel = self.arena.travel(number);
-        travel.next += 1;
-        let next = self.network.paths.link(travel.next);
-        let event =
-            |number| next.map_or(Event::Arrive(number), |direction| Event::Enter { number, direction });
+        let event = self.advance(number);
         let now = self.events.now();
         let outcome = self.network.links[direction as usize].carry(now, leaves);
         if self.captures.is_some() {
             self.take_down(number, direction, leaves, outcome);
         }
         match outcome {
-            Outcome::Arrives(at) => self.events.push(at, event(number)),
+            Outcome::Arrives(at) => self.push(at, event),
             Outcome::ArrivesTwice(at) => {
                 self.balance.duplicated_pkts += 1;
                 let copy = self.arena.copy(number);
-                self.events.push(at, event(number));
-                self.events.push(at, event(copy));
+                self.push(at, event);
+                let of_copy = self.at_next(copy);
+                self.push(at, of_copy);
             }
             Outcome::Lost => {
                 self.balance.dropped_pkts += 1;
@@ -231,7 +232,7 @@ impl Engine {
             // The sender of a packet that a CPU delayed expects a report of its departure.
             let came_later = network.processors.as_ref().is_some_and(|all| all.delays(direction));
             if let Some(sender) = sender.filter(|_| came_later) {
-                self.events.push(now, Event::Left(sender));
+                self.push(now, Event::Left(sender));
             }
             self.drop(number);
             return None;
@@ -265,6 +266,18 @@ impl Engine {
         });
     }
 
+    /// Moves packet `number` beyond a link of its path, and returns the event of its arrival there.
+    fn advance(&mut self, number: u32) -> Event {
+        self.arena.travel(number).next += 1;
+        self.at_next(number)
+    }
+
+    /// Returns the event of the arrival of packet `number` where its path continues.
+    fn at_next(&mut self, number: u32) -> Event {
+        let next = self.network.paths.link(self.arena.travel(number).next);
+        next.map_or(Event::Arrive(number), |direction| Event::Enter { number, direction })
+    }
+
     /// Drops packet `number`.
     fn drop(&mut self, number: u32) {
         self.balance.dropped_pkts += 1;
@@ -274,7 +287,7 @@ impl Engine {
     /// Schedules the next event of a radio channel.
     fn schedule(&mut self, channel: usize) {
         if let Some(at) = self.network.air.schedule(channel) {
-            self.events.push(at, Event::Air(channel as u32));
+            self.push(at, Event::Air(channel as u32));
         }
     }
 
@@ -295,17 +308,13 @@ impl Engine {
                 OnAir::Delivered(number) => {
                     let place = self.arena.travel(number).next;
                     self.take_down_on_air(number, place, 1);
-                    let travel = self.arena.travel(number);
-                    travel.next += 1;
-                    let next = self.network.paths.link(travel.next);
-                    let event =
-                        next.map_or(Event::Arrive(number), |direction| Event::Enter { number, direction });
-                    self.events.push(now, event);
+                    let event = self.advance(number);
+                    self.push(now, event);
                 }
             }
         }
         for sender in self.network.air.take_left(channel as usize) {
-            self.events.push(now, Event::Left(sender));
+            self.push(now, Event::Left(sender));
         }
         self.schedule(channel as usize);
     }
@@ -334,7 +343,7 @@ impl Engine {
         let (sent, dropped_pkts) = link.take(self.events.now(), &mut self.arena);
         self.balance.dropped_pkts += dropped_pkts;
         if let Some(at) = link.next_take() {
-            self.events.push(at, Event::Take(direction));
+            self.push(at, Event::Take(direction));
         }
         if let Some((number, leaves)) = sent {
             self.carry(number, direction, leaves);
@@ -347,7 +356,7 @@ impl Engine {
         let now = self.events.now();
         if let Some((processors, processor)) = self.receiver(number) {
             if let Some(at) = processors.arrive(processor, number, now) {
-                self.events.push(at, Event::Look(processor));
+                self.push(at, Event::Look(processor));
             }
             return None;
         }
@@ -366,8 +375,8 @@ impl Engine {
         let (now, arena) = (self.events.now(), &mut self.arena);
         let Some(processors) = &mut self.network.processors else { return };
         match processors.look(processor, now, arena) {
-            Some(Next::Look(at)) => self.events.push(at, Event::Look(processor)),
-            Some(Next::Finish(number, at)) => self.events.push(at, Event::Finish(number)),
+            Some(Next::Look(at)) => self.push(at, Event::Look(processor)),
+            Some(Next::Finish(number, at)) => self.push(at, Event::Finish(number)),
             None => {}
         }
     }
@@ -379,7 +388,7 @@ impl Engine {
             .receiver(number)
             .and_then(|(processors, processor)| processors.finish(processor, now).map(|at| (at, processor)));
         if let Some((at, processor)) = next {
-            self.events.push(at, Event::Look(processor));
+            self.push(at, Event::Look(processor));
         }
         self.deliver(number)
     }
@@ -398,7 +407,7 @@ impl Engine {
         let ip_bytes = self.arena.travel(number).ip_bytes;
         let processors = self.network.processors.as_mut()?;
         let done = processors.send(processors.at(direction)?, ip_bytes, goes_with_last, now)?;
-        self.events.push(done, Event::Enter { number, direction });
+        self.push(done, Event::Enter { number, direction });
         let link = &self.network.links[direction as usize];
         Some(if link.is_on_air() { Time::NEVER } else { link.leaves_at_best(done, ip_bytes) })
     }
@@ -412,7 +421,7 @@ impl Engine {
             Some(link) => self.send_later(number, link, goes_with_last).or_else(|| self.enter(number, link)),
             None => {
                 let now = self.now();
-                self.events.push(now, Event::Arrive(number));
+                self.push(now, Event::Arrive(number));
                 Some(now)
             }
         }
@@ -433,7 +442,7 @@ impl Io for Engine {
     }
 
     fn wake(&mut self, endpoint: Endpoint, at: Time) {
-        self.events.push(at, Event::Timer(endpoint));
+        self.push(at, Event::Timer(endpoint));
     }
 
     fn opens(&mut self, connection: u32, flow: u32, turn: usize) {
@@ -477,7 +486,7 @@ impl<E: Endpoints> World<E> {
     fn read_ahead(&self) {
         let Engine { network, events, arena, .. } = &self.engine;
         for event in events.upcoming() {
-            match *event {
+            match Event::from(*event) {
                 Event::Enter { number, direction } => {
                     arena.read_ahead(number);
                     network.links[direction as usize].read_ahead();
@@ -490,7 +499,7 @@ impl<E: Endpoints> World<E> {
             }
         }
         for event in events.upcoming() {
-            let direction = match *event {
+            let direction = match Event::from(*event) {
                 Event::Enter { direction, .. } => Some(direction),
                 Event::Arrive(number) => self.read_endpoint_ahead(arena.to(number)),
                 Event::Timer(endpoint) => self.read_endpoint_ahead(endpoint),
@@ -518,7 +527,7 @@ impl<E: Endpoints> World<E> {
                 self.read_ahead();
             }
             let Some((_, event)) = self.engine.events.pop(end) else { break };
-            match event {
+            match Event::from(event) {
                 Event::Enter { number, direction } => {
                     self.engine.enter(number, direction);
                     continue;
