@@ -81,7 +81,7 @@ impl Permutation {
             data_ack: u64::MAX,
         };
         self.sent += 1;
-        io.send(packet);
+        io.send(&packet);
     }
 }
 

@@ -38,7 +38,7 @@ pub fn coalesce_waiting(first: u32, waiting: &mut VecDeque<u32>, count: usize, a
         }
     }
     if coalesced > 0 {
-        arena.replace(first, packet);
+        arena.replace(first, &packet);
     }
     coalesced
 }
@@ -112,7 +112,7 @@ mod tests {
     /// Returns the packets that result from these, each as its first sequence number and payload.
     fn coalesced(packets: &[Packet]) -> Vec<(u64, u32)> {
         let mut arena = Arena::default();
-        let mut waiting: VecDeque<u32> = packets.iter().map(|packet| arena.insert(*packet, 0)).collect();
+        let mut waiting: VecDeque<u32> = packets.iter().map(|packet| arena.insert(packet, 0)).collect();
         let mut made = Vec::new();
         while let Some(number) = waiting.pop_front() {
             let count = waiting.len();

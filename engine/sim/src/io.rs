@@ -68,11 +68,11 @@ pub trait Io {
     /// own interface, or `None` if that interface's queue dropped it (Linux reports this to the sender, too:
     /// NET_XMIT_DROP). Returns [`Time::NEVER`] if the time is unknown beforehand, as at a radio channel; the
     /// endpoint is then notified once the packet has left ([`crate::Endpoints::on_left`]).
-    fn send(&mut self, packet: Packet) -> Option<Time>;
+    fn send(&mut self, packet: &Packet) -> Option<Time>;
 
     /// Sends a packet that is cut from the same burst as the previous one (segmentation offload), so that a host
     /// whose packets cost time does the work for the burst only once.
-    fn send_cut(&mut self, packet: Packet) -> Option<Time> {
+    fn send_cut(&mut self, packet: &Packet) -> Option<Time> {
         self.send(packet)
     }
 

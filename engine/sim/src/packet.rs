@@ -1,12 +1,10 @@
 //! The packets that links carry.
 
-use crate::ahead::read_ahead;
 use crate::{Endpoint, PathId, Time};
 
 /// A packet, small enough to copy. Sequence numbers count bytes from 0 in 64 bits and never wrap; SYN and FIN
 /// occupy one each, as in RFC 9293.
 #[derive(Debug, Clone, Copy)]
-#[repr(C)]
 pub struct Packet {
     /// The path through the network.
     pub path: PathId,
@@ -40,8 +38,6 @@ pub struct Packet {
     /// MPTCP: the next data byte expected (DATA_ACK), or `u64::MAX` if there is none.
     pub data_ack: u64,
 }
-
-read_ahead!(Packet: sequence, data_ack);
 
 impl Packet {
     /// Returns the payload in bytes of a segment in it, the first one if they differ.

@@ -413,7 +413,7 @@ impl Engine {
     }
 
     /// Sends a packet, which may be in one burst with the packet before it.
-    fn start(&mut self, packet: Packet, goes_with_last: bool) -> Option<Time> {
+    fn start(&mut self, packet: &Packet, goes_with_last: bool) -> Option<Time> {
         self.balance.sent_pkts += 1;
         let start = self.network.paths.start(packet.path);
         let number = self.arena.insert(packet, start);
@@ -433,11 +433,11 @@ impl Io for Engine {
         self.events.now()
     }
 
-    fn send(&mut self, packet: Packet) -> Option<Time> {
+    fn send(&mut self, packet: &Packet) -> Option<Time> {
         self.start(packet, false)
     }
 
-    fn send_cut(&mut self, packet: Packet) -> Option<Time> {
+    fn send_cut(&mut self, packet: &Packet) -> Option<Time> {
         self.start(packet, true)
     }
 

@@ -71,7 +71,8 @@ impl Io for World {
         self.now
     }
 
-    fn send(&mut self, packet: Packet) -> Option<Time> {
+    fn send(&mut self, packet: &Packet) -> Option<Time> {
+        let packet = *packet;
         self.sent.push((self.now, packet));
         let pipe = &mut self.pipes[packet.path.0 as usize];
         let size = u64::from(packet.ip_bytes) + FRAME_BYTES;

@@ -156,7 +156,7 @@ impl Tcp {
             ecn: Codepoint::NotCapable,
             ..self.blank_packet(flags, scope)
         };
-        self.put(packet, scope);
+        self.put(&packet, scope);
         let wait = Time(rtt::INITIAL_RTO.0 << (tries - 1).min(20));
         self.timers.purpose = Purpose::Timeout;
         self.timers.set(Timer::Retransmit, scope.now + wait, self.me, scope.io);

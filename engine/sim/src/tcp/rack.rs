@@ -60,8 +60,8 @@ impl Rack {
         }
         self.has_advanced = true;
         self.rtt = rtt;
-        if (segment.sent_at, segment.end) > (self.sent_at, self.end) {
-            (self.sent_at, self.end) = (segment.sent_at, segment.end);
+        if (segment.sent_at, segment.end()) > (self.sent_at, self.end) {
+            (self.sent_at, self.end) = (segment.sent_at, segment.end());
         }
     }
 
@@ -152,7 +152,7 @@ impl Tcp {
 
     fn verdict(&self, index: u64, now: Time, deadline: Time) -> Verdict {
         let Some(segment) = self.board.get(index) else { return Verdict::Unknown };
-        if (segment.sent_at, segment.end) >= (self.rack.sent_at, self.rack.end) {
+        if (segment.sent_at, segment.end()) >= (self.rack.sent_at, self.rack.end) {
             Verdict::Unknown
         } else if now.since(segment.sent_at) >= deadline {
             Verdict::Lost

@@ -52,9 +52,9 @@ impl Rate {
 
     /// Notes that the current acknowledgment delivers a segment.
     pub fn on_delivered(&mut self, segment: &Segment) {
-        let is_newer = self.newest.is_none_or(|(_, at, end)| (segment.sent_at, segment.end) > (at, end));
+        let is_newer = self.newest.is_none_or(|(_, at, end)| (segment.sent_at, segment.end()) > (at, end));
         if !segment.has(SAMPLED) && is_newer {
-            self.newest = Some((segment.snapshot, segment.sent_at, segment.end));
+            self.newest = Some((segment.snapshot, segment.sent_at, segment.end()));
         }
     }
 

@@ -77,7 +77,7 @@ impl Tcp {
                     if segment.sequence < highest {
                         news.on_reordered(segment.sequence);
                     }
-                    news.original_delivered |= segment.end <= recovery.high_sequence;
+                    news.original_delivered |= segment.end() <= recovery.high_sequence;
                     extend(&mut news.sacked_sent_at, segment.sent_at);
                 }
             });
@@ -135,7 +135,7 @@ impl Tcp {
             news.resent_acked = true;
         } else if !segment.has(SACKED) {
             extend(&mut news.acked_sent_at, segment.sent_at);
-            news.original_delivered |= segment.end <= self.recovery.high_sequence;
+            news.original_delivered |= segment.end() <= self.recovery.high_sequence;
         }
         if segment.has(SACKED) {
             self.board.sacked_pkts -= 1;

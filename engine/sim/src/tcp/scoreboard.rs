@@ -21,6 +21,9 @@ pub const FIN: u8 = 16;
 /// The mark of a segment whose delivery was counted in a rate sample.
 pub const SAMPLED: u8 = 32;
 
+/// The number of segments for which a scoreboard keeps room that it does not need.
+const SPARE: usize = 32;
+
 /// The sender's state when a segment was last sent, for rate samples (tcp_rate_skb_sent).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Snapshot {
@@ -34,19 +37,20 @@ pub struct Snapshot {
     pub is_app_limited: bool,
 }
 
-/// A segment in flight.
+/// A segment in flight, in one cache line.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub struct Segment {
     /// The sequence number of its first byte.
     pub sequence: u64,
-    /// The sequence number after its last byte, and after FIN if it has one.
-    pub end: u64,
     /// The data sequence number of its first byte.
     pub data_sequence: u64,
     /// The time at which it was last sent.
     pub sent_at: Time,
     /// The sender's state at that time.
     pub snapshot: Snapshot,
+    /// The sequence numbers that it occupies: its bytes, and FIN if it has one.
+    pub length: u32,
     /// Its marks: [`SACKED`] and so on.
     pub marks: u8,
 }
@@ -59,7 +63,12 @@ impl Segment {
 
     /// Returns the bytes of payload.
     pub fn payload_bytes(&self) -> u32 {
-        (self.end - self.sequence) as u32 - u32::from(self.has(FIN))
+        self.length - u32::from(self.has(FIN))
+    }
+
+    /// Returns the sequence number after its last byte, and after FIN if it has one.
+    pub fn end(&self) -> u64 {
+        self.sequence + u64::from(self.length)
     }
 }
 
@@ -141,12 +150,22 @@ impl Scoreboard {
 
     /// Removes the oldest segment if `ack` acknowledges it, and corrects the counts of its marks.
     pub fn pop_acked(&mut self, ack: u64) -> Option<Segment> {
-        let segment = *self.segments.front().filter(|segment| segment.end <= ack)?;
+        let segment = *self.segments.front().filter(|segment| segment.end() <= ack)?;
         self.segments.pop_front();
+        self.give_back();
         self.first += 1;
         self.resent_pkts -= u32::from(segment.has(RESENT));
         self.lost_pkts -= u32::from(segment.has(LOST));
         Some(segment)
+    }
+
+    /// Halves the ring if three quarters of it are empty, as after slow start: segments pass through all of it, so it
+    /// takes room in the CPU's cache.
+    fn give_back(&mut self) {
+        let capacity = self.segments.capacity();
+        if capacity > SPARE && self.segments.len() <= capacity / 4 {
+            self.segments.shrink_to(capacity / 2);
+        }
     }
 
     /// Marks a segment as retransmitted now.
@@ -211,10 +230,13 @@ impl Scoreboard {
     /// `newly`, together with the highest sequence number that was SACKed before it.
     pub fn sack(&mut self, block: (u64, u64), mut newly: impl FnMut(&Segment, u64)) {
         let (start, end) = self.without_known(block);
+        if start == end {
+            return;
+        }
         let mut index = self.index_of(start);
         while let Some(position) = index.checked_sub(self.first)
             && let Some(segment) = self.segments.get_mut(position as usize)
-            && segment.end <= end
+            && segment.end() <= end
         {
             if segment.sequence >= start && !segment.has(SACKED) {
                 let before = *segment;
@@ -258,7 +280,19 @@ impl Scoreboard {
 
     /// Returns the index of the first segment that ends above `sequence`.
     pub fn index_of(&self, sequence: u64) -> u64 {
-        self.first + self.segments.partition_point(|segment| segment.end <= sequence) as u64
+        let guess = self.guess(sequence);
+        let position = guess
+            .unwrap_or_else(|| self.segments.partition_point(|segment| segment.end() <= sequence) as u64);
+        self.first + position
+    }
+
+    /// Returns the position of the segment with that sequence number, if all segments before it are as long as the
+    /// first one, which is common: a search would read many segments.
+    fn guess(&self, sequence: u64) -> Option<u64> {
+        let first = self.segments.front()?;
+        let position = sequence.checked_sub(first.sequence)? / u64::from(first.length).max(1);
+        let found = self.segments.get(usize::try_from(position).ok()?)?;
+        (found.sequence <= sequence && sequence < found.end()).then_some(position)
     }
 
     /// Returns the index of the earliest first transmission that is not known to be delivered or lost.
@@ -289,7 +323,7 @@ impl Scoreboard {
         let mut index = self.index_of(start);
         let mut count = 0;
         while let Some(segment) = self.get_mut(index)
-            && segment.end <= end
+            && segment.end() <= end
         {
             count += u32::from(segment.has(EVER_RESENT));
             if segment.has(RESENT) && segment.has(SACKED) {
@@ -299,5 +333,43 @@ impl Scoreboard {
             index += 1;
         }
         count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(lengths: &[u32]) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        let mut sequence = 1;
+        for &length in lengths {
+            let (sent_at, snapshot) = (Time::ZERO, Snapshot::default());
+            board.push(Segment { sequence, data_sequence: 0, sent_at, snapshot, length, marks: 0 });
+            sequence += u64::from(length);
+        }
+        board
+    }
+
+    #[test]
+    fn a_segment_is_found_by_its_sequence_numbers_whatever_the_lengths_of_others() {
+        for lengths in [[100; 5], [100, 100, 10, 100, 1], [10, 100, 100, 1, 100]] {
+            let mut board = with(&lengths);
+            assert!(board.pop_acked(1 + u64::from(lengths[0])).is_some());
+            for sequence in 0..600 {
+                let found = board.iter().take_while(|segment| segment.end() <= sequence).count();
+                assert_eq!(board.index_of(sequence), 1 + found as u64, "{sequence} of {lengths:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_room_of_many_segments_is_given_back_and_those_left_are_the_same() {
+        let mut board = with(&[100; 1000]);
+        let most = board.segments.capacity();
+        while board.pop_acked(99_501).is_some() {}
+        let sequences: Vec<_> = board.iter().map(|segment| segment.sequence).collect();
+        assert_eq!(sequences, [99_501, 99_601, 99_701, 99_801, 99_901]);
+        assert!(board.segments.capacity() <= most / 16, "{} of {most}", board.segments.capacity());
     }
 }

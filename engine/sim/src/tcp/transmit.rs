@@ -31,7 +31,7 @@ impl Tcp {
     }
 
     /// Sends a packet and counts it. Returns its departure time, or `None` if the interface dropped it.
-    pub(super) fn put(&mut self, packet: Packet, scope: &mut Scope<'_>) -> Option<Time> {
+    pub(super) fn put(&mut self, packet: &Packet, scope: &mut Scope<'_>) -> Option<Time> {
         let is_cut = self.bursts.is_begun();
         let left = if is_cut { scope.io.send_cut(packet) } else { scope.io.send(packet) };
         if left.is_some() {
@@ -43,15 +43,18 @@ impl Tcp {
 
     /// Sends an acknowledgment without data.
     pub(super) fn send_ack(&mut self, scope: &mut Scope<'_>) {
-        let packet = self.with_receiver_state(self.blank_packet(Flags::ACK, scope), scope);
+        let mut packet = self.blank_packet(Flags::ACK, scope);
+        self.add_receiver_state(&mut packet, scope);
         self.on_ack_leaves();
-        self.put(packet, scope);
+        self.put(&packet, scope);
     }
 
     /// Adds the receiver's part to a packet: SACK blocks, window and ECN echo.
-    fn with_receiver_state(&mut self, mut packet: Packet, scope: &mut Scope<'_>) -> Packet {
-        packet.sack = self.receiver.blocks(&self.options);
+    fn add_receiver_state(&mut self, packet: &mut Packet, scope: &mut Scope<'_>) {
         let sack_bytes = self.receiver.sack_option_bytes(&self.options);
+        if sack_bytes > 0 {
+            packet.sack = self.receiver.blocks(&self.options);
+        }
         self.receiver.on_duplicate_reported();
         packet.ip_bytes = self.options.packet_bytes(packet.payload_bytes, sack_bytes);
         packet.window_bytes = scope.stream.advertise();
@@ -61,7 +64,6 @@ impl Tcp {
         if self.ecn.is_on && self.ecn.is_exact {
             packet.ecn = Codepoint::Capable;
         }
-        packet
     }
 
     /// Sends a segment of the scoreboard for the first time or again. Returns whether the host's interface
@@ -76,15 +78,13 @@ impl Tcp {
         if tells_reduced {
             flags = flags.with(Flags::CWR);
         }
-        let packet = Packet {
-            sequence: segment.sequence,
-            data_sequence: segment.data_sequence,
-            payload_bytes,
-            ecn: if is_new { self.codepoint() } else { Codepoint::NotCapable },
-            ..self.blank_packet(flags, scope)
-        };
-        let packet = self.with_receiver_state(packet, scope);
-        let Some(leaves_at) = self.put(packet, scope) else {
+        let mut packet = self.blank_packet(flags, scope);
+        packet.sequence = segment.sequence;
+        packet.data_sequence = segment.data_sequence;
+        packet.payload_bytes = payload_bytes;
+        packet.ecn = if is_new { self.codepoint() } else { Codepoint::NotCapable };
+        self.add_receiver_state(&mut packet, scope);
+        let Some(leaves_at) = self.put(&packet, scope) else {
             self.enter_reduction(scope);
             return false;
         };
@@ -114,10 +114,10 @@ impl Tcp {
         }
         let segment = Segment {
             sequence: self.next,
-            end: self.next + u64::from(bytes) + u64::from(fin),
             data_sequence,
             sent_at: scope.now,
             snapshot: self.rate.on_sent(scope.now, self.board.is_empty()),
+            length: bytes + u32::from(fin),
             marks: if fin { FIN } else { 0 },
         };
         if !self.send_segment(&segment, true, scope) {
@@ -127,11 +127,11 @@ impl Tcp {
             self.acks.on_data_sent(scope.now);
         }
         if fin {
-            self.fin_end = Some(segment.end);
+            self.fin_end = Some(segment.end());
         }
         let is_first = self.board.is_empty();
         self.board.push(segment);
-        self.next = segment.end;
+        self.next = segment.end();
         if is_first {
             self.rearm_timeout(scope);
         }

@@ -39,7 +39,7 @@ pub fn send(
     let pieces: Vec<u64> = datagram_packets(datagram.payload_bytes, mtu, ip).collect();
     let mut leaves = Some(io.now());
     for (&ip_bytes, index) in pieces.iter().zip(0..) {
-        let sent = io.send(Packet {
+        let sent = io.send(&Packet {
             path,
             segment_bytes: 0,
             ecn: Codepoint::NotCapable,

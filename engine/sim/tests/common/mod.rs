@@ -101,7 +101,7 @@ impl Endpoints for Schedule {
 
     fn on_timer(&mut self, _: Endpoint, io: &mut impl Io) {
         let (_, packet) = self.departures[self.left.len()];
-        self.left.push(io.send(packet));
+        self.left.push(io.send(&packet));
         self.wait(io);
     }
 
