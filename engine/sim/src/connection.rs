@@ -127,6 +127,16 @@ impl Connection {
         own.push(None, io);
     }
 
+    /// Stops notices of new data at `side`, whose application asks for [`Connection::received_bytes`] instead.
+    pub fn unwatch(&mut self, side: u8) {
+        self.sides[usize::from(side)].stream.unwatch();
+    }
+
+    /// Returns the number of bytes that the application at `side` may have read so far.
+    pub fn received_bytes(&self, side: u8) -> u64 {
+        self.sides[usize::from(side)].stream.received()
+    }
+
     /// Returns the figures of a side, for all its subflows together.
     pub fn statistics(&self, side: u8) -> Statistics {
         let side = &self.sides[usize::from(side)];
@@ -208,7 +218,8 @@ impl Side {
         }
         self.push(Some(origin), io);
         self.stream.tell(connection, side, io);
-        if !self.told_failed && self.subflows.iter().all(Tcp::has_failed) {
+        let has_failed = self.subflows[origin].has_failed() && self.subflows.iter().all(Tcp::has_failed);
+        if has_failed && !self.told_failed {
             self.told_failed = true;
             io.tell(Notice::Failed { connection, side });
         }

@@ -87,52 +87,52 @@ struct Ecn {
     must_tell_reduced: bool,
 }
 
-/// One side of a subflow.
+/// One side of a subflow. The fields that a receiver of data needs come first.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Tcp {
     me: Endpoint,
     peer: Endpoint,
     path: PathId,
+    ecn: Ecn,
     options: Options,
     state: State,
-    control: Box<dyn Control>,
-    window: Window,
     /// The next sequence number to send, and the first unacknowledged one.
     next: u64,
     una: u64,
-    board: Scoreboard,
-    recovery: Recovery,
-    rack: Rack,
-    rtt: Rtt,
-    rate: Rate,
-    interface: Interface,
-    bursts: Bursts,
-    receiver: Receiver,
-    acks: Acks,
-    ecn: Ecn,
-    timers: Timers,
     /// The index of its entry in [`Scope::views`].
     own: usize,
     /// The sequence number after its FIN.
     fin_end: Option<u64>,
+    acks: Acks,
+    timers: Timers,
     /// The counters of the subflow.
     pub(crate) counts: Counts,
+    receiver: Receiver,
+    rtt: Rtt,
+    bursts: Bursts,
+    window: Window,
+    control: Box<dyn Control>,
+    board: Scoreboard,
+    interface: Interface,
+    rate: Rate,
+    recovery: Recovery,
+    rack: Rack,
 }
 
 read_ahead!(
     Tcp: next,
-    board.highest_sacked,
-    board.lost_pkts,
-    recovery.high_sequence,
-    rtt.smoothed,
-    rate.app_limited_until,
-    interface.last_sent_at,
-    interface.flight_end,
-    receiver.next,
-    acks.acked,
     timers.purpose,
     counts.sent_pkts,
+    receiver.next,
+    rtt.smoothed,
+    window,
+    board.highest_sacked,
+    board.lost_pkts,
+    interface.last_sent_at,
+    rate.app_limited_until,
+    recovery.undo_una,
+    recovery.high_sequence,
 );
 
 impl Tcp {
@@ -183,7 +183,19 @@ impl Tcp {
             self.on_ack(packet, scope);
             self.on_data(packet, scope);
         }
-        self.refresh_view(scope);
+        self.share_view(scope);
+    }
+
+    /// Returns whether it has sent more than its SYN. If it has not, there is nothing to acknowledge.
+    fn has_sent(&self) -> bool {
+        self.next > 1
+    }
+
+    /// Updates its entry in the side's list at the end of an event, for the other subflows.
+    fn share_view(&self, scope: &mut Scope<'_>) {
+        if self.options.is_mptcp && self.has_sent() {
+            self.refresh_view(scope);
+        }
     }
 
     /// Updates its entry in the side's list.

@@ -47,6 +47,8 @@ pub(crate) struct Stream {
     window: ReceiveWindow,
     mss_bytes: u32,
     told: u64,
+    /// True if the application is notified of new data.
+    is_watched: bool,
     has_fin: bool,
     told_closed: bool,
 }
@@ -83,6 +85,7 @@ impl Stream {
             window: ReceiveWindow::new(stack, window, has_scaling, mss_bytes),
             mss_bytes,
             told: 0,
+            is_watched: true,
             has_fin: false,
             told_closed: false,
         }
@@ -273,6 +276,11 @@ impl Stream {
         self.held_bytes += end - start;
     }
 
+    /// Stops notices of new data.
+    pub(crate) fn unwatch(&mut self) {
+        self.is_watched = false;
+    }
+
     /// Notes that the other side has closed, after all of its data has arrived.
     pub(crate) fn on_fin(&mut self) {
         self.has_fin = true;
@@ -283,7 +291,9 @@ impl Stream {
         if self.received > self.told {
             self.told = self.received;
             self.window.adjust(self.received, io.now(), self.mss_bytes);
-            io.tell(Notice::Readable { connection, side, total_bytes: self.received });
+            if self.is_watched {
+                io.tell(Notice::Readable { connection, side, total_bytes: self.received });
+            }
         }
         if self.has_fin && !self.told_closed {
             self.told_closed = true;

@@ -23,6 +23,10 @@ impl Tcp {
         if packet.ack > self.next {
             return;
         }
+        if !self.has_sent() {
+            self.take_window(packet, scope);
+            return;
+        }
         let before = Before {
             delivered_pkts: self.rate.delivered_pkts,
             lost_pkts: self.board.total_lost_pkts,

@@ -222,9 +222,9 @@ impl Tcp {
             self.window.cwnd_pkts = 1;
         }
         self.recovery.begin(self.una);
+        self.control.on_event(Event::Established, &mut self.window, scope.now.as_ns());
         self.own = scope.views.len();
         scope.views.push(self.view());
-        self.control.on_event(Event::Established, &mut self.window, scope.now.as_ns());
         self.tell_connected(scope);
     }
 }

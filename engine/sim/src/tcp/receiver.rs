@@ -30,21 +30,22 @@ impl Held {
 
 /// The state of a receiver.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Receiver {
-    /// The next sequence number expected.
-    pub(super) next: u64,
     held: VecDeque<Held>,
     held_bytes: u64,
-    /// The SACK blocks to report, the newest first.
-    recent: [(u64, u64); 4],
-    recent_count: usize,
     /// A duplicate to report (RFC 2883).
     duplicate: Option<(u64, u64)>,
     /// The sequence number of FIN.
     fin: Option<u64>,
     /// True if FIN and everything before it arrived.
     has_fin: bool,
+    /// The next sequence number expected.
+    pub(super) next: u64,
     timestamp: Time,
+    recent_count: usize,
+    /// The SACK blocks to report, the newest first.
+    recent: [(u64, u64); 4],
 }
 
 impl Default for Receiver {

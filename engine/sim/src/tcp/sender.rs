@@ -144,7 +144,7 @@ impl Tcp {
         let was_throttled = self.interface.on_left();
         if was_throttled {
             self.resend_lost(scope);
-            self.refresh_view(scope);
+            self.share_view(scope);
         }
         was_throttled
     }

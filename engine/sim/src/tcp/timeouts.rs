@@ -27,7 +27,7 @@ impl Tcp {
         if self.timers.take(Timer::Send, self.me, scope.io) {
             self.resend_lost(scope);
         }
-        self.refresh_view(scope);
+        self.share_view(scope);
         has_timed_out
     }
 

@@ -46,12 +46,13 @@ pub struct Figures {
 pub struct Connections {
     /// The number of the first connection.
     first: u32,
-    slots: Vec<Option<Box<Slot>>>,
+    slots: Vec<Slot>,
 }
 
-/// A connection and its flow.
+/// A connection and its flow. What every event asks for is here, and not in the connection's memory.
 struct Slot {
-    connection: Connection,
+    /// The connection, until it has ended and is removed.
+    connection: Option<Box<Connection>>,
     flow: u32,
     /// True if its flow no longer needs it.
     is_released: bool,
@@ -70,27 +71,29 @@ impl Connections {
 
     /// Returns the connection of that number, unless it ended and was removed.
     pub fn get(&self, number: u32) -> Option<&Connection> {
-        Some(&self.slots.get(self.place(number))?.as_ref()?.connection)
+        self.slots.get(self.place(number))?.connection.as_deref()
     }
 
     /// Returns the connection of that number to be changed, unless it ended and was removed.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut Connection> {
         let place = self.place(number);
-        Some(&mut self.slots.get_mut(place)?.as_mut()?.connection)
+        self.slots.get_mut(place)?.connection.as_deref_mut()
     }
 
     /// Returns the number of the flow to which the connection of that number belongs.
     pub fn flow(&self, number: u32) -> Option<u32> {
-        Some(self.slots.get(self.place(number))?.as_ref()?.flow)
+        let slot = self.slots.get(self.place(number))?;
+        slot.connection.is_some().then_some(slot.flow)
     }
 
     /// Removes the connection of that number if it has ended.
     pub fn forget_if_over(&mut self, number: u32) {
         let place = self.place(number);
         if let Some(slot) = self.slots.get_mut(place)
-            && slot.as_ref().is_some_and(|slot| slot.is_released && slot.connection.is_over())
+            && slot.is_released
+            && slot.connection.as_ref().is_some_and(|connection| connection.is_over())
         {
-            *slot = None;
+            slot.connection = None;
         }
     }
 }
@@ -142,9 +145,8 @@ impl Ground<'_, '_> {
         };
         self.figures.connections += 1;
         self.io.opens(number, self.wiring.number, turn);
-        let connection = Connection::open(&settings, self.io);
-        let slot = Slot { connection, flow: self.wiring.number, is_released: false };
-        self.connections.slots.push(Some(Box::new(slot)));
+        let connection = Some(Box::new(Connection::open(&settings, self.io)));
+        self.connections.slots.push(Slot { connection, flow: self.wiring.number, is_released: false });
         self.sampler.opened(number);
         number
     }
@@ -152,6 +154,18 @@ impl Ground<'_, '_> {
     /// Writes to a connection from one side. Returns the number of bytes that its send buffer accepted.
     pub fn write(&mut self, connection: u32, side: u8, bytes: u64) -> u64 {
         self.connections.get_mut(connection).map_or(0, |connection| connection.write(side, bytes, self.io))
+    }
+
+    /// Stops notices of new data at one side of a connection, which would come with almost every packet.
+    pub fn unwatch(&mut self, connection: u32, side: u8) {
+        if let Some(connection) = self.connections.get_mut(connection) {
+            connection.unwatch(side);
+        }
+    }
+
+    /// Returns the number of bytes that one side of a connection has received; 0 if the connection is gone.
+    pub fn received(&self, connection: u32, side: u8) -> u64 {
+        self.connections.get(connection).map_or(0, |connection| connection.received_bytes(side))
     }
 
     /// Ends the data that a side sends.
@@ -164,11 +178,12 @@ impl Ground<'_, '_> {
     /// Releases a connection that the flow no longer needs; its totals are kept. Both sides still close it.
     pub fn release(&mut self, connection: u32) {
         let place = self.connections.place(connection);
-        if let Some(Some(slot)) = self.connections.slots.get_mut(place)
-            && !slot.is_released
+        if let Some(Slot { connection: Some(connection), is_released, .. }) =
+            self.connections.slots.get_mut(place)
+            && !*is_released
         {
-            slot.is_released = true;
-            self.sampler.closing(&slot.connection, self.wiring.flow);
+            *is_released = true;
+            self.sampler.closing(connection, self.wiring.flow);
         }
     }
 

@@ -18,7 +18,6 @@ pub struct Bulk<'a> {
     begin: Time,
     first_write: Time,
     written: u64,
-    received: u64,
     is_writing: bool,
 }
 
@@ -32,7 +31,6 @@ impl<'a> Bulk<'a> {
             begin: Time::ZERO,
             first_write: Time::ZERO,
             written: 0,
-            received: 0,
             is_writing: false,
         }
     }
@@ -40,8 +38,9 @@ impl<'a> Bulk<'a> {
     /// Opens the connection of the next transfer.
     fn open(&mut self, ground: &mut Ground<'_, '_>) {
         self.begin = ground.now();
-        (self.written, self.received, self.is_writing) = (0, 0, false);
+        (self.written, self.is_writing) = (0, false);
         self.connection = ground.open();
+        ground.unwatch(self.connection, 1);
     }
 
     /// Writes as much as the send buffer accepts, until the transfer's size or end.
@@ -67,7 +66,7 @@ impl<'a> Bulk<'a> {
     /// Handles the receiver's confirmation: begins the next transfer or ends the flow.
     fn confirmed(&mut self, ground: &mut Ground<'_, '_>) {
         ground.figures.active_ns += ground.since_ns(self.first_write);
-        ground.figures.bytes += self.received;
+        ground.figures.bytes += ground.received(self.connection, 1);
         ground.release(self.connection);
         if self.settings.size.is_some() {
             ground.figures.completion.record(ground.since_ns(self.begin));
@@ -109,16 +108,13 @@ impl Application for Bulk<'_> {
                 self.write(ground);
             }
             Notice::Writable { connection, side: 0 } if connection == self.connection => self.write(ground),
-            Notice::Readable { connection, side: 1, total_bytes } if connection == self.connection => {
-                self.received = total_bytes;
-            }
             Notice::Readable { connection, side: 0, total_bytes }
                 if connection == self.connection && total_bytes == CONFIRMATION_BYTES =>
             {
                 self.confirmed(ground);
             }
             Notice::Failed { connection, .. } if connection == self.connection => {
-                ground.figures.bytes += self.received;
+                ground.figures.bytes += ground.received(connection, 1);
                 ground.fail(connection, "its connection could not be opened, or gave up");
             }
             _ => {}
