@@ -36,7 +36,7 @@ struct Load {
     data_ack: u64,
 }
 
-read_ahead!(Load: sequence);
+read_ahead!(Load: sequence, data_ack);
 
 impl Load {
     fn of(packet: &Packet) -> Self {
@@ -97,6 +97,11 @@ impl Arena {
     /// Prefetches the part of packet `number` that a hop needs.
     pub fn read_ahead(&self, number: u32) {
         self.travels[number as usize].read_ahead();
+    }
+
+    /// Returns the position in the list of paths at which packet `number` continues.
+    pub fn place(&self, number: u32) -> u32 {
+        self.travels[number as usize].next
     }
 
     /// Prefetches the whole packet `number`.

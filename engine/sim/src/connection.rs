@@ -22,6 +22,7 @@ use crate::tcp::{Cutter, Options, Scope, Tcp};
 use crate::{Endpoint, Io, Notice, Packet, PathId};
 use nettrial_congestion::{Control, Subflow as View};
 use scheduler::Scheduling;
+use std::hint::black_box;
 
 /// One side of a connection.
 #[derive(Debug)]
@@ -59,12 +60,16 @@ impl Connection {
     /// The memory in bytes that a connection with one subflow takes.
     pub(crate) const SIZE_BYTES: usize = size_of::<Self>() + 2 * size_of::<Tcp>();
 
-    /// Prefetches the memory that a packet or a timer of that endpoint will need, and returns the path of its own
-    /// packets.
-    pub(crate) fn read_ahead(&self, endpoint: Endpoint) -> PathId {
+    /// Prefetches the memory of that endpoint's side.
+    pub(crate) fn read_ahead(&self, endpoint: Endpoint) {
         let side = &self.sides[usize::from(endpoint.side)];
+        black_box(side.subflows.as_ptr());
         side.stream.read_ahead();
-        side.subflows[usize::from(endpoint.subflow)].read_all_ahead()
+    }
+
+    /// Prefetches the memory of that endpoint's subflow, and returns the path of its packets.
+    pub(crate) fn read_further_ahead(&self, endpoint: Endpoint) -> PathId {
+        self.sides[usize::from(endpoint.side)].subflows[usize::from(endpoint.subflow)].read_all_ahead()
     }
 
     /// Handles the arrival of a packet whose `to` names this connection.

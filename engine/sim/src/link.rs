@@ -71,7 +71,7 @@ pub struct Link {
     rare: Box<Rare>,
 }
 
-read_ahead!(Link: free_at);
+read_ahead!(Link: free_at, delay);
 
 /// The state of a link that few packets need.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 
 use crate::PathId;
 use std::collections::HashMap;
+use std::hint::black_box;
 
 /// The bit that distinguishes a path's arrival from its links.
 const ARRIVAL: u32 = 1 << 31;
@@ -63,6 +64,11 @@ impl PathTable {
     /// Returns the link direction at that position in the list; `None` at the end of a path.
     pub fn link(&self, place: u32) -> Option<u32> {
         Some(self.links[place as usize]).filter(|&link| link & ARRIVAL == 0)
+    }
+
+    /// Prefetches the link direction at that position in the list.
+    pub fn read_ahead(&self, place: u32) {
+        black_box(self.links[place as usize]);
     }
 
     /// Returns the interface at which packets of the path that ends at that position in the list arrive; `None` if

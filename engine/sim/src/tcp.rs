@@ -121,18 +121,29 @@ pub(crate) struct Tcp {
 }
 
 read_ahead!(
-    Tcp: next,
-    timers.purpose,
-    counts.sent_pkts,
+    Tcp: path,
+    next,
+    acks.acked,
+    timers.due,
+    counts.acked_bytes,
+    counts.timeouts,
+    receiver.held_bytes,
     receiver.next,
+    receiver.recent,
     rtt.smoothed,
+    rtt.floor,
     window,
-    board.highest_sacked,
-    board.lost_pkts,
+    board.first,
+    board.sacked_pkts,
+    board.known,
     interface.last_sent_at,
+    interface.flight_end,
+    rate.delivered_pkts,
     rate.app_limited_until,
+    rate.latest,
     recovery.undo_una,
     recovery.high_sequence,
+    recovery.sent_pkts,
 );
 
 impl Tcp {
@@ -165,10 +176,16 @@ impl Tcp {
         }
     }
 
-    /// Prefetches its memory and its oldest segment, and returns its path.
+    /// Prefetches the memory that a packet or a timer will need, and returns its path.
     pub(crate) fn read_all_ahead(&self) -> PathId {
-        self.read_ahead();
-        black_box(self.board.front().map(|segment| segment.sequence));
+        if self.has_sent() {
+            self.read_ahead();
+            black_box(self.board.front().map(|segment| segment.sequence));
+        } else {
+            // Data needs only the first fields.
+            black_box((self.path, self.next, self.acks.acked, self.timers.due, self.counts.acked_bytes));
+            black_box((self.receiver.held_bytes, self.receiver.next, self.rtt.smoothed, self.rtt.floor));
+        }
         self.path
     }
 

@@ -24,9 +24,12 @@ pub trait Endpoints {
     /// Handles the departure of a packet of this endpoint, if [`Io::send`] could not tell its departure time.
     fn on_left(&mut self, _: Endpoint, _: &mut impl Io) {}
 
-    /// Prefetches the memory that a packet or a timer of this endpoint will need, and returns the path of an
+    /// Prefetches the memory that a packet or a timer of this endpoint will need first.
+    fn read_ahead(&self, _: Endpoint) {}
+
+    /// Prefetches the memory to which the memory of [`Endpoints::read_ahead`] refers, and returns the path of an
     /// answer.
-    fn read_ahead(&self, _: Endpoint) -> Option<PathId> {
+    fn read_further_ahead(&self, _: Endpoint) -> Option<PathId> {
         None
     }
 
@@ -482,7 +485,7 @@ impl<E: Endpoints> World<E> {
     }
 
     /// Prefetches the memory that the events of the calendar's next bucket need: first the objects that they name,
-    /// then the objects to which these refer.
+    /// then the objects to which these refer, and so on. Within each step, the CPU waits for all objects at once.
     fn read_ahead(&self) {
         let Engine { network, events, arena, .. } = &self.engine;
         for event in events.upcoming() {
@@ -499,13 +502,23 @@ impl<E: Endpoints> World<E> {
             }
         }
         for event in events.upcoming() {
-            let direction = match Event::from(*event) {
-                Event::Enter { direction, .. } => Some(direction),
-                Event::Arrive(number) => self.read_endpoint_ahead(arena.to(number)),
-                Event::Timer(endpoint) => self.read_endpoint_ahead(endpoint),
-                _ => None,
+            match Event::from(*event) {
+                Event::Enter { number, direction } => {
+                    network.paths.read_ahead(arena.place(number) + 1);
+                    network.links[direction as usize].read_queue_ahead();
+                }
+                Event::Arrive(number) => self.endpoints.read_ahead(arena.to(number)),
+                Event::Timer(endpoint) => self.endpoints.read_ahead(endpoint),
+                _ => {}
+            }
+        }
+        for event in events.upcoming() {
+            let endpoint = match Event::from(*event) {
+                Event::Arrive(number) => arena.to(number),
+                Event::Timer(endpoint) => endpoint,
+                _ => continue,
             };
-            if let Some(direction) = direction {
+            if let Some(direction) = self.read_endpoint_ahead(endpoint) {
                 network.links[direction as usize].read_queue_ahead();
             }
         }
@@ -514,7 +527,7 @@ impl<E: Endpoints> World<E> {
     /// Prefetches an endpoint and the first link of its path, and returns that link's direction.
     fn read_endpoint_ahead(&self, endpoint: Endpoint) -> Option<u32> {
         let Network { paths, links, .. } = &self.engine.network;
-        let direction = paths.link(paths.start(self.endpoints.read_ahead(endpoint)?))?;
+        let direction = paths.link(paths.start(self.endpoints.read_further_ahead(endpoint)?))?;
         links[direction as usize].read_ahead();
         Some(direction)
     }

@@ -53,7 +53,17 @@ pub(crate) struct Stream {
     told_closed: bool,
 }
 
-read_ahead!(Stream: una, held_bytes, window.edge, window.window_ends, told);
+read_ahead!(
+    Stream: una,
+    received,
+    subflows_hold,
+    window.buffer_bytes,
+    window.edge,
+    window.round_trips,
+    window.window_began_at,
+    window.last_echo,
+    mss_bytes,
+);
 
 impl Stream {
     /// Creates the data of a side before anything is sent.

@@ -21,7 +21,7 @@ const INITIAL_SEGMENTS: u64 = 10;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ReceiveWindow {
-    buffer_bytes: u64,
+    pub(super) buffer_bytes: u64,
     maximum_bytes: u64,
     /// The upper limit of the announced window, from `socket.window`.
     most_bytes: u64,
@@ -38,12 +38,12 @@ pub(crate) struct ReceiveWindow {
     began_at: Time,
     began: u64,
     /// The round-trip time of each subflow, as measured by the receiver; zero before the first sample.
-    round_trips: [Time; 8],
+    pub(super) round_trips: [Time; 8],
     /// The time at which the current window of data began, for measurements without timestamps.
-    window_began_at: Time,
-    pub(super) window_ends: u64,
+    pub(super) window_began_at: Time,
+    window_ends: u64,
     /// The latest timestamp that each subflow echoed.
-    last_echo: [Time; 8],
+    pub(super) last_echo: [Time; 8],
 }
 
 fn maximum_bytes(stack: &Stack) -> u64 {

@@ -21,7 +21,7 @@ pub struct Rate {
     /// time, and its end.
     newest: Option<(Snapshot, Time, u64)>,
     /// The latest sample that counts, and whether the application limited it.
-    latest: Option<(Sample, bool)>,
+    pub(super) latest: Option<(Sample, bool)>,
 }
 
 /// The rate sample of an acknowledgment.

@@ -33,7 +33,7 @@ impl Held {
 #[repr(C)]
 pub(super) struct Receiver {
     held: VecDeque<Held>,
-    held_bytes: u64,
+    pub(super) held_bytes: u64,
     /// A duplicate to report (RFC 2883).
     duplicate: Option<(u64, u64)>,
     /// The sequence number of FIN.
@@ -45,7 +45,7 @@ pub(super) struct Receiver {
     timestamp: Time,
     recent_count: usize,
     /// The SACK blocks to report, the newest first.
-    recent: [(u64, u64); 4],
+    pub(super) recent: [(u64, u64); 4],
 }
 
 impl Default for Receiver {

@@ -74,27 +74,29 @@ impl Segment {
 
 /// All segments in flight. A segment's index counts from the first segment of the connection.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct Scoreboard {
+    /// The index of the first segment.
+    pub(super) first: u64,
+    /// The first sequence number of the highest segment that is [`SACKED`].
+    pub highest_sacked: u64,
+    /// The number of times that a segment was marked lost (tp->lost).
+    pub total_lost_pkts: u64,
+    /// The index below which no first transmission can be found lost by its send time any more.
+    original: u64,
     segments: VecDeque<Segment>,
-    first: u64,
     /// The number of segments marked [`SACKED`]; without SACK, the number of duplicate acknowledgments.
     pub sacked_pkts: u32,
     /// The number of segments marked [`LOST`].
     pub lost_pkts: u32,
     /// The number of segments marked [`RESENT`].
     pub resent_pkts: u32,
-    /// The number of times that a segment was marked lost (tp->lost).
-    pub total_lost_pkts: u64,
-    /// The index below which no first transmission can be found lost by its send time any more.
-    original: u64,
     /// The index below which no segment waits for retransmission.
     waiting: u64,
     /// The retransmissions in order of their send times: indices and times.
     resent: VecDeque<(u64, Time)>,
-    /// The first sequence number of the highest segment that is [`SACKED`].
-    pub highest_sacked: u64,
     /// SACK blocks of which all segments are known to be marked.
-    known: [(u64, u64); 4],
+    pub(super) known: [(u64, u64); 4],
 }
 
 impl Scoreboard {

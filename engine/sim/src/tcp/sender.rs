@@ -19,29 +19,30 @@ const SEGMENT_BYTES: u32 = 896;
 
 /// The state of a sender at its host's interface.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(super) struct Interface {
+    /// The time at which it last sent data.
+    pub(super) last_sent_at: Time,
+    /// The time at which the next packet may leave at the pacing rate.
+    paced_until: Time,
+    queued_bytes: u64,
     /// The departure time of each of its packets, or [`Time::NEVER`] if the interface reports the departure only
     /// after it; and the bytes of each: the bytes of memory if the interface reports the departure.
     departures: VecDeque<(Time, u32)>,
-    queued_bytes: u64,
-    /// True if the interface reports packets after they departed.
-    tells: bool,
-    /// True if the sender waits for such a report (TSQF_THROTTLED).
-    is_throttled: bool,
-    /// The time at which the next packet may leave at the pacing rate.
-    paced_until: Time,
-    /// The time at which it last sent data.
-    pub(super) last_sent_at: Time,
-    /// True if the window limited the sender in the current flight.
-    is_limited: bool,
-    /// The largest number of segments that were in flight in the current flight.
-    most_out_pkts: u32,
     /// The sequence number at which the current flight ends.
     pub(super) flight_end: u64,
     /// The time at which the window was last known to be fully used.
     pub(super) validated_at: Time,
     /// The largest number of segments in flight since then.
     used_pkts: u32,
+    /// The largest number of segments that were in flight in the current flight.
+    most_out_pkts: u32,
+    /// True if the window limited the sender in the current flight.
+    is_limited: bool,
+    /// True if the interface reports packets after they departed.
+    tells: bool,
+    /// True if the sender waits for such a report (TSQF_THROTTLED).
+    is_throttled: bool,
 }
 
 /// The readiness of a subflow to send a segment.

@@ -32,7 +32,7 @@ const COUNT: usize = 3;
 /// The timers of a subflow. Each has at most one pending wake-up while its time only moves later.
 #[derive(Debug)]
 pub struct Timers {
-    due: [Time; COUNT],
+    pub(super) due: [Time; COUNT],
     waking: [Time; COUNT],
     /// The purpose of [`Timer::Retransmit`].
     pub purpose: Purpose,
