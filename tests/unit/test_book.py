@@ -1,6 +1,7 @@
 """The book of results: published and measured figures of several runs, verdicts and limits."""
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ from nettrial.cli import book as command
 from nettrial.errors import BadInput
 from nettrial.report import book
 from nettrial.report.book import Chapter
-from nettrial.study import load
+from nettrial.study import load, shipped
 from tests.unit.synthetic import make_run
+
+ROOT = Path(__file__).parents[2]
+RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +106,39 @@ def test_a_run_without_a_finished_trial_has_no_chapter(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="at least one finished trial"):
         command.show([run.directory], tmp_path / "book")
     assert not (tmp_path / "book").exists()
+
+
+def chapters_of_the_repository() -> dict[str, list[str]]:
+    """The chapters of the repository's book, by study."""
+    found: dict[str, list[str]] = {}
+    for text in RESULTS.split("\n## ")[1:]:
+        found.setdefault(text.partition(":")[0], []).append(text)
+    return found
+
+
+def test_the_repositorys_book_has_every_study_with_published_figures() -> None:
+    published = {name for name in shipped() if load(name).published_text()}
+    # Its times are those of the machine's processors, and no run's files from an idle machine were kept.
+    assert set(chapters_of_the_repository()) == published - {"mtu-packet-size"}
+
+
+@pytest.mark.parametrize("name", sorted(chapters_of_the_repository()))
+def test_the_repositorys_book_judges_the_conclusions_of_each_study(name: str) -> None:
+    expected = [each.name for each in load(name).conclusions]
+    for chapter in chapters_of_the_repository()[name]:
+        judged = re.findall(
+            r"^\| ([\w-]+) \| .* \| (?:confirmed|contradicted|not shown|not testable) \|", chapter, re.M
+        )
+        assert judged == expected
+        assert re.search(r"; seed \d+; nettrial \d", chapter)
+        assert "backend sim" in chapter or "backend fluid" in chapter or "CPUs, Linux" in chapter
+
+
+def test_the_page_of_tables_and_figures_repeats_measured_intervals() -> None:
+    """Every interval on the page is in the book or on the page of a study, both of which name the run."""
+    pages = [RESULTS, *(page.read_text(encoding="utf-8") for page in ROOT.glob("studies/*/README.md"))]
+    known = "".join(pages).replace("−", "-")
+    page = (ROOT / "docs" / "studies" / "figures.md").read_text(encoding="utf-8").replace("−", "-")
+    intervals = re.findall(r"\[[-+]?\d[^\]]*, [-+]?\d[^\]]*\]|\d+(?:\.\d+)? ± \d+(?:\.\d+)?", page)
+    assert len(intervals) > 30
+    assert [each for each in intervals if each not in known] == []
