@@ -27,6 +27,7 @@ pub struct Log {
     state: Mutex<State>,
 }
 
+/// The lines written in the current period, by kind and by caller.
 struct State {
     since: Instant,
     kinds: HashMap<Kind, Count>,

@@ -8,6 +8,7 @@ pub const TAKES_BYTES: usize = 16;
 /// The number of names that a process may try.
 pub const ATTEMPTS: u32 = 14;
 
+/// The beginning of each name, which distinguishes it from the kernel's own congestion controls.
 const PREFIX: &str = "nt_";
 /// The bound of process numbers (PID_MAX_LIMIT, the kernel's include/linux/threads.h).
 const PROCESSES: u32 = 4 << 20;

@@ -29,6 +29,7 @@ const TSO: &[&str] = &[
 ];
 /// The features that GSO stands for, including the segmentation of UDP GSO packets (UDP_SEGMENT).
 const GSO: &[&str] = &["tx-generic-segmentation", "tx-udp-segmentation"];
+/// The features that GRO stands for.
 const GRO: &[&str] = &["rx-gro"];
 /// Leaving the checksums of packets to the interface.
 const CHECKSUMS: &[&str] =

@@ -21,6 +21,7 @@ pub struct Departures {
     bytes: u64,
 }
 
+/// The rule for the time between departures.
 enum Pace {
     AtOnce,
     Gap(Box<Draws>),

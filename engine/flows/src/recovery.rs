@@ -6,6 +6,7 @@ use nettrial_scenario::{Absence, FlowRecord, Interval, OutageRecord, Scenario, T
 const SAMPLES: usize = 3;
 /// The share of its goodput before an event at which a flow has recovered, where the scenario has none.
 const HALF: f64 = 0.5;
+/// The name of the metric.
 const METRIC: &str = "time_to_recover";
 
 /// Sets how long each of `flows` took to recover from the events that happened; if that is unknown, says why and

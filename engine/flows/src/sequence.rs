@@ -5,8 +5,11 @@
 
 use nettrial_scenario::PacketCounts;
 
+/// The number of bits in a word of a chunk.
 const WORD_BITS: u64 = u64::BITS as u64;
+/// The number of words in a chunk.
 const CHUNK_WORDS: usize = 1024;
+/// The number of packets whose arrivals a chunk records.
 const CHUNK_BITS: u64 = CHUNK_WORDS as u64 * WORD_BITS;
 /// A packet whose number is this far beyond all others does not come from the sender, because it would be hours
 /// ahead.

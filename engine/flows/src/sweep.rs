@@ -92,6 +92,7 @@ impl Sizes {
     }
 }
 
+/// The number, the sum and the minimum of round-trip times.
 struct Times {
     count: u64,
     sum_ns: u64,

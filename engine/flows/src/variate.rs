@@ -57,6 +57,7 @@ pub struct Draws {
     random: ChaCha8Rng,
 }
 
+/// The distribution of the values.
 enum Law {
     Constant(u64),
     Uniform(Uniform<u64>),

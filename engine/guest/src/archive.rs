@@ -17,7 +17,9 @@ pub const MODULES: &str = "/modules";
 /// The directories at which init mounts the kernel's file systems.
 pub const MOUNTS: [&str; 4] = ["/dev", "/proc", "/sys", "/tmp"];
 
+/// The mode of a directory in the archive.
 const DIRECTORY: u32 = 0o40_755;
+/// The mode of a program in the archive.
 const PROGRAM: u32 = 0o100_755;
 
 /// Returns the initial RAM disk for a kernel with this archive of modules: the modules, and this very program with

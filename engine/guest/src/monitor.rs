@@ -15,6 +15,7 @@ pub struct Monitor {
     connection: Mutex<Connection>,
 }
 
+/// The connection to QEMU's monitor.
 struct Connection {
     stream: BufReader<UnixStream>,
     /// True once QEMU has been told that commands follow.

@@ -88,6 +88,7 @@ fn say(line: &FromMachine) {
     let _ = writeln!(output, "{text}").and_then(|()| output.flush());
 }
 
+/// The parts of a session on this machine, each of which exists once it was requested.
 #[derive(Default)]
 struct State {
     agent: Option<Process>,

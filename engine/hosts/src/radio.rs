@@ -47,6 +47,7 @@ fn frequency_mhz(channel: u32, band: Band) -> Option<u32> {
     }
 }
 
+/// A frequency band: 2.4 GHz, 5 GHz or 6 GHz.
 #[derive(Clone, Copy)]
 enum Band {
     Two,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+/// The time for which the thread of a watch sleeps.
 const PERIOD: Duration = Duration::from_millis(20);
 
 /// A running watch, which ends when it is dropped.

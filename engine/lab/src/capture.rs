@@ -48,6 +48,7 @@ struct Done {
     cpu: Duration,
 }
 
+/// A captured interface: its socket, the ring of the socket, and the file.
 struct Tap {
     ring: Ring,
     socket: OwnedFd,

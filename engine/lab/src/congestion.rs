@@ -13,6 +13,7 @@ pub struct Own {
     controls: Vec<Control>,
 }
 
+/// A congestion control of nettrial's own, which is loaded when a scenario first requires it.
 struct Control {
     algorithm: &'static str,
     /// The control in the kernel, or the reason why it is not there, once it was first required.

@@ -62,6 +62,7 @@ pub struct DelayLine {
     directions: Vec<Direction>,
 }
 
+/// One direction of a delay line: its counters, its ring and its thread.
 struct Direction {
     tally: Arc<Tally>,
     ring: OwnedFd,

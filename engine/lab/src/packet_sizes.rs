@@ -44,6 +44,7 @@ pub struct Sent {
     pub sizes: Result<Vec<PacketSize>, String>,
 }
 
+/// An interface whose sent packets are counted.
 struct Tap {
     node: String,
     interface: String,

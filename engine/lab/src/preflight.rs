@@ -22,7 +22,9 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, so
 use std::collections::HashSet;
 use std::ffi::OsString;
 
+/// The name of the interface on which the kernel's features are tried.
 const INTERFACE: &str = "try0";
+/// The index of that interface.
 const INTERFACE_INDEX: i32 = 100;
 
 /// Tries everything that a trial needs, including the congestion controls of `own`. `lateness` is that of the

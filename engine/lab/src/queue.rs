@@ -25,8 +25,11 @@ const TC_LINKLAYER_ETHERNET: u8 = 1;
 /// The length of a packet scheduler tick, in nanoseconds (PSCHED_SHIFT is 6).
 const TICK_NS: u64 = 64;
 
+/// The handle of the shaper (the qdisc htb) of an interface.
 const SHAPER: TcHandle = TcHandle { major: 1, minor: 0 };
+/// The handle of the shaper's only class.
 const CLASS: TcHandle = TcHandle { major: 1, minor: 1 };
+/// The handle of the queue in that class.
 const FIFO: TcHandle = TcHandle { major: 2, minor: 0 };
 
 /// The packets that a queue has passed and dropped.

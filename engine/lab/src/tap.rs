@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
+/// The device file that creates TAP devices.
 const DEVICE: &str = "/dev/net/tun";
 // include/uapi/linux/if_tun.h
 const TUNSETIFF: libc::c_ulong = 0x4004_54ca;

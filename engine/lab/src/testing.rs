@@ -3,6 +3,7 @@
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+/// The environment variable that is set in the namespace of a test.
 const INSIDE: &str = "NETTRIAL_TEST_NAMESPACE";
 /// The largest number of attempts of a test.
 const ATTEMPTS: usize = 3;

@@ -16,6 +16,7 @@ const ORIGINATED: &str = "lo";
 const OWN: RouteProtocol = RouteProtocol::Other(227);
 /// IPPROTO_ICMPV6, which the library does not define.
 const ICMPV6: IpProtocol = IpProtocol::Other(58);
+/// The address families, and the number of ICMP over each.
 const FAMILIES: [(AddressFamily, IpProtocol); 2] =
     [(AddressFamily::Inet, IpProtocol::Icmp), (AddressFamily::Inet6, ICMPV6)];
 

@@ -13,6 +13,7 @@ const SCALED_WINDOW: u64 = 65_535 << 14;
 /// reason (socket(7)).
 const BUFFER_PER_WINDOW: u64 = 2;
 
+/// The sysctls that a report lists.
 const READ: &[&str] = &[
     "net.core.rmem_max",
     "net.core.wmem_max",

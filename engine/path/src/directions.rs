@@ -13,7 +13,9 @@ use crate::report::Direction;
 use crate::search;
 use anyhow::Result;
 
+/// The description of a measurement by echo, which also gives the MTU of the reverse path.
 const BY_ECHO: &str = "ICMP echo, whose replies are as large as the requests";
+/// The description of a measurement by UDP, which gives only the MTU of the forward path.
 const BY_UDP: &str = "UDP to a closed port, and the small ICMP errors that answer it";
 
 /// The path MTUs of both directions.

@@ -14,24 +14,31 @@ use std::time::{Duration, Instant};
 /// The first port for UDP probes, which go to one port after the other: the ports of traceroute, on which nothing
 /// listens.
 const FIRST_PORT: u16 = 33_434;
+/// The number of ports for UDP probes.
 const PORTS: u16 = 512;
 /// The longest time to wait for an answer that Linux sends at most once a second (net/ipv4/icmp.c,
 /// icmp_ratelimit).
 const LIMITED_WAIT: Duration = Duration::from_millis(1100);
 /// The least time to wait for an answer that is not rate-limited; the wait is longer if answers have taken longer.
 const LEAST_WAIT: Duration = Duration::from_millis(150);
+/// The longest time to wait for an answer that is not rate-limited.
 const MOST_WAIT: Duration = Duration::from_secs(1);
+/// The factor by which a wait exceeds the longest time that an answer has taken so far.
 const USUAL_TIMES: u32 = 4;
 
+/// The types of echo requests in ICMP and in ICMPv6.
 const ECHO_REQUEST: [u8; 2] = [8, 128];
+/// The types of echo replies in ICMP and in ICMPv6.
 const ECHO_REPLY: [u8; 2] = [0, 129];
 
+/// The kind of a probe's socket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// ICMP on a raw socket, which includes IPv4 headers and does not fill in the identifier.
     Raw,
     /// ICMP on a ping socket of the kernel (icmp(7)), which fills in the identifier.
     Ping,
+    /// UDP to a port on which nothing listens.
     Udp,
 }
 

@@ -7,6 +7,7 @@
 use crate::{CoDel, CoDelSettings};
 use std::collections::{BTreeMap, VecDeque};
 
+/// The queue of one flow, and the bytes that it may still send in its turn.
 #[derive(Debug)]
 struct Flow<T> {
     queue: CoDel<T>,

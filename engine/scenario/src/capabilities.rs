@@ -157,6 +157,7 @@ impl Capabilities {
     }
 }
 
+/// The problems found in a scenario that a backend with these capabilities can't run.
 struct Found<'a, H> {
     can: &'a Capabilities,
     here: &'a str,

@@ -11,6 +11,7 @@ pub struct Directory<'a> {
     entries: HashMap<&'a str, Entry<'a>>,
 }
 
+/// A node and its interfaces.
 struct Entry<'a> {
     node: &'a Node,
     interfaces: Vec<&'a Interface>,

@@ -31,6 +31,7 @@ impl std::error::Error for UnitError {}
 /// A unit's name, and the number of base units in it.
 pub(crate) type Unit = (&'static str, u64);
 
+/// The units of rates, in bits per second.
 const RATE_UNITS: &[Unit] = &[
     ("bit/s", 1),
     ("kbit/s", 1_000),
@@ -38,6 +39,7 @@ const RATE_UNITS: &[Unit] = &[
     ("Gbit/s", 1_000_000_000),
     ("Tbit/s", 1_000_000_000_000),
 ];
+/// The units of sizes, in bytes.
 pub(crate) const SIZE_UNITS: &[Unit] = &[
     ("B", 1),
     ("kB", 1_000),
@@ -47,6 +49,7 @@ pub(crate) const SIZE_UNITS: &[Unit] = &[
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
 ];
+/// The units of durations, in nanoseconds.
 const DURATION_UNITS: &[Unit] =
     &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000)];
 

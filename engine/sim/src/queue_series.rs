@@ -14,6 +14,7 @@ pub struct Queues {
     samples: Vec<Samples>,
 }
 
+/// The samples of the queue of one direction.
 #[derive(Default)]
 struct Samples {
     direction: u32,

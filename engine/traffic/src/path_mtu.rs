@@ -59,6 +59,7 @@ pub fn probe(cookie: Cookie, address: IpAddr, destination: SocketAddr, expected:
     Ok(PathMtu { largest: passing, exceeded: false })
 }
 
+/// A sender of probes to the agent of the other host.
 struct Prober {
     socket: UdpSocket,
     cookie: Cookie,

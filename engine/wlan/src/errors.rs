@@ -21,6 +21,7 @@ use statrs::function::erf::erfc;
 /// follow.
 type Weights = (i32, &'static [f64]);
 
+/// The weights of the code with rate 1/2.
 const HALF: Weights = (
     10,
     &[
@@ -43,8 +44,10 @@ const HALF: Weights = (
         134_365_911.0,
     ],
 );
+/// The weights of the code with rate 2/3.
 const TWO_THIRDS: Weights =
     (6, &[3.0, 70.0, 285.0, 1276.0, 6160.0, 27_128.0, 117_019.0, 498_860.0, 2_103_891.0, 8_784_123.0]);
+/// The weights of the code with rate 3/4.
 const THREE_QUARTERS: Weights = (
     5,
     &[
@@ -60,6 +63,7 @@ const THREE_QUARTERS: Weights = (
         428_005_675.0,
     ],
 );
+/// The weights of the code with rate 5/6.
 const FIVE_SIXTHS: Weights = (
     4,
     &[

@@ -21,9 +21,11 @@ use radiotap::PlaceInAmpdu;
 /// An Ethernet address.
 type Address = [u8; 6];
 
+/// The broadcast address.
 const TO_ALL: Address = [0xff; 6];
 /// The bytes of the addresses in an Ethernet header.
 const ADDRESSES_BYTES: usize = 12;
+/// The bytes of the frame check sequence.
 const FCS_BYTES: usize = 4;
 /// The station that is the access point; in an ad hoc network, the station that started it.
 const FIRST: usize = 0;

@@ -19,7 +19,9 @@ pub(crate) const MAC_BYTES: u64 = 30;
 const SUBFRAME_BYTES: u64 = 14;
 /// The bytes of the delimiter before each MPDU of an A-MPDU.
 const DELIMITER_BYTES: u64 = 4;
+/// The bytes of an acknowledgment and of a CTS.
 const ACK_BYTES: u64 = 14;
+/// The bytes of an RTS.
 const RTS_BYTES: u64 = 20;
 
 /// The times, in picoseconds, and sizes of a channel.

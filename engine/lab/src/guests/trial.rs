@@ -24,6 +24,7 @@ pub struct Running {
     guests: Vec<Guest>,
 }
 
+/// A node of the trial that is a guest, and its virtual machine.
 struct Guest {
     node: String,
     kept: Kept,

@@ -29,6 +29,7 @@ struct Planned {
     ends: Vec<PlannedEnd>,
 }
 
+/// The interface of a station in a channel that is being built.
 struct PlannedEnd {
     /// The index of the inner end.
     index: i32,

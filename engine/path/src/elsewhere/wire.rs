@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 /// The first port for UDP probes, which go to one port after the other: the ports of traceroute, on which nothing
 /// listens.
 const FIRST_PORT: u16 = 33_434;
+/// The number of ports for UDP probes.
 const PORTS: u16 = 512;
 /// The longest time to wait for an answer: hosts send errors at most once a second (RFC 1812 section 4.3.2.8).
 const WAIT: Duration = Duration::from_millis(1100);

@@ -198,6 +198,7 @@ impl Tcp {
     }
 }
 
+/// RACK's verdict on a segment that is not yet acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Lost,

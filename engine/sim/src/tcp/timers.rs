@@ -27,6 +27,7 @@ pub enum Purpose {
     Window,
 }
 
+/// The number of timers.
 const COUNT: usize = 3;
 
 /// The timers of a subflow. Each has at most one pending wake-up while its time only moves later.

@@ -151,6 +151,7 @@ fn read(flow: &Flow, tool: &Tool, summary: &str, packets: &str) -> Result<FlowRe
     Ok(record)
 }
 
+/// The packets in D-ITG's list: their delays, and the number of reordered packets.
 #[derive(Default)]
 struct Arrivals {
     delays: Durations,

@@ -14,6 +14,7 @@ const LAST: u16 = 32_000;
 /// The time after which a receiving program must listen.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The port at which the next search begins.
 static NEXT: AtomicU16 = AtomicU16::new(FIRST);
 
 /// Returns a port that is free over TCP and UDP at `address`, like the port after it (D-ITG uses two). No port is

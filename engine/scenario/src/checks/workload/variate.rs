@@ -105,6 +105,7 @@ pub fn check<T: Base>(
     }
 }
 
+/// The validation of one setting that is a random quantity.
 struct Checker<'a> {
     setting: &'a str,
     bounds: Bounds,
