@@ -127,8 +127,8 @@ types: $(stamp)packages
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	@$(stage) mypy .venv/bin/mypy
-	@$(stage) "mypy for Windows" .venv/bin/mypy --package nettrial --platform win32 --cache-dir .mypy_cache/win32
-	@$(stage) "mypy for macOS" .venv/bin/mypy --package nettrial --platform darwin --cache-dir .mypy_cache/darwin
+	@for platform in win32 darwin; do $(stage) "mypy for $$platform" .venv/bin/mypy --package nettrial \
+	  --platform $$platform --config-file tools/mypy-other-systems.ini --cache-dir .mypy_cache/$$platform; done
 
 generated: test-build
 	@$(stage) "generated files" tools/generate-scenario.sh --check

@@ -1,8 +1,6 @@
 //! Tests of links that join more than two interfaces.
 
-mod common;
-
-use common::{address, flow, interface, node, scenario};
+use crate::common::{address, flow, interface, node, scenario};
 use nettrial_routing::{Crossing, FiveTuple, Paths};
 use nettrial_scenario::{IpVersion, Scenario};
 use serde_json::{Value, json};

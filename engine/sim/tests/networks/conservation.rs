@@ -1,9 +1,7 @@
 //! Tests of properties that hold in every network: packets neither appear nor vanish, no queue exceeds its limit,
 //! time does not run backwards, and the same scenario gives the same result.
 
-mod common;
-
-use common::{Schedule, along, chain, datagram};
+use crate::common::{Schedule, along, chain, datagram};
 use nettrial_scenario::{QueueLimit, Scenario};
 use nettrial_sim::{Codepoint, Io, Network, Packet, Time, World};
 use proptest::prelude::*;

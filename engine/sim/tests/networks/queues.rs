@@ -1,8 +1,6 @@
 //! Tests of queues against queueing theory.
 
-mod common;
-
-use common::{chain, send_along};
+use crate::common::{chain, send_along};
 use nettrial_sim::{Time, wire_bytes};
 use rand::distr::{Distribution, Open01};
 use rand::{SeedableRng, rngs::ChaCha8Rng};
@@ -115,7 +113,7 @@ fn a_step_marks_what_finds_more_than_its_threshold() {
     let mut link = link(json!({"discipline": "mark", "threshold": "2 packets"}));
     link["queue"] = json!("100 packets");
     let scenario = chain(&[link, json!({})], 1500);
-    let mut world = common::send_marked(&scenario, &[(Time::ZERO, 1212); 6]);
+    let mut world = crate::common::send_marked(&scenario, &[(Time::ZERO, 1212); 6]);
     let marked: Vec<bool> = world.endpoints.arrivals.iter().map(|(.., marked)| *marked).collect();
     // The first packet is in transmission; the fifth is the first to find three waiting packets.
     assert_eq!(marked, [false, false, false, false, true, true]);

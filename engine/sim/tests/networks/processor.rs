@@ -1,8 +1,6 @@
 //! Tests of the cost of packets on hosts.
 
-mod common;
-
-use common::{chain, send_along};
+use crate::common::{chain, send_along};
 use nettrial_scenario::{HostCost, Scenario};
 use nettrial_sim::Time;
 use serde_json::{Value, json};

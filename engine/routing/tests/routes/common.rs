@@ -1,5 +1,4 @@
 //! Scenarios on small and random graphs, and what their forwarding tables do with a packet.
-#![allow(dead_code, reason = "each test binary uses some of it")]
 
 use ipnet::IpNet;
 use nettrial_routing::Route;

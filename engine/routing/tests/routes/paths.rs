@@ -1,8 +1,6 @@
 //! Tests of routes and paths on small graphs, and on random ones.
 
-mod common;
-
-use common::{address, flow, interface, node, scenario};
+use crate::common::{address, flow, interface, node, scenario};
 use nettrial_routing::{NextHop, Paths};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,5 +1,4 @@
 //! Small scenarios, and endpoints that send packets and record their arrivals.
-#![allow(dead_code, reason = "each test binary uses some of it")]
 
 use nettrial_routing::{FiveTuple, Paths};
 use nettrial_scenario::Scenario;

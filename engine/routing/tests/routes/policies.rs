@@ -1,8 +1,6 @@
 //! Tests the guarantee of each policy on random graphs: packets follow the tables as in a kernel.
 
-mod common;
-
-use common::{Edges, Tables, address, fabric, flow, graphs, interface, node, scenario};
+use crate::common::{Edges, Tables, address, fabric, flow, graphs, interface, node, scenario};
 use nettrial_routing::{FiveTuple, NextHop, Paths};
 use nettrial_scenario::{IpVersion, Scenario};
 use proptest::prelude::*;

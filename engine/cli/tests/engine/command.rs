@@ -1,7 +1,5 @@
 //! Tests agents behind the standard input and output of a command, such as one that reaches another machine.
 
-#![cfg(target_os = "linux")]
-
 use nettrial_session::{Agents, Direction, Process, path_mtus};
 use nettrial_traffic::{Command, Cookie, Reply, Side};
 use serde_json::json;

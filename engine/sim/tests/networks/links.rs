@@ -1,8 +1,6 @@
 //! Tests of the times at which packets arrive, and of the packets that links drop.
 
-mod common;
-
-use common::{chain, send_along};
+use crate::common::{chain, send_along};
 use nettrial_sim::{Network, Time};
 use serde_json::json;
 
@@ -64,7 +62,7 @@ fn the_smallest_mtu_of_a_path_is_known() {
     // The smallest MTU of the reverse path is a different one.
     scenario.links[2].interfaces[1].mtu.0 = 1300;
     let mut network = Network::new(&scenario);
-    let path = common::along(&mut network, &scenario);
+    let path = crate::common::along(&mut network, &scenario);
     assert_eq!(network.links_of(path), [0, 2, 4]);
     assert_eq!(network.path_mtu(path), 1400);
 }

@@ -1,0 +1,7 @@
+//! Tests of the program.
+
+#[cfg(target_os = "linux")]
+mod command;
+#[cfg(target_os = "linux")]
+mod served;
+mod simulator;

@@ -1,0 +1,7 @@
+//! Tests of the paths that packets take.
+
+mod common;
+mod hash;
+mod paths;
+mod policies;
+mod shared;

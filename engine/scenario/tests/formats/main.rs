@@ -1,0 +1,4 @@
+//! Tests of scenarios and units as texts.
+
+mod documents;
+mod units;
