@@ -174,7 +174,10 @@ def _steps(curve: Curve) -> Steps:
         tuple(step for step in expected if step is not None),
         sum(step is None for step in expected),
         tuple(
-            step for step in (fit(after, SEARCH_BYTES, None, True) for after in others) if step is not None
+            step
+            for step in (fit(after, SEARCH_BYTES, None, True) for after in others)
+            # To the search, a bend of a curve without noise looks like steps, where this fit has none.
+            if step is not None and abs(step.height_us) >= RESOLUTION_US
         ),
         unsearched,
     )

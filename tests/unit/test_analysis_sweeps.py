@@ -181,6 +181,18 @@ def test_a_step_of_trials_that_are_exactly_equal_is_found(height_us: float) -> N
     assert not any(step.found for step in rest)
 
 
+def test_a_bend_of_a_simulated_curve_is_no_step() -> None:
+    """Up to one segment, a byte takes its time on two links, and then on one."""
+    sizes = list(range(1000, 3644))
+    row = [
+        round(3.264 + 0.016 * min(size, 1448) + 1.44 * (size > 1448) + 0.008 * max(size - 1448, 0), 3)
+        for size in sizes
+    ]
+    (found,) = steps([curve_of([row] * 2, sizes, "tcp")])
+    assert [(step.found, round(step.height_us, 2)) for step in found.expected] == [(True, 1.44), (False, 0.0)]
+    assert found.other == ()
+
+
 def test_the_judgement_by_sizes_is_that_of_statsmodels() -> None:
     draw = np.random.default_rng(5)
     sizes = np.arange(1000, 2000, 10)
