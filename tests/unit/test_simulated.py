@@ -53,33 +53,32 @@ def test_a_block_of_a_run_has_a_seed_of_its_own_in_the_simulator_alone():
 RANDOM = {
     "impairment": (
         ("jumbo-ipv6", "network.impairment.seed", {"network.impairment.loss": "0.1"}, {}),
-        lambda made: [link.impairment.seed for link in made.links],
+        lambda made: [[link.impairment.seed for link in made.links]],
     ),
     "routing": (
         ("jumbo-ipv6", "network.routing.seed", {"network.routing.policy": "ecmp"}, {}),
-        lambda made: made.routing.root.seed,
+        lambda made: [made.routing.root.seed],
     ),
     "topology": (
         ("jellyfish-mptcp", "network.parameters.seed", {"switches": "10"}, {"switches": "10"}),
-        lambda made: [[end.node for end in link.ends] for link in made.links],
+        lambda made: [[[end.node for end in link.ends] for link in made.links]],
     ),
     "traffic": (
         ("mtu-packet-size", "workload.sweep.traffic.seed", {}, {}),
-        lambda made: made.workload[0].traffic.root.seed,
+        lambda made: [made.workload[0].traffic.root.seed],
     ),
-    "permutation": (
+    "permutation and pairs": (
         (
             "jellyfish-vs-fat-tree",
             "workload.permutation.seed",
             {"network.parameters.fat-tree.k": "4", "network.parameters.fat-tree.hosts": "16"},
             {"transport": "TCP 8 flows", "fabric": "fat-tree ECMP"},
         ),
-        lambda made: [flow.to for flow in made.workload],
+        lambda made: [[flow.to for flow in made.workload], [flow.pair for flow in made.workload]],
     ),
 }
-RANDOM["pairs"] = (RANDOM["permutation"][0], lambda made: [flow.pair for flow in made.workload])
 """The random quantities. Each has a study, the setting that seeds it, further settings and levels, and a
-function that reads it from a scenario."""
+function that reads it, or several of them, from a scenario."""
 
 
 @pytest.mark.parametrize("backend", ["sim", "lab"])
@@ -90,11 +89,12 @@ def test_what_is_random_follows_from_the_runs_seed_and_the_block(quantity, backe
 
     def found():
         places = product(studies, (0, 1, 99), (1, 2))
-        return [repr(drawn(scenario_of(study, levels, block, run))) for study, run, block in places]
+        made = [drawn(scenario_of(study, levels, block, run)) for study, run, block in places]
+        return [[repr(value) for value in values] for values in zip(*made, strict=True)]
 
     # No block of any seed, whether of the study or of the run, equals another.
     once = found()
-    assert len(set(once)) == 12
+    assert [len(set(values)) for values in once] == [12] * len(once)
     assert once == found()
 
 
