@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import zlib
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -257,8 +258,12 @@ def document(column, table, **changes):
 
 def gibibyte(_):
     """Returns a statement's value: a few megabytes that decompress to a gibibyte."""
+    part, parts = b" " * 2**24, 2**6
     compressor = zlib.compressobj(level=1)
-    return b"".join([*(compressor.compress(b" " * 2**24) for _ in range(2**6)), compressor.flush()])
+    # After a full flush, equal parts are compressed to equal bytes.
+    first, other = (compressor.compress(part) + compressor.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    checksum = reduce(lambda seen, _: zlib.adler32(part, seen), range(parts), 1)
+    return first + other * (parts - 1) + compressor.flush()[:-4] + checksum.to_bytes(4, "big")
 
 
 DAMAGES = {
