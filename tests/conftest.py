@@ -17,6 +17,33 @@ settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
 ATTEMPT = "took another attempt"
+GROUPS = {
+    "tests/end_to_end/test_ndt7.py": "browser",
+    "tests/end_to_end/test_report_page.py": "browser",
+    "tests/lab/test_guests.py": "guests",
+    "tests/lab/test_hosts.py": "machines",
+}
+"""The files whose tests share what takes long to make. With `--dist loadgroup`, one worker runs a group. (The
+mark `xdist_group` has no effect since pytest 9.2.)"""
+
+
+def group(test: str) -> str:
+    """Returns the group of a test, by its identifier."""
+    return GROUPS.get(test.partition("::")[0], test)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keeps the tests of a group in one worker."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class Scheduling(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group(nodeid)
+
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

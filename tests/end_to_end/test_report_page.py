@@ -64,10 +64,6 @@ a run is drawn again only after many times the duration of drawing it."""
 expect.set_options(timeout=PATIENCE_MS)
 
 
-pytestmark = pytest.mark.xdist_group("browser")
-"""All tests use one browser."""
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     found = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]

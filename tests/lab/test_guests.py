@@ -32,13 +32,9 @@ CALIBRATION = SYSTEMS / "calibration"
 KERNELS = {entry.name: entry.release for entry in Catalogue(SYSTEMS).entries()}
 OLD, NEW = "linux-6.1", "linux-6.12"
 
-pytestmark = [
-    pytest.mark.skipif(
-        not {OLD, NEW} <= set(KERNELS), reason=f"no kernels in {SYSTEMS}: tools/setup-tests.sh"
-    ),
-    # They share guests, which take seconds of CPU time to boot where they are emulated.
-    pytest.mark.xdist_group("guests"),
-]
+pytestmark = pytest.mark.skipif(
+    not {OLD, NEW} <= set(KERNELS), reason=f"no kernels in {SYSTEMS}: tools/setup-tests.sh"
+)
 
 
 @pytest.fixture(scope="module")

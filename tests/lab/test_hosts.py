@@ -44,8 +44,6 @@ VICTIMS = {
 }
 """The processes that are killed in addition to the runner, and words in the command line of each."""
 KILLS = 50
-# Creating the machines takes longer than most of these tests.
-pytestmark = pytest.mark.xdist_group("machines")
 
 
 @pytest.fixture(scope="module")

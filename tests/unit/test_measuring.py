@@ -10,6 +10,7 @@ import pytest
 
 from nettrial.scenario import Record, Scenario, TimerLateness
 from nettrial.scenario import Warning as Caution
+from tests.conftest import GROUPS, group
 from tests.measuring import (
     ATTEMPTS,
     DISTURBANCES,
@@ -121,3 +122,9 @@ def test_an_inconclusive_test_is_named_and_counted(tmp_path: Path):
     assert done.returncode == 0, done.stdout
     assert "INCONCLUSIVE test_it.py::test_a_wire: steal_time: 9%" in done.stdout
     assert "1 inconclusive in" in done.stdout.splitlines()[-1]
+
+
+def test_files_that_are_kept_together_are_there():
+    assert all((ROOT / file).exists() for file in GROUPS)
+    assert group("tests/lab/test_hosts.py::test_it[tests/lab]") == "machines"
+    assert group("tests/lab/test_wire.py::test_it") == "tests/lab/test_wire.py::test_it"
