@@ -34,8 +34,6 @@ PAGES = ("README.md", "docs/**/*.md", "studies/**/*.md")
 RUNS = {
     "jumbo-ipv6": ("--backend", "sim"),
     "mtu-packet-size": (),
-    "jumbo-path": ("--replicates", "2"),
-    "tool-agreement": ("--replicates", "4"),
     "jellyfish-mptcp": ("--backend", "sim"),
     "jellyfish-mptcp-hosts": ("--backend", "sim"),
     "jellyfish-mptcp-settings": ("--backend", "sim"),
