@@ -328,7 +328,7 @@ impl Fabric {
         for process in below(self.switches.process())? {
             switches_cpu_ns += cpu_ns_of(process)?;
         }
-        let lost_pkts = self.sockets.as_ref().ok().map(Sockets::take_lost);
+        let lost_pkts = self.sockets.as_ref().ok().map(Sockets::take_lost).transpose()?;
         Ok(Done { counts, cpu_ns, switches_cpu_ns, lost_pkts })
     }
 

@@ -179,14 +179,15 @@ impl Drop for Ring {
     }
 }
 
-/// Returns the number of frames that found a ring full since the last call.
-pub fn overflow(ring_socket: &OwnedFd) -> Result<u64> {
+/// Returns the number of frames for which a packet socket's ring, or its receive buffer, had no room since the last call
+/// (packet(7), PACKET_STATISTICS).
+pub fn overflow(socket: &OwnedFd) -> Result<u64> {
     let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
     let mut length = libc::socklen_t::try_from(size_of_val(&statistics))?;
     // SAFETY: the kernel writes at most `length` bytes into `statistics`.
     let status = unsafe {
         libc::getsockopt(
-            ring_socket.as_raw_fd(),
+            socket.as_raw_fd(),
             libc::SOL_PACKET,
             libc::PACKET_STATISTICS,
             (&raw mut statistics).cast(),
@@ -194,7 +195,7 @@ pub fn overflow(ring_socket: &OwnedFd) -> Result<u64> {
         )
     };
     if status != 0 {
-        return Err(io::Error::last_os_error()).context("reading a ring's statistics");
+        return Err(io::Error::last_os_error()).context("reading the statistics of a packet socket");
     }
     Ok(statistics.tp_drops.into())
 }

@@ -40,7 +40,7 @@ pub use agent::run as run_agent;
 pub use cookie::Cookie;
 pub use platform::{ProcessorTimes, die_with_parent, listens, now_ns, processors, system_name};
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
-pub use platform::{clear_environment, contain};
+pub use platform::{clear_environment, contain, sockets_of};
 #[cfg(not(target_os = "linux"))]
 pub use platform::{forbid_fragmentation, is_too_large, path_mtu};
 pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Report, Room, Side};

@@ -130,20 +130,9 @@ pub fn problems(flow: &Flow, tool: &Tool, place: &Place) -> Vec<Problem> {
 pub fn lacking() -> Vec<(String, &'static str)> {
     use ToolName::{Ditg, Ftp, Http1, Http2, Http3, Iperf3, Netperf, Ping, Sockperf, Tftp};
     let lack = |name: ToolName| {
-        let tool = Tool {
-            tool: name,
-            duration: None,
-            size: None,
-            rate: None,
-            request_response: false,
-            block_size: None,
-            window_size: None,
-            arguments: Vec::new(),
-            server_arguments: Vec::new(),
-        };
         let program = program(name);
         let missing: Vec<String> =
-            program.names(&tool).into_iter().filter(|name| !process::is_installed(name)).collect();
+            program.names(&name.into()).into_iter().filter(|name| !process::is_installed(name)).collect();
         let words = format!("{} ({})", format!("{name:?}").to_lowercase(), missing.join(", "));
         (!missing.is_empty()).then(|| (words, program.remedy()))
     };

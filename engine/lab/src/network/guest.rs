@@ -14,6 +14,7 @@ use nettrial_netlink::{Netlink, filter_icmp};
 use nettrial_routing::Route;
 use nettrial_scenario::{Interface, NodeKind, Scenario};
 use nix::net::if_::if_nametoindex;
+use std::fs::File;
 use std::os::fd::AsRawFd;
 
 /// The number of bytes of a guest's frames that may wait for its shaper, including the kernel's overhead, as
@@ -154,10 +155,8 @@ impl Network {
     /// Moves all interfaces of the nodes to `outside`, whose devices they were.
     pub fn return_devices(&mut self, outside: &Namespace) -> Result<()> {
         for node in &mut self.nodes {
-            for (name, index) in &node.interfaces {
-                let message = to_namespace(u32::try_from(*index)?, outside.file());
-                let purpose = format!("moving {name} from {}", node.name);
-                node.netlink.change(RouteNetlinkMessage::SetLink(message), purpose)?;
+            for (name, index) in node.interfaces.clone() {
+                node.move_to(outside.file(), &name, u32::try_from(index)?)?;
             }
             node.netlink.flush()?;
         }
@@ -170,11 +169,15 @@ impl BuiltNode {
     pub fn detach(&mut self, home: &Home, taps: &[Tap]) -> Result<()> {
         for tap in taps {
             let index = home.visit(&self.namespace, || Ok(if_nametoindex(tap.name())?))?;
-            let purpose = format!("moving {} from {}", tap.name(), self.name);
-            self.netlink
-                .change(RouteNetlinkMessage::SetLink(to_namespace(index, home.network().file())), purpose)?;
+            self.move_to(home.network().file(), tap.name(), index)?;
         }
         self.netlink.flush()
+    }
+
+    /// Requests that a device of this node, with that name and index, moves to another namespace.
+    fn move_to(&mut self, namespace: &File, name: &str, index: u32) -> Result<()> {
+        let purpose = format!("moving {name} from {}", self.name);
+        self.netlink.change(RouteNetlinkMessage::SetLink(to_namespace(index, namespace)), purpose)
     }
 }
 
@@ -186,7 +189,7 @@ fn interface_of<'a>(scenario: &'a Scenario, node: &str, name: &str) -> Result<&'
 }
 
 /// Returns a request that moves the interface with this index to another namespace.
-fn to_namespace(index: u32, namespace: &std::fs::File) -> LinkMessage {
+fn to_namespace(index: u32, namespace: &File) -> LinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index;
     message.attributes = vec![LinkAttribute::NetNsFd(namespace.as_raw_fd())];

@@ -5,11 +5,14 @@
 //! would drop frames for which the scenario's queues have room, and no counter would show it. Each port is read
 //! through a socket of its own, whose receive buffer is equally small.
 
+use crate::packet_socket::overflow;
 use anyhow::{Context, Result};
+use nettrial_traffic::sockets_of;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{RcvBufForce, SndBufForce};
+use socket2::Domain;
 use std::fs;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// The bytes that all frames to be sent may occupy.
 const SEND_BYTES: usize = 512 << 20;
@@ -24,18 +27,11 @@ impl Sockets {
     pub fn enlarge(process: u32) -> Result<Self> {
         let mut found = Vec::new();
         for process in below(process)? {
-            let pidfd = open(process).with_context(|| format!("opening process {process}"))?;
-            let Ok(descriptors) = fs::read_dir(format!("/proc/{process}/fd")) else { continue };
-            for descriptor in descriptors.flatten() {
-                let is_socket = fs::read_link(descriptor.path())
-                    .is_ok_and(|target| target.to_string_lossy().starts_with("socket:"));
-                let number = descriptor.file_name().to_string_lossy().parse::<i32>();
-                let (true, Ok(number)) = (is_socket, number) else { continue };
-                let socket = take(&pidfd, number).context("reaching a socket of Open vSwitch")?;
-                if is_packet_socket(&socket) {
+            for socket in sockets_of(process).context("reaching the sockets of Open vSwitch")? {
+                if socket.domain().is_ok_and(|domain| domain == Domain::PACKET) {
                     setsockopt(&socket, SndBufForce, &SEND_BYTES).context("enlarging a send buffer")?;
                     setsockopt(&socket, RcvBufForce, &RECEIVE_BYTES).context("enlarging a receive buffer")?;
-                    found.push(socket);
+                    found.push(socket.into());
                 }
             }
         }
@@ -43,29 +39,9 @@ impl Sockets {
     }
 
     /// Returns the number of frames for which a receive buffer had no room since the last call.
-    pub fn take_lost(&self) -> u64 {
-        self.0.iter().map(lost).sum()
+    pub fn take_lost(&self) -> Result<u64> {
+        self.0.iter().map(overflow).sum()
     }
-}
-
-/// Returns the number of frames for which the receive buffer of `socket` had no room since the last call
-/// (packet(7), PACKET_STATISTICS).
-fn lost(socket: &OwnedFd) -> u64 {
-    // SAFETY: an all-zero value of that plain structure of numbers is valid.
-    let mut statistics: libc::tpacket_stats = unsafe { std::mem::zeroed() };
-    let mut length = libc::socklen_t::try_from(size_of::<libc::tpacket_stats>()).unwrap_or(0);
-    // SAFETY: the descriptor is open, and both pointers are valid during the call, for as many bytes as it is
-    // given.
-    let status = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_PACKET,
-            libc::PACKET_STATISTICS,
-            (&raw mut statistics).cast(),
-            &raw mut length,
-        )
-    };
-    if status == 0 { statistics.tp_drops.into() } else { 0 }
 }
 
 /// Returns the child processes of `parent`.
@@ -80,44 +56,4 @@ pub fn below(parent: u32) -> Result<Vec<u32>> {
         fields.split_whitespace().nth(1).and_then(|field| field.parse::<u32>().ok()) == Some(parent)
     };
     Ok(numbers.filter(is_below).collect())
-}
-
-/// Opens a descriptor of a process.
-fn open(process: u32) -> Result<OwnedFd> {
-    // SAFETY: the call takes two numbers.
-    owned(unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) })
-}
-
-/// Returns a copy of descriptor `number` of the process (pidfd_getfd(2)).
-fn take(process: &OwnedFd, number: i32) -> Result<OwnedFd> {
-    // SAFETY: the call takes three numbers, and the first is an open descriptor.
-    owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), number, 0) })
-}
-
-/// Returns the descriptor that a system call returned.
-fn owned(answer: libc::c_long) -> Result<OwnedFd> {
-    let number = i32::try_from(answer)?;
-    if number < 0 {
-        return Err(std::io::Error::last_os_error().into());
-    }
-    // SAFETY: the kernel has just created this descriptor for this process.
-    Ok(unsafe { OwnedFd::from_raw_fd(number) })
-}
-
-/// Returns true if `socket` is a packet socket (packet(7)).
-fn is_packet_socket(socket: &OwnedFd) -> bool {
-    let mut domain: libc::c_int = 0;
-    let mut length = libc::socklen_t::try_from(size_of::<libc::c_int>()).unwrap_or(0);
-    // SAFETY: the descriptor is open, and both pointers are valid during the call, for as many bytes as it is
-    // given.
-    let status = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_DOMAIN,
-            (&raw mut domain).cast(),
-            &raw mut length,
-        )
-    };
-    status == 0 && domain == libc::AF_PACKET
 }

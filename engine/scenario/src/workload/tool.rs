@@ -75,3 +75,20 @@ pub struct Tool {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_arguments: Vec<String>,
 }
+
+impl From<ToolName> for Tool {
+    /// Returns the program without any settings.
+    fn from(tool: ToolName) -> Self {
+        Self {
+            tool,
+            duration: None,
+            size: None,
+            rate: None,
+            request_response: false,
+            block_size: None,
+            window_size: None,
+            arguments: Vec::new(),
+            server_arguments: Vec::new(),
+        }
+    }
+}

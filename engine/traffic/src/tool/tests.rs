@@ -26,17 +26,7 @@ fn flow(transport: Transport, tool: &Tool) -> Flow {
 }
 
 fn tool(name: ToolName) -> Tool {
-    Tool {
-        tool: name,
-        duration: Some(nettrial_scenario::Duration(1_000_000_000)),
-        size: None,
-        rate: None,
-        request_response: false,
-        block_size: None,
-        window_size: None,
-        arguments: Vec::new(),
-        server_arguments: Vec::new(),
-    }
+    Tool { duration: Some(nettrial_scenario::Duration(1_000_000_000)), ..name.into() }
 }
 
 fn finished(printed: &str, logged: &str) -> Finished {

@@ -1,4 +1,4 @@
-//! The connections of a program that this agent started, by copies of its descriptors (pidfd_getfd(2), Linux 5.6 and later).
+//! The sockets of another program, by copies of its descriptors (pidfd_getfd(2), Linux 5.6 and later).
 
 use super::sockets::congestion_control;
 use socket2::Socket;
@@ -9,20 +9,34 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// Returns the port at the other end of each TCP connection of the process with this ID, and the congestion control in force
 /// on it.
 pub fn congestion_controls_of(process: u32) -> io::Result<Vec<(u16, String)>> {
+    let mut found = Vec::new();
+    for socket in sockets_of(process)? {
+        let peer = socket.peer_addr().ok().and_then(|address| address.as_socket());
+        if let (Some(peer), Ok(name)) = (peer, congestion_control(&socket)) {
+            found.push((peer.port(), name));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns copies of all sockets of the process with this ID; those that it closes meanwhile are left out.
+///
+/// # Errors
+/// Fails if the process does not exist, or if its descriptors may not be copied (ptrace(2), PTRACE_MODE_ATTACH_REALCREDS).
+pub fn sockets_of(process: u32) -> io::Result<Vec<Socket>> {
     let handle = open_process(process)?;
     let mut found = Vec::new();
     for entry in fs::read_dir(format!("/proc/{process}/fd"))? {
         let entry = entry?;
-        // What was closed meanwhile is not looked at.
         let Ok(target) = fs::read_link(entry.path()) else { continue };
         let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
         let (true, Some(number)) = (target.to_string_lossy().starts_with("socket:"), number) else {
             continue;
         };
-        let Ok(socket) = copy_of(&handle, number) else { continue };
-        let peer = socket.peer_addr().ok().and_then(|address| address.as_socket());
-        if let (Some(peer), Ok(name)) = (peer, congestion_control(&socket)) {
-            found.push((peer.port(), name));
+        match copy_of(&handle, number) {
+            Ok(socket) => found.push(socket),
+            Err(error) if error.raw_os_error() == Some(libc::EBADF) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(found)
