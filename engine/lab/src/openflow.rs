@@ -181,6 +181,7 @@ impl Fabric {
     /// Starts the programs, if `scenario` has a controller, in a namespace for all switches.
     pub fn start(home: &Home, scenario: &Scenario) -> Result<Option<Self>> {
         let Some(controller) = &scenario.controller else { return Ok(None) };
+        let count = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Switch).count();
         let inside = || {
             if settings::is_there("net.ipv6") {
                 settings::write("net.ipv6.conf.default.disable_ipv6", "1")?;
@@ -194,7 +195,8 @@ impl Fabric {
                 command.args(["-P", "-m", "nettrial.controllers"]);
                 Side::Application(Program::start("the controller", command, None)?)
             } else {
-                Side::Own(Own::start(home, controller, PORT)?)
+                // A switch that connects again may do so before its old connection has ended.
+                Side::Own(Own::start(home, controller, PORT, 2 * count)?)
             };
             let mut command = Command::new("sh");
             command.arg("-e").env("PATH", search_path());
@@ -208,7 +210,6 @@ impl Fabric {
         };
         let (namespace, (switches, side)) =
             home.create(inside).context("starting Open vSwitch and a controller")?;
-        let count = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Switch).count();
         Ok(Some(Self {
             namespace,
             switches,

@@ -106,6 +106,8 @@ fn short(bytes: &[u8], at: usize) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::rngs::ChaCha8Rng;
+    use rand::{RngExt, SeedableRng};
 
     fn message(version: u8, kind: u8, body: &[u8]) -> Vec<u8> {
         let length = u16::try_from(HEADER + body.len()).unwrap().to_be_bytes();
@@ -158,6 +160,23 @@ mod tests {
         let all = all.concat();
         for piece in [1, 7, 100, all.len()] {
             assert_eq!(of(&all, piece), expected, "{piece}");
+        }
+    }
+
+    #[test]
+    fn random_bytes_do_no_harm_and_are_not_held() {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        for _ in 0..20_000 {
+            let mut bytes = vec![0; random.random_range(0..200)];
+            random.fill(bytes.as_mut_slice());
+            if let [version, kind, high, low, ..] = bytes.as_mut_slice() {
+                // Most messages would be longer than all bytes, and most types not read.
+                (*version, *kind) = ([1, 4][random.random_range(0..2)], random.random_range(0..20));
+                (*high, *low) = (0, random.random_range(0..100));
+            }
+            let mut messages = Messages::default();
+            bytes.chunks(random.random_range(1..50)).for_each(|piece| messages.take(piece, |_| ()));
+            assert!(messages.held.len() <= usize::from(u16::MAX));
         }
     }
 

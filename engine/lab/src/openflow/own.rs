@@ -27,8 +27,9 @@ pub struct Own {
 
 impl Own {
     /// Starts the controller's program, which is to listen at `port`, in the calling thread's namespace, and a
-    /// relay to it. If the controller has an address, starts only a relay to it.
-    pub fn start(home: &Home, controller: &Controller, port: u16) -> Result<Self> {
+    /// relay to it for at most `most` connections at a time. If the controller has an address, starts only a relay to
+    /// it.
+    pub fn start(home: &Home, controller: &Controller, port: u16, most: usize) -> Result<Self> {
         let (name, target, outside, program) = if let Some((host, port)) = controller.host_and_port() {
             let outside = home.outside().context("this user can't return to the machine's network")?;
             (format!("the controller at {host} port {port}"), (host.to_owned(), port), Some(outside), None)
@@ -44,7 +45,7 @@ impl Own {
         };
         Ok(Self {
             name,
-            relay: Relay::start(target, outside)?,
+            relay: Relay::start(target, outside, most)?,
             program,
             begun: Instant::now(),
             limit: controller.connect_limit.as_std(),

@@ -87,9 +87,9 @@ impl State {
 }
 
 impl Relay {
-    /// Begins to listen in the calling thread's namespace. The controller is reached from that namespace, or from
-    /// `outside`.
-    pub fn start(to: Target, outside: Option<Namespace>) -> Result<Self> {
+    /// Begins to listen in the calling thread's namespace, for at most that many connections at a time. The controller
+    /// is reached from that namespace, or from `outside`.
+    pub fn start(to: Target, outside: Option<Namespace>, most: usize) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("listening for switches")?;
         let own = listener.try_clone().context("listening for switches")?;
         let state = Arc::new(Mutex::new(State::default()));
@@ -102,10 +102,16 @@ impl Relay {
                 lock(&noted).unreachable = Some(format!("returning to the machine's network: {error}"));
                 return;
             }
+            // Each connection holds a copy.
+            let places = Arc::new(());
             for connection in 0.. {
                 let Ok((switch, _)) = own.accept() else { return };
-                let (to, noted) = (to.clone(), Arc::clone(&noted));
+                if Arc::strong_count(&places) > most {
+                    continue;
+                }
+                let (to, noted, place) = (to.clone(), Arc::clone(&noted), Arc::clone(&places));
                 std::thread::spawn(move || {
+                    let _place = place;
                     if let Err(error) = carry(&switch, &to, connection, &noted) {
                         lock(&noted).unreachable = Some(format!("{error:#}"));
                     }
@@ -204,7 +210,7 @@ mod tests {
     fn a_relay_hands_on_and_counts_in_both_directions() {
         let controller = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = controller.local_addr().unwrap().port();
-        let relay = Relay::start(("127.0.0.1".into(), port), None).unwrap();
+        let relay = Relay::start(("127.0.0.1".into(), port), None, 2).unwrap();
         let mut switch = TcpStream::connect((Ipv4Addr::LOCALHOST, relay.port().unwrap())).unwrap();
         let (mut far, _) = controller.accept().unwrap();
         let features = message(6, &[0; 24]);
@@ -228,9 +234,27 @@ mod tests {
     }
 
     #[test]
+    fn connections_are_bounded_and_their_places_come_back() {
+        let controller = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = controller.local_addr().unwrap().port();
+        let relay = Relay::start(("127.0.0.1".into(), port), None, 2).unwrap();
+        let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, relay.port().unwrap())).unwrap();
+        assert!(relay.listener.local_addr().unwrap().ip().is_loopback());
+        let kept: Vec<_> = (0..2).map(|_| (connect(), controller.accept().unwrap())).collect();
+        assert_eq!(connect().read(&mut [0]).unwrap_or(0), 0);
+        drop(kept);
+        controller.set_nonblocking(true).unwrap();
+        // A place is free once both directions of its connection have ended.
+        while controller.accept().is_err() {
+            let _switch = connect();
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
     fn a_controller_that_is_not_there_is_named() {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-        let relay = Relay::start(("127.0.0.1".into(), port), None).unwrap();
+        let relay = Relay::start(("127.0.0.1".into(), port), None, 2).unwrap();
         let mut switch = TcpStream::connect((Ipv4Addr::LOCALHOST, relay.port().unwrap())).unwrap();
         assert_eq!(switch.read(&mut [0]).unwrap_or(0), 0);
         while relay.state().unreachable.is_none() {
