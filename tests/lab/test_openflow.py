@@ -21,7 +21,7 @@ import pytest
 from nettrial.backends import TrialFailed
 from nettrial.backends.find import engine
 from nettrial.metrics import METRICS
-from nettrial.scenario import Record, Request, RunRequest, Scenario
+from nettrial.scenario import CheckedEvent, CheckRequest, Record, Request, RunRequest, Scenario
 from nettrial.systems import CONTROLLERS, controllers_python
 from tests.lab.fabric_study import fabric_scenario
 from tests.lab.lacking import lacking
@@ -199,6 +199,27 @@ def test_an_address_where_nobody_listens_fails_the_trial(
     made = scenario(tmp_path, {"address": "tcp:127.0.0.1:1"}, spines=1)
     with pytest.raises(TrialFailed, match=r"connecting to the controller at 127\.0\.0\.1 port 1: "):
         run(made)
+
+
+def test_an_address_is_refused_to_a_user_who_is_not_root(tmp_path: Path, as_user: list[str]) -> None:
+    """Such a user has a lab in a user namespace, whose network does not lead back to that of the machine."""
+    made = scenario(tmp_path, {"address": "tcp:127.0.0.1:6653"}, spines=1)
+    request = Request(CheckRequest(scenario=made)).model_dump_json(by_alias=True, exclude_none=True)
+    answers = [
+        subprocess.run(
+            [*prefix, str(engine()), "lab"], input=f"{request}\n", capture_output=True, text=True, check=True
+        )
+        for prefix in ([], as_user)
+    ]
+    root, user = (CheckedEvent.model_validate_json(answer.stdout).problems for answer in answers)
+    assert root == []
+    [problem] = user
+    assert (problem.object, problem.setting, problem.expected) == (
+        *("the controller", "address"),
+        "none for this user",
+    )
+    assert problem.hint == "only root can return from the lab's network to the machine's: run as root"
+    assert problem.of_machine
 
 
 def test_a_controller_that_ends_marks_the_trial(tmp_path: Path, sandbox: Sandbox) -> None:
