@@ -14,6 +14,7 @@ from nettrial.design import scenario_of
 from nettrial.errors import BadInput
 from nettrial.scenario import Scenario
 from nettrial.study import load
+from tests.lab_study import lab_study
 from tests.unit.conftest import CommandLine
 
 COMMANDS = ["./client --to '{destination}'", "./server", "./own.py '{port}'"]
@@ -28,15 +29,8 @@ def document() -> dict:
         "server_arguments": ["./server"],
     }
     own = {"network.controller": {"command": ["./own.py", "{port}"]}, "network.forwarding": "openflow"}
-    return {
-        "study": "mine",
-        "title": "Mine",
-        "question": "What happens?",
-        "backend": "lab",
-        "replicates": 1,
-        "full_replicates": 1,
-        "warmup": 0,
-        "network": {
+    return lab_study(
+        network={
             "topology": "leaf-spine",
             "parameters": {"leaves": 2, "spines": 1},
             "ip": 4,
@@ -44,21 +38,16 @@ def document() -> dict:
             "rate": "10 Mbit/s",
             "queue": "10 packets",
         },
-        "hosts": {"every": {"stack": "linux-cubic"}},
-        "workload": [{"flow": "data", "from": "host-1", "to": "host-2", "transport": "tcp", "traffic": tool}],
-        "measurement": {"interval": "100 ms", "queue_drops": "allowed"},
-        "factors": {
+        workload=[{"flow": "data", "from": "host-1", "to": "host-2", "transport": "tcp", "traffic": tool}],
+        factors={
             "fabric": {
                 "title": "Fabric",
                 "sets": {"kernel": {"network.forwarding": "routers"}, "own": own},
                 "levels": ["kernel", "own"],
             }
         },
-        "responses": [
-            {"name": "goodput", "title": "Goodput", "metric": "goodput", "of": "data", "unit": "Mbit/s"}
-        ],
-        "layout": {"rows": "fabric"},
-    }
+        layout={"rows": "fabric"},
+    )
 
 
 @pytest.fixture
