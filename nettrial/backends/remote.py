@@ -108,9 +108,9 @@ class Measurer(Keeper):
         super().__init__("measure", server, *options)
         self._server = server
         self._remedy = (
-            "start `iperf3 -s` there, or `nettrial serve --iperf3`"
+            "start `iperf3 -s` there, or `nettrial serve --bind :: --iperf3`"
             if iperf3
-            else "start `nettrial serve` there, with the same token and version, and open its port"
+            else "start `nettrial serve --bind ::` there, with the same token and version, and open its port"
         )
 
     def warm_up(self, flow: Flow, streams: int, seconds: float) -> None:

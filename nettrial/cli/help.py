@@ -77,8 +77,8 @@ EXAMPLES = {
     "doctor": ("nettrial doctor", "nettrial doctor sim"),
     "path": ("nettrial path host.example", 'nettrial path host.example --ip 6 --rate "10 Gbit/s"'),
     "serve": (
-        "nettrial serve --token-file token",
-        "nettrial serve --iperf3",
+        "nettrial serve --bind :: --token-file token",
+        "nettrial serve --bind :: --iperf3",
         "nettrial serve --stamp --bind 0.0.0.0 --token-file key",
         "nettrial serve --ndt7 --bind 0.0.0.0 --certificate cert.pem --key key.pem",
     ),

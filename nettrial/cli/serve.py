@@ -7,7 +7,11 @@ from pathlib import Path
 
 from nettrial import backends
 from nettrial.cli import READING
+from nettrial.cli.console import say
 from nettrial.errors import BadInput
+
+HERE = "127.0.0.1"
+"""The address on which servers listen unless another is given: only this machine reaches it."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,11 @@ class ServeOptions:
     plain: bool
     as_json: bool
 
+    @property
+    def address(self) -> str:
+        """Returns the address to listen on."""
+        return self.bind or HERE
+
 
 def serve(options: ServeOptions) -> None:
     """Serves until the process ends; raises BadInput and CannotRun."""
@@ -41,6 +50,8 @@ def serve(options: ServeOptions) -> None:
     given = [name for name, value in secured.items() if value]
     if given and not options.ndt7:
         raise BadInput(READING, given[0], "", f"{given[0]} with --ndt7 only")
+    if options.bind is None:
+        say("only this machine can reach the server; `--bind 0.0.0.0`, or `--bind ::` with IPv6, lets others")
     if options.ndt7:
         from nettrial.cli import serve_ndt7
 
@@ -53,7 +64,7 @@ def serve(options: ServeOptions) -> None:
         return
     arguments = ["--iperf3"] if options.iperf3 else []
     arguments += ["--port", str(options.port)] if options.port is not None else []
-    arguments += ["--bind", options.bind] if options.bind is not None else []
+    arguments += ["--bind", options.address]
     arguments += ["--token-file", str(options.token_file)] if options.token_file is not None else []
     arguments += ["--json"] if options.as_json else []
     backends.serve(arguments)

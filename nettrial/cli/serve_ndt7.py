@@ -14,9 +14,6 @@ from nettrial.cli.serve import ServeOptions
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.protocols.door import Log
 
-HERE = "127.0.0.1"
-"""The address on which servers of other programs' protocols listen unless another is given."""
-
 
 def serve(options: ServeOptions) -> None:
     """Serves until the process ends; raises BadInput and CannotRun."""
@@ -24,7 +21,7 @@ def serve(options: ServeOptions) -> None:
         raise BadInput(READING, "--plain", "", "no --plain with --certificate or --key")
     if options.key and not options.certificate:
         raise BadInput(READING, "--key", str(options.key), "--certificate with it")
-    address, port = options.bind or HERE, PORT if options.port is None else options.port
+    address, port = options.address, PORT if options.port is None else options.port
     try:
         from nettrial.protocols.ndt7.server import Server
     except ImportError:

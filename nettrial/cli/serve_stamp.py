@@ -8,7 +8,6 @@ import socket
 from nettrial.cli import documents
 from nettrial.cli.console import say
 from nettrial.cli.serve import ServeOptions
-from nettrial.cli.serve_ndt7 import HERE
 from nettrial.cli.stamp_key import key_of
 from nettrial.errors import CannotRun, Lack
 from nettrial.protocols.door import Log
@@ -19,7 +18,7 @@ from nettrial.protocols.stamp.reflector import PORT, Reflector, reflect
 def serve(options: ServeOptions) -> None:
     """Reflects until the process ends; raises BadInput and CannotRun."""
     key = key_of(options.token_file)
-    address, port = options.bind or HERE, PORT if options.port is None else options.port
+    address, port = options.address, PORT if options.port is None else options.port
     try:
         opened = Port(socket.AF_INET6 if ":" in address else socket.AF_INET)
         opened.socket.bind((address, port))

@@ -19,6 +19,8 @@ from tests import forked
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-only-for-these-tests"
+EVERYWHERE = ("--bind", "::")
+"""The option by which a server listens on every address, of both IP versions."""
 PATIENCE = 300.0
 """The time limit in seconds for operations that take milliseconds on a quiet machine."""
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from nettrial.analysis import mean_interval
 from nettrial.cli.documents import MeasureDocument
 from tests.end_to_end.serving import (
+    EVERYWHERE,
     PATIENCE,
     Server,
     iperf3,
@@ -39,7 +40,7 @@ COOKIES = (b"%036d\0" % number for number in itertools.count())
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     iperf3()
-    with serving(tmp_path_factory.mktemp("iperf3"), "--iperf3") as running:
+    with serving(tmp_path_factory.mktemp("iperf3"), "--iperf3", *EVERYWHERE) as running:
         yield running
 
 
@@ -245,7 +246,10 @@ def test_connections_of_a_known_cookie_lock_nobody_out(tmp_path: Path) -> None:
     """An attacker sends its cookie on 700 connections to a server with the usual 1,024 file descriptors.
 
     A test's cookie admits as many connections as the test has streams; the server closes all others."""
-    with serving(tmp_path, "--iperf3", descriptors=1024) as server, contextlib.ExitStack() as open_ones:
+    with (
+        serving(tmp_path, "--iperf3", *EVERYWHERE, descriptors=1024) as server,
+        contextlib.ExitStack() as open_ones,
+    ):
         control, cookie = begin(server)
         open_ones.enter_context(control)
         control.sendall(parameters(time=60))
@@ -280,7 +284,7 @@ def test_a_congestion_control_that_is_not_loaded_is_not_asked_for(server: Server
 
 
 def test_a_flood_of_refusals_hides_no_test(tmp_path: Path) -> None:
-    with serving(tmp_path, "--iperf3") as server:
+    with serving(tmp_path, "--iperf3", *EVERYWHERE) as server:
         for _ in range(100):
             with server.connect() as caller:
                 caller.sendall(b"\x1b]0;title\x07 is no iperf3 client's cookie")

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nettrial.cli.documents import MeasureDocument, ServeDocument
-from tests.end_to_end.serving import TOKEN, Server, nettrial, serving, start, until
+from tests.end_to_end.serving import EVERYWHERE, TOKEN, Server, nettrial, serving, start, until
 
 pytestmark = pytest.mark.end_to_end
 
@@ -26,7 +26,7 @@ SHORT = ("--replicates", "3", "--time", "100 ms")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("serve")) as running:
+    with serving(tmp_path_factory.mktemp("serve"), *EVERYWHERE) as running:
         yield running
 
 
@@ -36,7 +36,7 @@ def measure(server: Server, *arguments: str, token: str | None = TOKEN) -> subpr
 
 
 def test_it_says_where_it_serves_as_a_document() -> None:
-    with start("serve", "--port", "0", "--bind", "127.0.0.1", "--json", token=None) as process:
+    with start("serve", "--port", "0", "--json", token=None) as process:
         try:
             served = ServeDocument.model_validate_json(process.stdout.readline())
             assert served.address == f"127.0.0.1:{served.port}"
@@ -45,6 +45,30 @@ def test_it_says_where_it_serves_as_a_document() -> None:
             assert done.returncode == 0, done.stderr
         finally:
             process.kill()
+
+
+def listening(port: int) -> set[str]:
+    """Returns the addresses at which something listens at a TCP or UDP port, as the kernel writes them."""
+    found = set()
+    for name, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
+            address, _, number = line.split()[1].partition(":")
+            if (int(number, 16), line.split()[3]) == (port, state):
+                found.add(address)
+    return found
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [(), ("--iperf3",), ("--ndt7", "--plain"), ("--stamp",)],
+    ids=["own", "iperf3", "ndt7", "stamp"],
+)
+def test_only_this_machine_is_served_unless_another_address_is_given(
+    tmp_path: Path, protocol: tuple[str, ...]
+) -> None:
+    with serving(tmp_path, *protocol, token=None) as server:
+        assert "only this machine can reach the server" in server.said
+        assert listening(server.port) == {"0100007F"}, "127.0.0.1"
 
 
 # These four of the eight combinations contain each pair of values.
@@ -171,7 +195,7 @@ def test_the_silent_and_the_half_open_hinder_nobody(tmp_path: Path) -> None:
 
     A client with another address still has room, because the limit for one address is lower than the limit
     for all."""
-    with serving(tmp_path) as server, contextlib.ExitStack() as idle:
+    with serving(tmp_path, *EVERYWHERE) as server, contextlib.ExitStack() as idle:
         for number in range(30):
             caller = idle.enter_context(server.connect())
             if number % 2:

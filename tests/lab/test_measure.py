@@ -64,7 +64,7 @@ def hosts() -> Iterator[tuple[list[str], list[str]]]:
 def port(hosts: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     log = tmp_path_factory.mktemp("serve") / "log"
     log.touch()
-    with forked.Process(inside(hosts[1], "serve", "--port", "0", errors=log)) as process:
+    with forked.Process(inside(hosts[1], "serve", "--port", "0", "--bind", "0.0.0.0", errors=log)) as process:
         try:
             while not (found := re.search(r"serving .*:(\d+)", log.read_text())):
                 assert process.poll() is None, log.read_text()

@@ -89,8 +89,8 @@ def _serve(
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="ADDRESS",
-            help="Address to listen on.",
-            show_default="every address, ndt7 and stamp: 127.0.0.1",
+            help="Address to listen on: 0.0.0.0 or :: for every network.",
+            show_default="127.0.0.1, which only this machine reaches",
         ),
     ] = None,
     token_file: TokenFile = None,
