@@ -154,7 +154,7 @@ def steady_clock() -> float:
 
 def tcp_option(name: str) -> int | None:
     """Returns the number of one of Linux's TCP socket options, such as `TCP_INFO`; None on other systems."""
-    number: int | None = getattr(socket, name, None) if sys.platform == "linux" else None
+    number: int | None = getattr(socket, name, None) if IS_LINUX else None
     return number
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
@@ -39,6 +39,15 @@ def errors() -> Console:
 def say(text: str) -> None:
     """Prints one line on standard error."""
     print(text, file=sys.stderr, flush=True)
+
+
+def print_lists(lists: Mapping[str, Sequence[str]]) -> None:
+    """Prints lists with their titles on standard output; a list without lines is left out."""
+    for title, lines in lists.items():
+        if lines:
+            print(f"\n{title}")
+            for line in lines:
+                print(f"- {visible(line)}")
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nettrial.cli.console import say
-from nettrial.cli.measured_run import keep
+from nettrial.cli.measured_run import Part, keep
 from nettrial.errors import BadInput
 from nettrial.imports import Imported, read
 from nettrial.imports.reading import DOING
@@ -31,7 +31,7 @@ def import_files(files: Sequence[Path], out: Path, ip: int | None) -> None:
     found.sort(key=lambda each: each.record.started_unix_ns)
     first = found[0]
     flow, title = first.flow, f"{first.title}, {numbers.counted(len(found), 'measurement')}"
-    keep(out, title, flow, [flow.name], 0, [each.record for each in found], _environment(found))
+    keep(out, title, [Part(flow, [flow.name])], 0, [each.record for each in found], _environment(found))
     say(f"imported {numbers.counted(len(found), 'measurement')}: {out}")
 
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nettrial.analysis import Cell, absences, repeated, seen
+from nettrial.analysis import absences, repeated, seen
 from nettrial.backends import Measurer, TrialFailed, find_server, measured_flow, streams_of
 from nettrial.backends.remote import IPERF3_PORT, PORT
 from nettrial.cli import READING, documents
-from nettrial.cli.console import print_table, say
+from nettrial.cli.console import print_lists, print_table, say
 from nettrial.cli.progress import Display
 from nettrial.cli.run import INTERRUPTED
 from nettrial.cli.session import Stop
@@ -133,11 +133,10 @@ def measure(options: MeasureOptions) -> int:
         stopped = stop.wanted
     if records:
         if options.out:
-            from nettrial.cli.measured_run import (
-                keep,
-            )  # imported only when needed: it needs studies, which are slow to load
+            # imported only when needed: it needs studies, which are slow to load
+            from nettrial.cli.measured_run import Part, keep
 
-            keep(options.out, _in_words(options), warm_up, options.streams(), seed, records)
+            keep(options.out, _in_words(options), [Part(warm_up, options.streams())], seed, records)
         if options.as_json:
             _print_json(options, seed, records)
         else:
@@ -232,10 +231,8 @@ def _print(options: MeasureOptions, records: list[Record]) -> None:
     for found in repeated(records, options.streams()):
         cell, metric = found.cell, found.metric
         assert cell.median is not None
-        decimals = numbers.value_decimals([cell])
-        rows.append(
-            [metric.title, _mean(cell), numbers.fixed(cell.median, decimals), metric.unit, str(cell.n)]
-        )
+        median = numbers.fixed(cell.median, numbers.value_decimals([cell]))
+        rows.append([metric.title, numbers.with_half_width(cell), median, metric.unit, str(cell.n)])
     print(f"{_in_words(options)}, {numbers.counted(len(records), 'repeat')} of {options.time}")
     print()
     print_table(["metric", "mean ± half-width of its 95% interval", "median", "unit", "repeats"], rows)
@@ -249,19 +246,7 @@ def _print(options: MeasureOptions, records: list[Record]) -> None:
     absent = [
         f"{titles.get(name, name)}: {why}" for name, why in absences(records, options.streams()).items()
     ]
-    for title, lines in (("Warnings", warned), ("Not measured", absent)):
-        if lines:
-            print(f"\n{title}")
-            for line in lines:
-                print(f"- {line}")
-
-
-def _mean(cell: Cell) -> str:
-    """Returns the mean of a cell with the half-width of its interval."""
-    assert cell.mean is not None
-    decimals = numbers.value_decimals([cell])
-    half = f" ± {numbers.fixed(cell.interval.half_width, decimals)}" if cell.interval else ""
-    return numbers.fixed(cell.mean, decimals) + half
+    print_lists({"Warnings": warned, "Not measured": absent})
 
 
 def _print_streams(options: MeasureOptions, records: list[Record]) -> None:
@@ -275,7 +260,13 @@ def _print_streams(options: MeasureOptions, records: list[Record]) -> None:
     print_table(
         ["stream", *titles],
         [
-            [name, *(_mean(stream[metric].cell) if metric in stream else "-" for metric in shown)]
+            [
+                name,
+                *(
+                    numbers.with_half_width(stream[metric].cell) if metric in stream else "-"
+                    for metric in shown
+                ),
+            ]
             for name, stream in streams.items()
         ],
     )

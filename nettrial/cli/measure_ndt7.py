@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nettrial.cli import READING, documents, peers
 from nettrial.cli.console import say
-from nettrial.cli.measure import seconds_of, server_at
-from nettrial.cli.run import INTERRUPTED
+from nettrial.cli.measure import KEEPING, seconds_of, server_at
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.protocols.figures import Outcome
 from nettrial.protocols.ndt7.wire import DURATION
 from nettrial.report import numbers
+from nettrial.store.directory import refuse_existing
 
 if TYPE_CHECKING:
+    from nettrial.imports.figures import Source
     from nettrial.protocols.ndt7.client import Transfer  # it needs the extra nettrial[ndt7]
 
 PORT = 4443
@@ -39,12 +44,16 @@ class Ndt7Options:
     verify: bool
     as_json: bool
     quiet: bool
+    out: Path | None = None
+    """The directory of the run as which the tests are stored."""
 
 
 @dataclass(frozen=True)
 class Test:
     """A download and an upload."""
 
+    started_s: float
+    """The time at which it began, in seconds since 1970."""
     download: Transfer
     """The transfer from the server."""
     upload: Transfer
@@ -59,6 +68,8 @@ def measure(options: Ndt7Options) -> int:
     seconds = DURATION if options.time is None else seconds_of(options.time)
     if not SHORTEST <= seconds <= DURATION:
         raise BadInput(READING, "--time", options.time or "", f"{SHORTEST:g} s to {DURATION:g} s with --ndt7")
+    if options.out:
+        refuse_existing(options.out, KEEPING, hint="choose another directory for each measurement")
     port = options.port or PORT
     server, version = server_at(options.host, port, options.ip)
     try:
@@ -74,9 +85,16 @@ def measure(options: Ndt7Options) -> int:
     client = Client(target)
 
     def once() -> Test:
+        started = time.time()
         download, upload = client.run("download", seconds), client.run("upload", seconds)
         down, up = outcome(download), outcome(upload)
-        return Test(download, upload, Outcome([*down.figures, *up.figures], [*down.warnings, *up.warnings]))
+        both = Outcome([*down.figures, *up.figures], [*down.warnings, *up.warnings])
+        return Test(started, download, upload, both)
+
+    def parts(test: Test) -> list[Source]:
+        from nettrial.cli.peer_runs import of_ndt7  # imported only when needed: studies are slow to load
+
+        return of_ndt7((test.download, test.upload), test.outcome, test.started_s, version)
 
     try:
         found = peers.repeat(
@@ -84,7 +102,6 @@ def measure(options: Ndt7Options) -> int:
             2 * seconds,
             options.quiet,
             once,
-            lambda test: len(test.outcome.warnings),
             NotReached,
             client.kill,
         )
@@ -92,14 +109,9 @@ def measure(options: Ndt7Options) -> int:
         raise CannotRun(
             f"measuring against {target.url('download')}", [Lack("a test", str(why), _remedy(options))]
         ) from None
-    if found.made:
-        outcomes = [test.outcome for test in found.made]
-        if options.as_json:
-            _print_json(server, found.made, outcomes)
-        else:
-            peers.show(f"{words}, {numbers.counted(len(found.made), 'test')}", outcomes)
-    found.check()
-    return INTERRUPTED if found.stopped else 0
+    heading = f"{words}, {numbers.counted(len(found.made), 'test')}"
+    document = partial(_document, server) if options.as_json else None
+    return peers.finish(found, words, heading, document, options.out, parts)
 
 
 def _remedy(options: Ndt7Options) -> str:
@@ -110,19 +122,17 @@ def _remedy(options: Ndt7Options) -> str:
     return f"{remedy}{unverified}; `--plain` uses no TLS"
 
 
-def _print_json(server: str, tests: list[Test], outcomes: list[Outcome]) -> None:
-    documents.show(
-        documents.Ndt7Document(
-            command=shlex.join(["nettrial", *sys.argv[1:]]),
-            server=server,
-            metrics=peers.metrics(outcomes),
-            absent=peers.absent(outcomes),
-            warnings=peers.warnings(outcomes),
-            repeats=[
-                documents.Ndt7Repeat(download=_transfer(test.download), upload=_transfer(test.upload))
-                for test in tests
-            ],
-        )
+def _document(server: str, tests: Sequence[Test], outcomes: Sequence[Outcome]) -> documents.Ndt7Document:
+    return documents.Ndt7Document(
+        command=shlex.join(["nettrial", *sys.argv[1:]]),
+        server=server,
+        metrics=peers.metrics(outcomes),
+        absent=peers.absent(outcomes),
+        warnings=peers.warnings(outcomes),
+        repeats=[
+            documents.Ndt7Repeat(download=_transfer(test.download), upload=_transfer(test.upload))
+            for test in tests
+        ],
     )
 
 

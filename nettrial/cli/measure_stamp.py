@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nettrial.cli import READING, documents, peers
 from nettrial.cli.console import say
-from nettrial.cli.measure import TIME, bytes_of, seconds_of, server_at
-from nettrial.cli.run import INTERRUPTED
-from nettrial.cli.stamp_key import key_of
+from nettrial.cli.measure import KEEPING, TIME, bytes_of, seconds_of, server_at
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.protocols.figures import Outcome
 from nettrial.protocols.stamp.clock import ErrorEstimate
 from nettrial.protocols.stamp.figures import outcome
+from nettrial.protocols.stamp.key import key_of
 from nettrial.protocols.stamp.packet import base_size, is_size, sizes
 from nettrial.protocols.stamp.reflector import MOST_RATE, PORT
 from nettrial.protocols.stamp.sender import NotReached, Result, Sender, Session
 from nettrial.report import numbers
+from nettrial.store.directory import refuse_existing
+
+if TYPE_CHECKING:
+    from nettrial.imports.figures import Source
 
 INTERVAL = "20 ms"
 """The default of `--interval`."""
@@ -42,12 +49,16 @@ class StampOptions:
     key_file: Path | None
     as_json: bool
     quiet: bool
+    out: Path | None = None
+    """The directory of the run as which the sessions are stored."""
 
 
 @dataclass(frozen=True)
 class Made:
     """A finished session."""
 
+    started_s: float
+    """The time at which it began, in seconds since 1970."""
     result: Result
     """The packets and answers."""
     outcome: Outcome
@@ -57,6 +68,8 @@ class Made:
 def measure(options: StampOptions) -> int:
     """Runs sessions, prints the results, and returns the exit status; raises BadInput, CannotRun and
     TrialsFailed."""
+    if options.out:
+        refuse_existing(options.out, KEEPING, hint="choose another directory for each measurement")
     session, server, version = _session(options)
     seconds = session.packets * session.interval
     words = f"STAMP with {options.host} port {session.port}" + (" (authenticated)" if session.key else "")
@@ -66,10 +79,15 @@ def measure(options: StampOptions) -> int:
     sender = Sender(session)
 
     def once() -> Made:
-        result = sender.run()
+        started, result = time.time(), sender.run()
         if not result.answers:  # ended by the user
             raise NotReached("the session was ended")
-        return Made(result, outcome(result))
+        return Made(started, result, outcome(result))
+
+    def parts(made: Made) -> list[Source]:
+        from nettrial.cli.peer_runs import of_stamp  # imported only when needed: studies are slow to load
+
+        return of_stamp(made.result, made.outcome, made.started_s, seconds, version)
 
     try:
         found = peers.repeat(
@@ -77,7 +95,6 @@ def measure(options: StampOptions) -> int:
             seconds,
             options.quiet,
             once,
-            lambda made: len(made.outcome.warnings),
             (NotReached, OSError),
             sender.kill,
         )
@@ -85,21 +102,16 @@ def measure(options: StampOptions) -> int:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         remedy = "start `nettrial serve --stamp` or another reflector there, and open its UDP port"
         raise CannotRun(f"measuring with a reflector at {server}", [Lack("a session", why, remedy)]) from None
-    if found.made:
-        outcomes = [made.outcome for made in found.made]
-        if options.as_json:
-            _print_json(server, [made.result for made in found.made], outcomes)
-        else:
-            heading = f"{numbers.counted(len(found.made), 'session')} of {session.packets} packets"
-            peers.show(f"{words}, {heading} of {session.size} B", outcomes)
-    found.check()
-    return INTERRUPTED if found.stopped else 0
+    count = numbers.counted(len(found.made), "session")
+    heading = f"{words}, {count} of {session.packets} packets of {session.size} B"
+    document = partial(_document, server) if options.as_json else None
+    return peers.finish(found, words, heading, document, options.out, parts)
 
 
 def _session(options: StampOptions) -> tuple[Session, str, int]:
     """Returns the settings of each session, the reflector's address with its port, and the IP version; raises
     BadInput."""
-    key = key_of(options.key_file)
+    key = key_of(options.key_file, READING, "--token-file")
     size = base_size(key) if options.size is None else bytes_of(options.size)
     if not is_size(size, key):
         raise BadInput(READING, "--size", options.size or "", sizes(key), "the UDP payload")
@@ -116,16 +128,14 @@ def _session(options: StampOptions) -> tuple[Session, str, int]:
     return Session(address, port, packets, interval, size, options.dscp, key), server, version
 
 
-def _print_json(server: str, results: list[Result], outcomes: list[Outcome]) -> None:
-    documents.show(
-        documents.StampDocument(
-            command=shlex.join(["nettrial", *sys.argv[1:]]),
-            server=server,
-            metrics=peers.metrics(outcomes),
-            absent=peers.absent(outcomes),
-            warnings=peers.warnings(outcomes),
-            repeats=[_repeat(result) for result in results],
-        )
+def _document(server: str, sessions: Sequence[Made], outcomes: Sequence[Outcome]) -> documents.StampDocument:
+    return documents.StampDocument(
+        command=shlex.join(["nettrial", *sys.argv[1:]]),
+        server=server,
+        metrics=peers.metrics(outcomes),
+        absent=peers.absent(outcomes),
+        warnings=peers.warnings(outcomes),
+        repeats=[_repeat(made.result) for made in sessions],
     )
 
 

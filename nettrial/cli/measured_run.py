@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +23,30 @@ PLACES = {"client": "sender", "server": "receiver"}
 """The hosts of a pair, by their names in records of measurements."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of a measurement whose metrics are separate."""
+
+    flow: Flow
+    """The traffic of a stream."""
+    streams: Sequence[str]
+    """The names of its streams in the records."""
+
+
 def keep(
     directory: Path,
     words: str,
-    flow: Flow,
-    streams: Sequence[str],
+    parts: Sequence[Part],
     seed: int,
     records: Sequence[Record],
     environment: Environment | None = None,
 ) -> None:
-    """Stores one or more records of `flow` with these streams as a run in `directory`.
+    """Stores one or more records of these parts as a run in `directory`.
 
     The directory must not exist; `words` describes the measurement, and `environment` the machine that made
     it, by default this one. Raises BadInput if the directory can't be made, and CannotRun without an
     engine."""
-    document = _document(words, flow, streams, records)
+    document = _document(words, parts, records)
     study = Study.model_validate(document)
     trials = plan(study, len(records), seed)
     if environment is None:
@@ -50,13 +60,11 @@ def keep(
     run.close()
 
 
-def _document(words: str, flow: Flow, streams: Sequence[str], records: Sequence[Record]) -> dict[str, Any]:
+def _document(words: str, parts: Sequence[Part], records: Sequence[Record]) -> dict[str, Any]:
     """Returns a study that describes the measurement: one treatment, between two hosts with unknown
     settings."""
-    version = str(flow.ip.root)
-    kept = flow.model_dump(mode="json", by_alias=True, exclude_none=True)
-    traffic = {name: kept[name] for name in ("transport", "traffic", "socket") if name in kept}
-    metrics = [found.metric for found in repeated(records, streams)]
+    version = str(parts[0].flow.ip.root)
+    responses = [response for part in parts for response in _responses(part, records, len(parts) > 1)]
     return {
         "study": "measure",
         "title": words,
@@ -73,20 +81,38 @@ def _document(words: str, flow: Flow, streams: Sequence[str], records: Sequence[
             "offloads": {"tso": True, "gso": True, "gro": True},
         },
         "hosts": {host: {"stack": "linux-cubic"} for host in PLACES.values()},
-        "workload": [
-            {
-                "flow": flow.name,
-                "from": PLACES[flow.from_],
-                "to": PLACES[flow.to],
-                "count": len(streams),
-                **traffic,
-            },
-        ],
+        "workload": [_traffic(part) for part in parts],
         "measurement": {"interval": "1 s", "queue_drops": "allowed"},
         "factors": {FACTOR: {"title": "IP", "sets": "network.ip", "levels": [version]}},
-        "responses": [
-            {"name": one.name, "title": one.title, "metric": one.name, "of": flow.name, "unit": one.unit}
-            for one in metrics
-        ],
+        "responses": responses,
         "layout": {"rows": FACTOR, "columns": []},
     }
+
+
+def _traffic(part: Part) -> dict[str, Any]:
+    """Returns the part as an entry of a study's workload."""
+    flow = part.flow
+    kept = flow.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return {
+        "flow": flow.name,
+        "from": PLACES[flow.from_],
+        "to": PLACES[flow.to],
+        "count": len(part.streams),
+        **{name: value for name, value in kept.items() if name in ("transport", "traffic", "socket")},
+    }
+
+
+def _responses(part: Part, records: Sequence[Record], several: bool) -> list[dict[str, str]]:
+    """Returns a response for each metric of the part; with several parts, under the part's name."""
+    of = part.flow.name
+    name, title = (f"{of}_", f"{of.replace('_', ' ').capitalize()}: ") if several else ("", "")
+    return [
+        {
+            "name": f"{name}{each.metric.name}",
+            "title": f"{title}{each.metric.title}",
+            "metric": each.metric.name,
+            "of": of,
+            "unit": each.metric.unit,
+        }
+        for each in repeated(records, part.streams)
+    ]

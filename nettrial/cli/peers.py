@@ -6,19 +6,32 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from nettrial.analysis import Cell, cell_of
 from nettrial.cli import READING, documents
-from nettrial.cli.console import print_table
+from nettrial.cli.console import print_lists, print_table
 from nettrial.cli.progress import Display
+from nettrial.cli.run import INTERRUPTED
 from nettrial.cli.session import Stop
 from nettrial.errors import BadInput, TrialsFailed
 from nettrial.protocols.figures import Figure, Outcome
 from nettrial.report import numbers
-from nettrial.texts import visible
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from nettrial.imports.figures import Source
+
+
+class Made(Protocol):
+    """A repeat that was made."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Its figures and warnings."""
+
+
+T = TypeVar("T", bound=Made)
 
 
 def refuse(protocol: str, given: dict[str, object]) -> None:
@@ -52,14 +65,12 @@ def repeat(
     seconds: float,
     quiet: bool,
     once: Callable[[], T],
-    warned: Callable[[T], int],
     failure: type[Exception] | tuple[type[Exception], ...],
     kill: Callable[[], None],
 ) -> Repeats[T]:
     """Calls `once` that many times, and shows the progress; each call takes about `seconds`.
 
-    A `failure` of the first call is raised; later ones are kept. `warned` counts the warnings of a result,
-    and `kill` ends a running call."""
+    A `failure` of the first call is raised; later ones are kept. `kill` ends a running call."""
     found: Repeats[T] = Repeats()
     with Stop(kill) as stop, Display(0, count, count * seconds, quiet=quiet) as display:
         for number in range(1, count + 1):
@@ -78,9 +89,36 @@ def repeat(
                 display.failed(found.failed[-1])
             else:
                 found.made.append(made)
-                display.finished(warned(made))
+                display.finished(len(made.outcome.warnings))
         found.stopped = stop.wanted
     return found
+
+
+def finish(
+    found: Repeats[T],
+    words: str,
+    heading: str,
+    document: Callable[[Sequence[T], Sequence[Outcome]], documents.Document] | None,
+    out: Path | None,
+    parts: Callable[[T], Sequence[Source]],
+) -> int:
+    """Prints the repeats as a `document`, or else as tables under a heading, and returns the exit status;
+    raises TrialsFailed if a repeat failed.
+
+    With `out`, the repeats are stored as a run in that directory; `parts` returns those of a repeat, and
+    `words` describes the measurement."""
+    if found.made:
+        outcomes = [made.outcome for made in found.made]
+        if out:
+            from nettrial.cli.peer_runs import store  # imported only when needed: studies are slow to load
+
+            store(out, words, [parts(made) for made in found.made])
+        if document:
+            documents.show(document(found.made, outcomes))
+        else:
+            show(heading, outcomes)
+    found.check()
+    return INTERRUPTED if found.stopped else 0
 
 
 def cells(outcomes: Sequence[Outcome]) -> list[tuple[Figure, Cell]]:
@@ -147,11 +185,7 @@ def show(heading: str, outcomes: Sequence[Outcome]) -> None:
         f"{titles[one.direction, one.metric]}: {one.reason} ({numbers.counted(one.repeats, 'repeat')})"
         for one in absent(outcomes)
     ]
-    for title, lines in (("Warnings", warned), ("Not measured", lacking)):
-        if lines:
-            print(f"\n{title}")
-            for line in lines:
-                print(f"- {visible(line)}")
+    print_lists({"Warnings": warned, "Not measured": lacking})
 
 
 def _title(figure: Figure) -> str:
@@ -160,9 +194,6 @@ def _title(figure: Figure) -> str:
 
 def _row(figure: Figure, cell: Cell) -> list[str]:
     """Returns a row of the table of metrics."""
-    assert cell.mean is not None
     assert cell.median is not None
-    decimals = numbers.value_decimals([cell])
-    half = f" ± {numbers.fixed(cell.interval.half_width, decimals)}" if cell.interval else ""
-    mean, median = numbers.fixed(cell.mean, decimals), numbers.fixed(cell.median, decimals)
-    return [_title(figure), mean + half, median, figure.unit, str(cell.n)]
+    median = numbers.fixed(cell.median, numbers.value_decimals([cell]))
+    return [_title(figure), numbers.with_half_width(cell), median, figure.unit, str(cell.n)]

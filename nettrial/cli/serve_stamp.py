@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import socket
 
-from nettrial.cli import documents
+from nettrial.cli import READING, documents
 from nettrial.cli.console import say
 from nettrial.cli.serve import ServeOptions
-from nettrial.cli.stamp_key import key_of
 from nettrial.errors import CannotRun, Lack
 from nettrial.protocols.door import Log
+from nettrial.protocols.stamp.key import key_of
 from nettrial.protocols.stamp.port import Port
 from nettrial.protocols.stamp.reflector import PORT, Reflector, reflect
 
 
 def serve(options: ServeOptions) -> None:
     """Reflects until the process ends; raises BadInput and CannotRun."""
-    key = key_of(options.token_file)
+    key = key_of(options.token_file, READING, "--token-file")
     address, port = options.address, PORT if options.port is None else options.port
     try:
         opened = Port(socket.AF_INET6 if ":" in address else socket.AF_INET)

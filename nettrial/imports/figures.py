@@ -66,16 +66,24 @@ class Source:
     """The beginning of the measurement, in seconds since 1970-01-01 UTC."""
     system: str = ""
     """The system of the host that measured, if the source has it."""
+    name: str = FLOW
+    """The name of the flow in the record."""
+    silence: str = "did not report it"
+    """The reason for metrics that are neither in `record` nor in `absent`; it follows the program's name."""
 
     def imported(self) -> Imported:
         """Returns the measurement as a record."""
+        return Imported(self.title, self.flow(), together([self]), self.system)
+
+    def flow(self) -> Flow:
+        """Returns the traffic, as far as the source describes it."""
         ends = ("server", "client") if self.reverse else ("client", "server")
-        flow = {"name": FLOW, "from": ends[0], "to": ends[1], "transport": self.transport, "ip": self.ip}
+        flow = {"name": self.name, "from": ends[0], "to": ends[1], "transport": self.transport, "ip": self.ip}
         traffic = {"kind": "tool", "tool": "exec", "arguments": [self.command]}
-        absent = dict(self.absent)
-        for metric, needed in _NEEDED.items():
-            if needed not in self.record:
-                absent.setdefault(metric, f"{self.program} did not report it")
+        return Flow.model_validate({**flow, "traffic": traffic})
+
+    def flow_record(self) -> dict[str, Any]:
+        """Returns the flow's record."""
         blank = {
             "congestion_control": "",
             "connect_us": NONE,
@@ -89,7 +97,7 @@ class Source:
         }
         made = FlowRecord.model_validate(
             {
-                "name": FLOW,
+                "name": self.name,
                 "transport": self.transport,
                 "ip": self.ip,
                 "active_ns": round(self.seconds * 1e9),
@@ -97,29 +105,42 @@ class Source:
                 **self.record,
             }
         )
-        record = Record.model_validate(
-            {
-                "format": 1,
-                "backend": "imported",
-                "engine_version": self.program,
-                "started_unix_ns": round(self.started_s * 1e9),
-                "phases": {
-                    "network_ns": 0,
-                    "checks_ns": 0,
-                    "traffic_ns": round(self.seconds * 1e9),
-                    "tear_down_ns": 0,
-                },
-                "flows": [made.model_dump(by_alias=True, exclude_none=True)],
-                "hosts": [],
-                "ends": [],
-                "checks": [],
-                "warnings": [{"object": FLOW, **warning} for warning in self.warnings],
-                "absent": [
-                    {"metric": metric, "object": FLOW, "reason": reason} for metric, reason in absent.items()
-                ],
-            }
-        )
-        return Imported(self.title, Flow.model_validate({**flow, "traffic": traffic}), record, self.system)
+        return made.model_dump(by_alias=True, exclude_none=True)
+
+    def absences(self) -> list[dict[str, str]]:
+        """Returns the reasons for metrics that the record lacks."""
+        absent = dict(self.absent)
+        for metric, needed in _NEEDED.items():
+            if needed not in self.record:
+                absent.setdefault(metric, f"{self.program} {self.silence}")
+        return [
+            {"metric": metric, "object": self.name, "reason": reason} for metric, reason in absent.items()
+        ]
+
+
+def together(sources: Sequence[Source], backend: str = "imported") -> Record:
+    """Returns parts of one measurement, such as its directions, as one record; each is a flow."""
+    first = sources[0]
+    return Record.model_validate(
+        {
+            "format": 1,
+            "backend": backend,
+            "engine_version": first.program,
+            "started_unix_ns": round(first.started_s * 1e9),
+            "phases": {
+                "network_ns": 0,
+                "checks_ns": 0,
+                "traffic_ns": round(max(each.seconds for each in sources) * 1e9),
+                "tear_down_ns": 0,
+            },
+            "flows": [each.flow_record() for each in sources],
+            "hosts": [],
+            "ends": [],
+            "checks": [],
+            "warnings": [{"object": each.name, **warning} for each in sources for warning in each.warnings],
+            "absent": [absence for each in sources for absence in each.absences()],
+        }
+    )
 
 
 _NEEDED = {

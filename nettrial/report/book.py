@@ -124,9 +124,7 @@ def _value(found: Agreement) -> tuple[str, str]:
     cell = found.cell
     if cell is None or cell.mean is None or found.ratio is None:
         return "", found.absent or "no counterpart to compare it with"
-    decimals = numbers.value_decimals([cell])
-    half = f" ± {numbers.fixed(cell.interval.half_width, decimals)}" if cell.interval else ""
-    shown = f"{numbers.fixed(cell.mean, decimals)}{half} {found.row.unit} (n {cell.n})"
+    shown = f"{numbers.with_half_width(cell)} {found.row.unit} (n {cell.n})"
     return shown, f"{_PLACED[found.inside]}; measured/published {found.ratio:.3g}"
 
 

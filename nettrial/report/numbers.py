@@ -46,6 +46,15 @@ def fixed(value: float, decimals: int) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
+def with_half_width(cell: Cell, decimals: int | None = None) -> str:
+    """Returns the mean of a cell and the half-width of its 95% interval, if it has one: "12.3 ± 0.4". By
+    default, with as many decimals as the cell justifies. The cell must have a mean."""
+    assert cell.mean is not None
+    decimals = value_decimals([cell]) if decimals is None else decimals
+    half = f" ± {fixed(cell.interval.half_width, decimals)}" if cell.interval else ""
+    return fixed(cell.mean, decimals) + half
+
+
 def signed(value: float, decimals: int) -> str:
     """Returns `value` with its sign; zero has none."""
     text = fixed(value, decimals)

@@ -16,6 +16,7 @@ from playwright.sync_api import sync_playwright
 from nettrial.cli.documents import Ndt7Document
 from nettrial.protocols.door import Log
 from nettrial.protocols.ndt7.server import Server
+from nettrial.store import Run
 from tests.end_to_end.serving import PATIENCE, nettrial, serving
 from tests.end_to_end.test_report_page import ARGUMENTS
 
@@ -128,6 +129,9 @@ def test_the_commands_measure_with_each_other(tmp_path: Path) -> None:
         assert len(document.repeats) == 2
         assert not [one.message for one in document.warnings if "CPU" not in one.message]
         assert all((each.upload.tls or "").startswith("TLSv1") for each in document.repeats)
-        told = nettrial(*at, "--no-verify", "--quiet")
+        run = tmp_path / "monday"
+        told = nettrial(*at, "--no-verify", "--quiet", "--out", str(run))
+        names = {response.name for response in Run.open(run).study.responses}
+        assert {"download_goodput", "upload_goodput"} <= names
         assert "download: goodput" in told.stdout
         server.await_line(r"upload, \d+ bytes in")

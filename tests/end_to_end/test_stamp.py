@@ -1,5 +1,6 @@
 """STAMP: the commands as users run them, and against another implementation."""
 
+import json
 import os
 import shutil
 import socket
@@ -40,7 +41,17 @@ def test_the_commands_measure_with_each_other(tmp_path: Path, key: Path) -> None
         found = {(each.direction, each.metric): each.mean for each in document.metrics}
         assert found["round trip", "rtt"] > 0
         assert found["forward", "loss"] == found["backward", "loss"] == 0
-        told = nettrial(*at, "--token-file", str(key))
+        runs = [str(tmp_path / name) for name in ("monday", "tuesday")]
+        for run in runs:
+            told = nettrial(*at, "--token-file", str(key), "--out", run)
+            assert told.returncode == 0, told.stderr
+        found = nettrial("compare", *runs, "--json", token=None)
+        assert found.returncode == 0, found.stderr
+        responses = {one["response"] for one in json.loads(found.stdout)["differences"]}
+        assert {"round_trip_rtt", "forward_delay_variation_p50", "backward_loss"} <= responses
+        assert "2 of 2 trials" in nettrial("report", runs[0], token=None).stdout
+        again = nettrial(*at, "--token-file", str(key), "--out", runs[0])
+        assert (again.returncode, again.stdout) == (2, "")
         assert "round trip: round-trip time, mean" in told.stdout
         server.await_line(r"a session of 200 B")
 

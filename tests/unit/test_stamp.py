@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettrial.cli.stamp_key import key_of
 from nettrial.errors import BadInput
 from nettrial.protocols.door import Log
 from nettrial.protocols.stamp import packet as wire
 from nettrial.protocols.stamp import reflector as reflecting
 from nettrial.protocols.stamp.clock import ErrorEstimate, ntp, own_estimate, unix_ns
-from nettrial.protocols.stamp.figures import outcome
+from nettrial.protocols.stamp.figures import METRICS, outcome
+from nettrial.protocols.stamp.key import key_of
 from nettrial.protocols.stamp.port import Arrival, Port
 from nettrial.protocols.stamp.reflector import Reflector, reflect_one
 from nettrial.protocols.stamp.sender import Answer, NotReached, Result, Sender, Session
@@ -311,11 +311,16 @@ def test_a_key_is_hexadecimal_digits_or_text(tmp_path):
     file = tmp_path / "key"
     for text, key in ((KEY.hex() + "\n", KEY), ("sixteen letters, as text\n", b"sixteen letters, as text")):
         file.write_text(text)
-        assert key_of(file) == key
-    assert key_of(None) is None
+        assert key_of(file, "testing", "key") == key
+    assert key_of(None, "testing", "key") is None
     for text in ("short", "", "00" * 15):
         file.write_text(text)
         with pytest.raises(BadInput, match="16 bytes or more"):
-            key_of(file)
+            key_of(file, "testing", "key")
     with pytest.raises(BadInput, match="No such file"):
-        key_of(tmp_path / "none")
+        key_of(tmp_path / "none", "testing", "key")
+
+
+def test_every_figure_has_a_known_name():
+    found = [(each.direction, each.metric) for each in outcome(made([(0, 0), (1, 1)])).figures]
+    assert found == [(direction, metric) for direction, metrics in METRICS.items() for metric in metrics]

@@ -241,7 +241,6 @@ def _measure(
         "--reverse": reverse,
         "--rate": rate,
         "--seed": seed,
-        "--out": out,
     }
     of_ndt7: dict[str, object] = {"--plain": plain, "--no-verify": no_verify}
     of_stamp: dict[str, object] = {"--interval": interval, "--dscp": dscp is not None and str(dscp)}
@@ -251,7 +250,7 @@ def _measure(
         also = {"--stamp": stamp, "--size": size, "--token-file": token_file}
         peers.refuse("--ndt7", {**of_others, **of_stamp, **also})
         ndt7_options = measure_ndt7.Ndt7Options(
-            host, port, ip, replicates, time, plain, not no_verify, as_json, quiet
+            host, port, ip, replicates, time, plain, not no_verify, as_json, quiet, out
         )
         raise typer.Exit(measure_ndt7.measure(ndt7_options))
     if stamp:
@@ -259,7 +258,7 @@ def _measure(
 
         peers.refuse("--stamp", {**of_others, **of_ndt7})
         stamp_options = measure_stamp.StampOptions(
-            host, port, ip, replicates, time, size, interval, dscp or 0, token_file, as_json, quiet
+            host, port, ip, replicates, time, size, interval, dscp or 0, token_file, as_json, quiet, out
         )
         raise typer.Exit(measure_stamp.measure(stamp_options))
     peers.refuse("this server; --ndt7 has it", of_ndt7)

@@ -4,6 +4,8 @@ direction."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,31 +16,94 @@ WHOLE, FORWARD, BACKWARD = "round trip", "forward", "backward"
 """The directions: the round trip, to the reflector, and from the reflector."""
 LEAST_FOR_P99 = 100
 """The smallest number of packets for which a 99th percentile is meaningful."""
+COUNTS = ("loss", "reordering", "duplication")
+_OF_ONE_WAY = (
+    "owd_min",
+    "owd",
+    "owd_p50",
+    "owd_p99",
+    "owd_error",
+    "delay_variation_p50",
+    "delay_variation_p99",
+)
+METRICS = {
+    WHOLE: ("rtt_min", "rtt", "rtt_p50", "rtt_p99", *COUNTS),
+    FORWARD: (*_OF_ONE_WAY, *COUNTS),
+    BACKWARD: (*_OF_ONE_WAY, *COUNTS),
+}
+"""The metrics of each direction, in the order of a session's figures."""
+
+
+Counted: TypeAlias = tuple[int, int] | str
+"""The number of packets of which something is true and the number of all, or the reason why it is unknown."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """The delays, losses, reordering and duplicates of a session's packets in a direction."""
+
+    direction: str
+    delays: Sequence[float]
+    """The delays in milliseconds."""
+    absent: str
+    """The reason for which the delays as such are absent, while their variation is right; else an empty
+    text."""
+    error: float | str
+    """The largest error of one-way delays in milliseconds, or the reason why it is unknown."""
+    lost: Counted
+    reordered: Counted
+    duplicated: Counted
+
+
+def ways(result: Result) -> list[Way]:
+    """Returns the delays and counts of a session there and back, to the reflector, and from it."""
+    firsts = _firsts(result.answers)
+    ptp = any(each.estimate.ptp for each in firsts)
+    why = "the reflector's timestamps have PTP's format, whose epoch is that of atomic time" if ptp else ""
+    estimate = max((each.estimate.seconds for each in firsts), default=0.0)
+    unknown = "a clock is not synchronised: the difference of the clocks has no known bound"
+    error = 1000 * (result.own.seconds + estimate) if _agree(result, firsts) else unknown
+    whole = Way(
+        WHOLE,
+        [_rtt(each) for each in firsts],
+        "",
+        0.0,
+        (result.sent - len(firsts), result.sent),
+        _reordered([each.number for each in firsts]),
+        (len(result.answers) - len(firsts), len(result.answers)),
+    )
+    forward = [(each.received_ns - each.sent_ns) / 1e6 for each in firsts]
+    backward = [(each.arrived_ns - each.reflected_ns) / 1e6 for each in firsts]
+    losses = _lost(result.sent, result.answers)
+    return [whole] + [
+        Way(direction, delays, why, why or error, lost, *_disorder(direction, result.answers))
+        for direction, delays, lost in ((FORWARD, forward, losses[0]), (BACKWARD, backward, losses[1]))
+    ]
+
+
+def _agree(result: Result, firsts: Sequence[Answer]) -> bool:
+    """Returns whether both clocks are synchronised, by the error estimates."""
+    return result.own.synchronised and all(each.estimate.synchronised for each in firsts)
 
 
 def outcome(result: Result) -> Outcome:
     """Returns the figures and the warnings of a session."""
-    firsts = _firsts(result.answers)
-    figures = [
-        *_delays(WHOLE, "rtt", "round-trip time", [_rtt(each) for each in firsts]),
-        *_counts(WHOLE, *_whole(result, firsts)),
-    ]
-    ptp = any(each.estimate.ptp for each in firsts)
-    why = "the reflector's timestamps have PTP's format, whose epoch is that of atomic time" if ptp else ""
-    forward = [(each.received_ns - each.sent_ns) / 1e6 for each in firsts]
-    backward = [(each.arrived_ns - each.reflected_ns) / 1e6 for each in firsts]
-    estimate = max((each.estimate.seconds for each in firsts), default=0.0)
-    error = 1000 * (result.own.seconds + estimate)
-    known = result.own.synchronised and all(each.estimate.synchronised for each in firsts)
-    unknown = "a clock is not synchronised: the difference of the clocks has no known bound"
-    losses = _lost(result.sent, result.answers)
-    for direction, values, lost in ((FORWARD, forward, losses[0]), (BACKWARD, backward, losses[1])):
-        figures += _delays(direction, "owd", "one-way delay", why or values)
-        value = why or (error if known else unknown)
-        figures.append(Figure(direction, "owd_error", "error of the one-way delay", "ms", value))
-        figures += _variation(direction, values)
-        figures += _counts(direction, lost, *_disorder(direction, result.answers))
-    return Outcome(figures, _warnings(result, firsts, known, [] if why else [*forward, *backward]))
+    found = ways(result)
+    figures = []
+    for way in found:
+        if way.direction == WHOLE:
+            figures += _delays(way, "rtt", "round-trip time")
+        else:
+            figures += _delays(way, "owd", "one-way delay")
+            title = "error of the one-way delay"
+            figures.append(Figure(way.direction, "owd_error", title, "ms", way.error))
+            figures += _variation(way)
+        figures += [
+            Figure(way.direction, metric, metric, "%", _percent(counted))
+            for metric, counted in zip(COUNTS, (way.lost, way.reordered, way.duplicated), strict=True)
+        ]
+    one_way = [each for way in found[1:] if not way.absent for each in way.delays]
+    return Outcome(figures, _warnings(result, _firsts(result.answers), one_way))
 
 
 def _firsts(answers: Sequence[Answer]) -> list[Answer]:
@@ -52,15 +117,16 @@ def _rtt(answer: Answer) -> float:
     return (answer.arrived_ns - answer.sent_ns - (answer.reflected_ns - answer.received_ns)) / 1e6
 
 
-def _delays(direction: str, name: str, title: str, values: Sequence[float] | str) -> list[Figure]:
+def _delays(way: Way, name: str, title: str) -> list[Figure]:
     """Returns the mean and percentiles of delays, or the reason why they are absent."""
+    values = way.absent or way.delays
     found: list[tuple[str, str, float | str]] = [
         (f"{name}_min", f"{title}, smallest", _of(values, 0)),
         (name, f"{title}, mean", values if isinstance(values, str) else float(np.mean(values))),
         (f"{name}_p50", f"{title}, median", _of(values, 50)),
         (f"{name}_p99", f"{title}, 99th percentile", _of(values, 99)),
     ]
-    return [Figure(direction, metric, words, "ms", value) for metric, words, value in found]
+    return [Figure(way.direction, metric, words, "ms", value) for metric, words, value in found]
 
 
 def _of(values: Sequence[float] | str, percent: float) -> float | str:
@@ -71,41 +137,31 @@ def _of(values: Sequence[float] | str, percent: float) -> float | str:
     return float(np.percentile(values, percent))
 
 
-def _variation(direction: str, values: Sequence[float]) -> list[Figure]:
-    """Returns the delays above the smallest (RFC 5481, 4.2), which need no synchronised clocks."""
-    above = [value - min(values) for value in values]
+def variation(delays: Sequence[float]) -> list[float]:
+    """Returns delays above the smallest (RFC 5481, 4.2), which need no synchronised clocks."""
+    least = min(delays)
+    return [value - least for value in delays]
+
+
+def _variation(way: Way) -> list[Figure]:
+    above = variation(way.delays)
     return [
-        Figure(direction, f"delay_variation_p{p}", f"delay variation, {words}", "ms", _of(above, p))
+        Figure(way.direction, f"delay_variation_p{p}", f"delay variation, {words}", "ms", _of(above, p))
         for p, words in ((50, "median"), (99, "99th percentile"))
     ]
 
 
-def _counts(
-    direction: str, loss: float | str, reordering: float | str, duplication: float | str
-) -> list[Figure]:
-    return [
-        Figure(direction, "loss", "loss", "%", loss),
-        Figure(direction, "reordering", "reordering", "%", reordering),
-        Figure(direction, "duplication", "duplication", "%", duplication),
-    ]
+def _percent(counted: Counted) -> float | str:
+    return counted if isinstance(counted, str) else 100 * counted[0] / counted[1]
 
 
-def _whole(result: Result, firsts: Sequence[Answer]) -> tuple[float, float, float]:
-    """Returns loss, reordering and duplication of the round trip, in percent."""
-    return (
-        100 * (result.sent - len(firsts)) / result.sent,
-        _reordered([each.number for each in firsts]),
-        100 * (len(result.answers) - len(firsts)) / len(result.answers),
-    )
-
-
-def _reordered(numbers: Sequence[int]) -> float:
-    """Returns the share of packets that come after one with a larger number, in percent (RFC 4737, 3.4)."""
+def _reordered(numbers: Sequence[int]) -> tuple[int, int]:
+    """Returns the number of packets that come after one with a larger number (RFC 4737, 3.4), and of all."""
     largest, late = -1, 0
     for number in numbers:
         late += number < largest
         largest = max(largest, number)
-    return 100 * late / len(numbers)
+    return late, len(numbers)
 
 
 _STATELESS = (
@@ -114,12 +170,12 @@ _STATELESS = (
 _OTHER = "the reflector's numbers do not begin with the session"
 
 
-def _lost(sent: int, answers: Sequence[Answer]) -> tuple[float | str, float | str]:
-    """Returns the loss in percent to the reflector and from it, by the numbers that a stateful reflector
-    gives its answers; or the reasons why they are unknown."""
+def _lost(sent: int, answers: Sequence[Answer]) -> tuple[Counted, Counted]:
+    """Returns the losses to the reflector and from it, by the numbers that a stateful reflector gives its
+    answers; or the reasons why they are unknown."""
     firsts = {each.number for each in answers}
     if len(firsts) == sent:
-        return 0.0, 0.0
+        return (0, sent), (0, sent)
     if all(each.number == each.reflector_number for each in answers):
         return _STATELESS, _STATELESS
     seen = {each.reflector_number for each in answers}
@@ -134,28 +190,28 @@ def _lost(sent: int, answers: Sequence[Answer]) -> tuple[float | str, float | st
     if until < sent:
         why = "packets after the last answer were lost, in an unknown direction"
         return why, why
-    return 100 * there / sent, 100 * back / reached
+    return (there, sent), (back, reached)
 
 
-def _disorder(direction: str, answers: Sequence[Answer]) -> tuple[float | str, float | str]:
-    """Returns reordering and duplication in a direction in percent, by the numbers of a stateful reflector;
-    or the reasons why they are unknown."""
+def _disorder(direction: str, answers: Sequence[Answer]) -> tuple[Counted, Counted]:
+    """Returns reordering and duplication in a direction, by the numbers of a stateful reflector; or the
+    reasons why they are unknown."""
     whole = [each.number for each in answers]
     if all(each.number == each.reflector_number for each in answers):
         if whole == sorted(set(whole)):
-            return 0.0, 0.0
+            return (0, len(whole)), (0, len(whole))
         return _STATELESS, _STATELESS
     pairs = list(dict.fromkeys((each.reflector_number, each.number) for each in answers))
     if direction == BACKWARD:
         order = [reflected for reflected, _ in pairs]
-        return _reordered(order), 100 * (len(answers) - len(pairs)) / len(answers)
+        return _reordered(order), (len(answers) - len(pairs), len(answers))
     there = [number for _, number in sorted(pairs)]
     firsts = list(dict.fromkeys(there))
-    return _reordered(firsts), 100 * (len(there) - len(firsts)) / len(there)
+    return _reordered(firsts), (len(there) - len(firsts), len(there))
 
 
-def _warnings(result: Result, firsts: Sequence[Answer], known: bool, one_way: Sequence[float]) -> list[str]:
-    found = []
+def _warnings(result: Result, firsts: Sequence[Answer], one_way: Sequence[float]) -> list[str]:
+    known, found = _agree(result, firsts), []
     if one_way and not known:
         whose = [] if result.own.synchronised else ["this machine's clock"]
         whose += [] if all(each.estimate.synchronised for each in firsts) else ["the reflector's clock"]
