@@ -16,7 +16,7 @@ from nettrial.cli.console import print_table, say
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.monitor.archive import OPENING, Archive
 from nettrial.monitor.kinds import KINDS
-from nettrial.monitor.mesh import READING, Mesh, load
+from nettrial.monitor.mesh import READING, Mesh, load, share_of
 from nettrial.monitor.running import Monitor, Post, SystemClock, Threads
 from nettrial.texts import visible
 
@@ -43,16 +43,29 @@ class MonitorOptions:
 def monitor(options: MonitorOptions) -> None:
     """Measures until Ctrl-C; raises BadInput and CannotRun."""
     mesh = load(options.file)
-    if mesh.alerts and mesh.alerts.command and not (options.allow_exec or options.dry):
-        expected = "--allow-exec, which lets the monitor run this program"
-        hint = "a mesh file of somebody else could name any program: read it first"
-        raise BadInput(READING, f"{options.file}: alerts.command", mesh.alerts.command[0], expected, hint)
+    if not (options.allow_exec or options.dry):
+        _refuse_programs(mesh, options.file)
     if options.systemd:
         print(unit(mesh, options), end="")
     elif options.dry:
         _show(mesh)
     else:
         _run(mesh, options)
+
+
+def _refuse_programs(mesh: Mesh, file: Path) -> None:
+    """Raises BadInput for the first program that the mesh file or its inventory names."""
+    named = [(f"{file}: alerts.command", mesh.alerts.command)] if mesh.alerts else []
+    named += [
+        (f"{mesh.machines}: machines.{host.machine}", machine.command or machine.engine)
+        for host in mesh.hosts.values()
+        if (machine := mesh.inventory.get(host.machine or ""))
+    ]
+    for where, command in named:
+        if command:
+            expected = "--allow-exec, which lets the monitor run this program"
+            hint = "a file of somebody else could name any program: read it first"
+            raise BadInput(READING, where, command[0], expected, hint)
 
 
 def _run(mesh: Mesh, options: MonitorOptions) -> None:
@@ -113,11 +126,7 @@ def _show(mesh: Mesh) -> None:
     print()
     hosts = []
     for host in mesh.hosts:
-        share = sum(
-            KINDS[task.settings.kind].seconds(task) / task.settings.every_s
-            for task in tasks
-            if host in (task.source, task.target)
-        )
+        share = sum(share_of(task) for task in tasks if host in (task.source, task.target))
         most = mesh.limits_of(host)
         size = "none" if most.bytes_a_day is None else most.bytes_a_day
         hosts.append((host, f"{100 * share:.3g}%", most.share, size))

@@ -18,7 +18,7 @@ from typing import Any
 
 from nettrial.bounds import MOST_DOCUMENT_BYTES
 from nettrial.errors import BadInput
-from nettrial.monitor.outcome import Figure, Measured
+from nettrial.monitor.outcome import NOT_DRAWN, Figure, Measured
 from nettrial.monitor.schedule import HOUR, Gap, Spent
 from nettrial.systems import hold
 
@@ -96,7 +96,7 @@ class Latest:
     figures: dict[str, float]
     """The values of that measurement by metric."""
     reason: str | None
-    """The reason of the latest entry, if that entry is a gap."""
+    """The reason of the latest entry, if that entry is a gap. Intervals that were not drawn do not count."""
     detail: str
     """The details of that gap."""
 
@@ -458,7 +458,8 @@ class Archive:
             figures.setdefault(task, {})[metric] = value
         rows = self._rows(
             "SELECT task, reason, detail FROM entry WHERE entry IN "
-            "(SELECT max(entry) FROM entry GROUP BY task)"
+            "(SELECT max(entry) FROM entry WHERE reason IS NOT ? GROUP BY task)",
+            NOT_DRAWN,
         )
         return {
             task: Latest(times.get(task), figures.get(task, {}), reason, detail)

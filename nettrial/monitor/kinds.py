@@ -3,11 +3,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from nettrial.analysis import repeated
@@ -16,54 +12,19 @@ from nettrial.backends import path as examination
 from nettrial.backends.remote import IPERF3_PORT, PORT
 from nettrial.errors import BadInput, CannotRun
 from nettrial.metrics import METRICS
+from nettrial.monitor import pairs
 from nettrial.monitor.outcome import Figure, Measured, Missed
-from nettrial.monitor.settings import HostSettings, MeasurementSettings
+from nettrial.monitor.peers import Ndt7, Stamp
+from nettrial.monitor.task import SET_UP_SECONDS, TRAFFIC_SECONDS, Task
 from nettrial.path_report import IpVersion, PathRecord, PathRequest, Size
 from nettrial.registry import Registry
 from nettrial.scenario import Record
 
-TRAFFIC_SECONDS = "5 s"
-"""The default duration of traffic in seconds."""
-SET_UP_SECONDS = 2.0
-"""The expected duration of a measurement in addition to its traffic, in seconds."""
-NDT7_PORT, NDT7_SECONDS = 4443, 10.0
-"""The default port of an ndt7 server, and the longest transfer that its specification allows, in seconds."""
 PATH_SECONDS = 20.0
 """The expected duration of the examination of a path, in seconds."""
 GONE = ("connecting to", "calling the iperf3 server", "the server does not answer")
 """The beginnings of the engine's error messages about a server that can't be reached (engine/remote,
 engine/iperf3). All other errors before the traffic come from a server that refuses."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """A measurement between two hosts, which is repeated in each interval."""
-
-    key: str
-    """The task's name in the archive: the measurement and its two hosts."""
-    measurement: str
-    """The name of the measurement in the mesh file."""
-    settings: MeasurementSettings
-    """The settings of the measurement."""
-    source: str
-    """The host that sends."""
-    target: str
-    """The host that receives."""
-    hosts: Mapping[str, HostSettings]
-    """The settings of the hosts, by name."""
-
-    @property
-    def far(self) -> HostSettings:
-        """Returns the settings of the host that is not this machine."""
-        return next(host for host in self._ends() if host.address is not None)
-
-    @property
-    def reverse(self) -> bool:
-        """Returns whether the other host sends."""
-        return self.hosts[self.source].address is not None
-
-    def _ends(self) -> list[HostSettings]:
-        return [self.hosts[self.source], self.hosts[self.target]]
 
 
 class Kind(Protocol):
@@ -88,19 +49,9 @@ class Kind(Protocol):
         """Measures once; raises Missed. This method runs in its own thread."""
 
 
-KINDS: Registry[Kind] = Registry("kind of measurement")
-"""The kinds by name."""
-
-
-def from_here(task: Task) -> str:
-    """Returns the requirement that exactly one host of a task is this machine, if the task does not meet
-    it."""
-    here = [task.hosts[name].address is None for name in (task.source, task.target)]
-    return "" if sum(here) == 1 else "one host that is this machine, without `address`, and one that is not"
-
-
 class Traffic:
-    """Traffic between this machine and `nettrial serve` or an iperf3 server, as of `nettrial measure`."""
+    """Traffic between this machine and `nettrial serve` or an iperf3 server, as of `nettrial measure`, or
+    between two machines of the inventory."""
 
     def __init__(self, kind: str, title: str, headline: str, uses: frozenset[str]) -> None:
         """Creates the kind that has this name in `nettrial measure`."""
@@ -112,8 +63,10 @@ class Traffic:
 
     def problem(self, task: Task) -> str:
         """Returns a requirement that the hosts don't meet."""
-        if wrong := from_here(task):
-            return wrong
+        if task.is_of_machines:
+            return pairs.problem(task)
+        if wrong := task.from_here():
+            return f"{wrong}; or two hosts with `machine`"
         if task.far.serves not in ("nettrial", "iperf3"):
             return "a host with `serves: nettrial` or `serves: iperf3`"
         if self.kind == "rr" and task.far.serves == "iperf3":
@@ -122,10 +75,13 @@ class Traffic:
 
     def seconds(self, task: Task) -> float:
         """Returns the expected time of a measurement."""
-        return task.settings.seconds(TRAFFIC_SECONDS) + SET_UP_SECONDS
+        return task.seconds() + (pairs.SET_UP_SECONDS if task.is_of_machines else SET_UP_SECONDS)
 
     def run(self, task: Task) -> Measured:
         """Measures once; raises Missed."""
+        flows = streams_of(task.settings.streams or 1)
+        if task.is_of_machines:
+            return of_record(pairs.traffic(task, self.kind), flows)
         settings, far = task.settings, task.far
         iperf3 = far.serves == "iperf3"
         assert far.address is not None
@@ -140,10 +96,9 @@ class Traffic:
         flow = measured_flow(
             self.kind, version, time, seed, reverse=task.reverse, rate=settings.rate, size=settings.size
         )
-        streams = settings.streams or 1
         try:
             with Measurer(server, iperf3, far.token_file) as measurer:
-                record = measurer.run("1", flow, streams, settings.seconds(TRAFFIC_SECONDS))
+                record = measurer.run("1", flow, len(flows), task.seconds())
         except CannotRun as cannot:
             said = "; ".join(reason.why for reason in cannot.reasons)
             raise Missed("host gone" if said.startswith(GONE) else "refused", said) from None
@@ -151,7 +106,7 @@ class Traffic:
             raise Missed("host gone" if str(failed).startswith(GONE) else "failed", str(failed)) from None
         except BadInput as bad:
             raise Missed("refused", "; ".join(bad.faults[0].lines())) from None
-        return of_record(record, streams_of(streams))
+        return of_record(record, flows)
 
 
 def of_record(record: Record, flows: list[str]) -> Measured:
@@ -172,7 +127,8 @@ def of_record(record: Record, flows: list[str]) -> Measured:
 
 
 class PathKind:
-    """The examination of the path to a host, as of `nettrial path`."""
+    """The examination of the path to a host, as of `nettrial path`; between two machines of the inventory the
+    path MTU alone."""
 
     title = "Path"
     headline = "path_mtu"
@@ -181,15 +137,22 @@ class PathKind:
 
     def problem(self, task: Task) -> str:
         """Returns a requirement that the hosts don't meet."""
-        wrong = from_here(task)
-        return wrong or ("this machine in `from`, because paths are examined from here" * task.reverse)
+        if task.is_of_machines and task.settings.size:
+            return "no `size` between two machines: the MTU of their interfaces is tried"
+        if task.is_of_machines:
+            return pairs.problem(task)
+        if wrong := task.from_here():
+            return f"{wrong}; or two hosts with `machine`"
+        return "this machine in `from`, because paths are examined from here" * task.reverse
 
     def seconds(self, task: Task) -> float:
         """Returns the expected time of an examination."""
-        return PATH_SECONDS
+        return pairs.SET_UP_SECONDS if task.is_of_machines else PATH_SECONDS
 
     def run(self, task: Task) -> Measured:
         """Examines the path once; raises Missed."""
+        if task.is_of_machines:
+            return pairs.path(task)
         settings = task.settings
         request = PathRequest(
             host=task.far.address or "",
@@ -251,71 +214,11 @@ def path_states(path: PathRecord) -> dict[str, str]:
     return states
 
 
-class Ndt7:
-    """A download from an ndt7 server, or an upload to it, as of `nettrial measure --ndt7`."""
-
-    title = "ndt7"
-    headline = "goodput"
-    uses = frozenset({"duration", "ip"})
-    metrics = frozenset({"goodput", "min_rtt", "srtt", "retransmitted"})
-
-    def problem(self, task: Task) -> str:
-        """Returns a requirement that the hosts don't meet."""
-        if wrong := from_here(task):
-            return wrong
-        return "" if task.far.serves == "ndt7" else "a host with `serves: ndt7`"
-
-    def seconds(self, task: Task) -> float:
-        """Returns the expected time of a measurement."""
-        return min(task.settings.seconds(TRAFFIC_SECONDS), NDT7_SECONDS) + SET_UP_SECONDS
-
-    def run(self, task: Task) -> Measured:
-        """Measures once; raises Missed."""
-        try:
-            from nettrial.protocols.ndt7.client import Client, NotReached, Target
-            from nettrial.protocols.ndt7.figures import outcome
-        except ImportError:
-            raise Missed("failed", "its Python packages are missing: pip install 'nettrial[ndt7]'") from None
-        far = task.far
-        assert far.address is not None
-        port = far.port or NDT7_PORT
-        try:
-            server, _ = find_server(far.address, port, task.settings.ip)
-        except LookupError as why:
-            raise Missed("host gone", f"{far.address}: {why}") from None
-        address = server.rpartition(":")[0].strip("[]")
-        target = Target(far.address, address, port, far.tls == "none", far.tls == "verified")
-        seconds = min(task.settings.seconds(TRAFFIC_SECONDS), NDT7_SECONDS)
-        try:
-            transfer = Client(target).run("download" if task.reverse else "upload", seconds)
-        except NotReached as why:
-            raise Missed("host gone", str(why)) from None
-        found = outcome(transfer)
-        figures = [
-            Figure(each.metric, each.title[:1].upper() + each.title[1:], each.unit, each.value)
-            for each in found.figures
-            if not isinstance(each.value, str)
-        ]
-        absent = {each.metric: each.value for each in found.figures if isinstance(each.value, str)}
-        if "goodput" in absent:
-            raise Missed("failed", absent["goodput"])
-        document = {
-            "kind": "ndt7",
-            "figures": {each.name: each.value for each in figures},
-            "absent": absent,
-            "warnings": found.warnings,
-        }
-        return Measured(figures, transfer.num_bytes, json.dumps(document))
-
-
+KINDS: Registry[Kind] = Registry("kind of measurement")
+"""The kinds by name."""
 KINDS.add("tcp", Traffic("tcp", "TCP", "goodput", frozenset({"rate"})))
 KINDS.add("udp", Traffic("udp", "UDP", "loss", frozenset({"rate"})))
 KINDS.add("rr", Traffic("rr", "Requests and responses", "rtt", frozenset()))
 KINDS.add("path", PathKind())
 KINDS.add("ndt7", Ndt7())
-
-
-def token_of(mesh: Path, host: HostSettings) -> HostSettings:
-    """Returns a host whose token file is relative to the working directory instead of the mesh file's
-    directory."""
-    return host.model_copy(update={"token_file": host.token_file and mesh.parent / host.token_file})
+KINDS.add("stamp", Stamp())

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from nettrial.errors import BadInput
 from nettrial.fields import Name, Strict, in_short, name_in, wrong
+from nettrial.machines import Inventory, MachineSettings
 from nettrial.monitor.alerts import AlertsSettings
-from nettrial.monitor.kinds import KINDS, Task, token_of
+from nettrial.monitor.kinds import KINDS
 from nettrial.monitor.settings import (
     LONGEST_SECONDS,
     ChangesSettings,
@@ -19,6 +20,8 @@ from nettrial.monitor.settings import (
     LimitsSettings,
     MeasurementSettings,
 )
+from nettrial.monitor.task import Task
+from nettrial.protocols.stamp.key import key_of
 from nettrial.registry import near
 from nettrial.study import Document
 
@@ -65,6 +68,9 @@ class Mesh(Strict):
     archive: Path | None = None
     """The directory of the archive, relative to the mesh file's directory. By default it is `NAME-archive`,
     after the mesh's name."""
+    machines: Path | None = None
+    """The inventory, a file such as `machines.yaml`, relative to the mesh file's directory. It has the
+    machines that hosts name by `machine`."""
     hosts: Annotated[dict[Name, HostSettings], Field(min_length=2)]
     """The hosts by name."""
     limits: LimitsSettings = LimitsSettings()
@@ -77,6 +83,7 @@ class Mesh(Strict):
     """The search for changes."""
     alerts: AlertsSettings | None = None
     """The recipients of alerts. By default, there are none."""
+    _machines: dict[str, MachineSettings] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Mesh:
@@ -94,11 +101,15 @@ class Mesh(Strict):
             count += len(measurement.pairs())
         if count > MOST_TASKS:
             raise wrong(("measurements",), f"{count} pairs", f"up to {MOST_TASKS} pairs of hosts")
-        for task in self.tasks():
-            expected = KINDS[task.settings.kind].problem(task)
-            if expected:
-                place = ("measurements", task.measurement)
-                raise wrong(place, f"{task.source} to {task.target}", expected)
+        owners: dict[str, str] = {}
+        for name, settings in self.hosts.items():
+            machine, place = settings.machine, ("hosts", name, "machine")
+            if machine and self.machines is None:
+                raise wrong(place, machine, "the inventory that has it, as `machines` of the mesh")
+            if machine in owners:
+                hint = f"{owners[machine]} is the same machine"
+                raise wrong(place, machine, "another machine for each host", hint)
+            owners |= {machine: name} if machine else {}
         self._check_load()
         return self
 
@@ -106,7 +117,7 @@ class Mesh(Strict):
         """Refuses a schedule that needs a larger share of a host's time than its limit allows."""
         needed = dict.fromkeys(self.hosts, 0.0)
         for task in self.tasks():
-            share = KINDS[task.settings.kind].seconds(task) / task.settings.every_s
+            share = share_of(task)
             for host in (task.source, task.target):
                 needed[host] += share
         for host, share in needed.items():
@@ -117,6 +128,11 @@ class Mesh(Strict):
                 hint = "measure less often, for a shorter time or between fewer hosts, or raise the limit"
                 raise wrong(at, f"measured for {share:.3g} of the time", expected, hint)
 
+    @property
+    def inventory(self) -> dict[str, MachineSettings]:
+        """Returns the machines of the inventory by name."""
+        return self._machines
+
     def limits_of(self, host: str) -> LimitsSettings:
         """Returns the limits of a host."""
         return self.hosts[host].limits or self.limits
@@ -124,14 +140,20 @@ class Mesh(Strict):
     def tasks(self) -> list[Task]:
         """Returns a task for each measurement and pair of hosts."""
         return [
-            Task(f"{name} {source} {target}", name, measurement, source, target, self.hosts)
+            Task(f"{name} {source} {target}", name, measurement, source, target, self.hosts, self._machines)
             for name, measurement in self.measurements.items()
             for source, target in measurement.pairs()
         ]
 
 
+def share_of(task: Task) -> float:
+    """Returns the share of the time for which a task is expected to measure its hosts."""
+    return task.settings.chance * KINDS[task.settings.kind].seconds(task) / task.settings.every_s
+
+
 def load(path: Path) -> Mesh:
-    """Reads a mesh file; raises BadInput with every fault found. Paths in the result are relative to the
+    """Reads a mesh file, and the inventory and the keys that it names; raises BadInput with every fault found
+    in the mesh file, or with the first one of its measurements. Paths in the result are relative to the
     working directory."""
     document = Document.load(path, READING)
     try:
@@ -139,9 +161,31 @@ def load(path: Path) -> Mesh:
     except ValidationError as error:
         raise document.bad(error) from None
     archive = path.parent / (mesh.archive or f"{mesh.mesh}-archive")
-    hosts = {name: token_of(path, host) for name, host in mesh.hosts.items()}
+    inventory = mesh.machines and path.parent / mesh.machines
+    machines = Inventory.load(inventory).machines if inventory else {}
+    hosts = {name: _beside(path, host) for name, host in mesh.hosts.items()}
     for name, host in hosts.items():
+        where = document.where(("hosts", name, "token_file"))
         if host.token_file and not host.token_file.is_file():
-            where = document.where(("hosts", name, "token_file"))
             raise BadInput(READING, where, str(host.token_file), "a file with the token", "it does not exist")
-    return mesh.model_copy(update={"archive": archive, "hosts": hosts})
+        if host.serves == "stamp":
+            key_of(host.token_file, READING, where)
+        if host.machine and host.machine not in machines:
+            place = document.where(("hosts", name, "machine"))
+            hint = near(host.machine, machines)
+            raise BadInput(
+                READING, place, host.machine, f"a machine of {inventory}: {in_short(machines)}", hint
+            )
+    found = mesh.model_copy(update={"archive": archive, "machines": inventory, "hosts": hosts})
+    found._machines = machines
+    for task in found.tasks():
+        expected = KINDS[task.settings.kind].problem(task)
+        if expected:
+            place = document.where(("measurements", task.measurement))
+            raise BadInput(READING, place, f"{task.source} to {task.target}", expected)
+    return found
+
+
+def _beside(mesh: Path, host: HostSettings) -> HostSettings:
+    """Returns a host whose token file is found from the mesh file's directory."""
+    return host.model_copy(update={"token_file": host.token_file and mesh.parent / host.token_file})

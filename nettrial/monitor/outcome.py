@@ -15,11 +15,15 @@ Reason: TypeAlias = Literal[
     "disk full",
     "clock step",
     "not running",
+    "not drawn",
 ]
 """The reason why an interval has no measurement: the host did not answer; the host refused; the measurement
 began and failed; a host was busy with another measurement; a limit of a host was reached; the archive could
-not be written; the clock was set; no monitor ran, or the machine slept."""
+not be written; the clock was set; no monitor ran, or the machine slept; the interval was not drawn, with the
+measurement's probability."""
 REASONS: tuple[Reason, ...] = get_args(Reason)
+NOT_DRAWN: Reason = "not drawn"
+"""The reason that is no fault: neither pages nor alerts count it as a gap."""
 
 
 @dataclass(frozen=True)

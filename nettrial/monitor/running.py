@@ -17,10 +17,11 @@ from typing import Protocol
 from nettrial.monitor.alerts import Alert, AlertsSettings, Cause, States, send
 from nettrial.monitor.archive import Archive, KnownSession
 from nettrial.monitor.changes import Detector
-from nettrial.monitor.kinds import KINDS, Task
+from nettrial.monitor.kinds import KINDS
 from nettrial.monitor.mesh import Mesh
-from nettrial.monitor.outcome import Figure, Measured, Missed
+from nettrial.monitor.outcome import NOT_DRAWN, Figure, Measured, Missed
 from nettrial.monitor.schedule import DAY, HOUR, Budget, Gap, Limits, Moment, Plan, Schedule, Spent
+from nettrial.monitor.task import Task
 from nettrial.monitor.view import state_of
 from nettrial.systems import steady_clock
 from nettrial.units import PERIOD
@@ -196,6 +197,7 @@ class Monitor:
                 (task.source, task.target),
                 task.settings.every_s,
                 KINDS[task.settings.kind].seconds(task),
+                task.settings.chance,
             )
             for task in self._tasks.values()
         ]
@@ -342,7 +344,8 @@ class Monitor:
         if (key, metric) not in self._detectors:
             series = sum(len(watched(task)) for task in self._tasks.values())
             period = PERIOD.parse(self._mesh.changes.one_false_alarm_in)
-            values = period / self._tasks[key].settings.every_s
+            settings = self._tasks[key].settings
+            values = period * settings.chance / settings.every_s
             detector = Detector(max(2.0, values * series), zlib.crc32(f"{key} {metric}".encode()))
             for value in self._archive.values_since_change(key, metric):
                 detector.add(value)
@@ -369,6 +372,8 @@ class Monitor:
                 self._pending[place] = replace(before, last=gap.last)
             else:
                 self._pending.append(gap)
+            if gap.reason == NOT_DRAWN:
+                continue
             words = f"no measurement: {gap.reason}: {gap.detail}"
             self._note(f"{gap.key}: {words}")
             self._turn(gap.key, "gap", now.wall_s, words)

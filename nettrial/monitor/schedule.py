@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from nettrial.monitor.outcome import Reason
+from nettrial.monitor.outcome import NOT_DRAWN, Reason
 
 STEP_SECONDS = 1.0
 """If the difference between wall clock and steady clock changes by this much, the wall clock was set. A clock
@@ -61,6 +61,8 @@ class Plan:
     """The length of the task's intervals in seconds."""
     expected_s: float
     """The expected duration of a measurement in seconds."""
+    chance: float = 1.0
+    """The probability of a measurement in an interval."""
 
     def interval(self, wall_s: float) -> int:
         """Returns the number of the interval at a moment."""
@@ -73,9 +75,17 @@ class Plan:
     def due(self, interval: int) -> float:
         """Returns the moment from which the measurement of an interval may begin: at random in its first
         half, as RFC 3432 (section 4) advises against synchronisation with what is measured."""
-        digest = hashlib.blake2b(f"{self.key} {interval}".encode(), digest_size=8).digest()
         room = self.latest(interval) - interval * self.every_s
-        return interval * self.every_s + int.from_bytes(digest) / 2**64 * min(room, self.every_s / 2)
+        return interval * self.every_s + self._random(f"{interval}") * min(room, self.every_s / 2)
+
+    def is_drawn(self, interval: int) -> bool:
+        """Returns whether an interval has a measurement, at random with the task's probability."""
+        return self._random(f"{interval} drawn") < self.chance
+
+    def _random(self, text: str) -> float:
+        """Returns a number from 0 to 1 that follows from the task and a text."""
+        digest = hashlib.blake2b(f"{self.key} {text}".encode(), digest_size=8).digest()
+        return int.from_bytes(digest) / 2**64
 
 
 @dataclass(frozen=True)
@@ -190,7 +200,10 @@ class Schedule:
             if state.running:
                 continue
             gaps += _align(state, current)
-            if state.following > current or now.wall_s < state.plan.due(current):
+            if state.following == current and not state.plan.is_drawn(current):
+                state.why = (NOT_DRAWN, f"the probability is {100 * state.plan.chance:.3g}%")
+                gaps += _give_up(state, current)
+            elif state.following > current or now.wall_s < state.plan.due(current):
                 state.why = None
             elif now.wall_s <= state.plan.latest(current):
                 waiting.append(state)

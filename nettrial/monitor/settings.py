@@ -23,6 +23,11 @@ def _share(value: Any) -> str:
     return f"{match[1]}%"
 
 
+def _number(share: str) -> float:
+    """Returns a percentage as a number."""
+    return float(share.removesuffix("%")) / 100
+
+
 def _shortest(text: str) -> str:
     if PERIOD.parse(text) < SHORTEST_INTERVAL_SECONDS:
         raise wrong(expected=f"{SHORTEST_INTERVAL_SECONDS} s or more")
@@ -97,7 +102,7 @@ class LimitsSettings(Strict):
     @property
     def most_time(self) -> float:
         """Returns the share as a number."""
-        return float(self.share.removesuffix("%")) / 100
+        return _number(self.share)
 
     @property
     def most_bytes(self) -> int | None:
@@ -106,22 +111,31 @@ class LimitsSettings(Strict):
 
 
 class HostSettings(Strict):
-    """A host of the mesh. Without an address, it is the machine that runs the monitor."""
+    """A host of the mesh. Without `address` and `machine`, it is the machine that runs the monitor."""
 
     address: str | None = None
     """The host's name or address."""
-    serves: Literal["nettrial", "iperf3", "ndt7"] | None = None
-    """The server that runs there: `nettrial serve`, an iperf3 server, or an ndt7 server. Without one, only
-    its path can be examined."""
+    serves: Literal["nettrial", "iperf3", "ndt7", "stamp"] | None = None
+    """The server that runs there: `nettrial serve`, an iperf3 server, an ndt7 server, or a reflector of STAMP
+    or TWAMP Light. Without one, only its path can be examined from this machine."""
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
-    """The port of that server: by default 5210, for iperf3 5201, for ndt7 4443."""
+    """The port of that server: by default 5210, for iperf3 5201, for ndt7 4443, for STAMP 862."""
     tls: Literal["verified", "unverified", "none"] = "verified"
     """The connection to an ndt7 server: with TLS and a certificate that is verified or not, or without
     TLS."""
     token_file: Path | None = None
-    """The file with the token of `nettrial serve`, relative to the mesh file's directory."""
+    """The file with the token of `nettrial serve`, or with the key of STAMP's authenticated mode, relative to
+    the mesh file's directory."""
+    machine: Name | None = None
+    """The machine's name in the inventory (`machines`). Two hosts with `machine` are measured by agents,
+    which nettrial starts there for each measurement: traffic, and the path MTU."""
     limits: LimitsSettings | None = None
     """The limits of this host, instead of those of the mesh."""
+
+    @property
+    def is_here(self) -> bool:
+        """Returns whether it is the machine that runs the monitor."""
+        return self.address is None and self.machine is None
 
 
 class MeasurementSettings(Strict):
@@ -138,6 +152,9 @@ class MeasurementSettings(Strict):
     every: Annotated[Period, AfterValidator(_shortest)]
     """The length of an interval. Each interval has one measurement of each pair, at a random moment of its
     first half."""
+    probability: Share = "100%"
+    """The probability that a pair is measured in an interval. Each pair and interval has its own random
+    number. A low probability limits the load of a large mesh."""
     duration: Duration | None = None
     """The duration of the traffic, by default 5 s."""
     rate: Rate | None = None
@@ -155,6 +172,11 @@ class MeasurementSettings(Strict):
     def every_s(self) -> int:
         """Returns the interval in seconds."""
         return PERIOD.parse(self.every)
+
+    @property
+    def chance(self) -> float:
+        """Returns the probability as a number."""
+        return _number(self.probability)
 
     def seconds(self, default: str) -> float:
         """Returns the duration of the traffic in seconds."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from nettrial.monitor.archive import Archive, KnownEvent, KnownGap, KnownTask, Latest, Point
+from nettrial.monitor.outcome import NOT_DRAWN
 from nettrial.monitor.schedule import DAY
 from nettrial.monitor.settings import limit_of
 
@@ -191,7 +192,9 @@ def history(archive: Archive, number: int) -> History | None:
         pair,
         now_s,
         series,
-        _together(archive.gaps(number, 0))[: -MOST_EVENTS - 1 : -1],
+        _together([gap for gap in archive.gaps(number, 0) if gap.reason != NOT_DRAWN])[
+            : -MOST_EVENTS - 1 : -1
+        ],
         events[: -MOST_EVENTS - 1 : -1],
         archive.counts(number, now_s - DAY),
     )

@@ -4,6 +4,7 @@ are restored."""
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import re
 import shutil
@@ -118,6 +119,79 @@ def test_the_check_says_what_the_machines_are_and_that_jumbo_frames_pass(shared:
     assert done.stdout.count("driver veth") == 4
     assert done.stdout.count("packets of 9000 B pass: jumbo frames pass") == 12
     settled(shared, before)
+
+
+MESH = """
+mesh: pairs
+machines: mesh-machines.yaml
+hosts:
+  one: {machine: sender}
+  other: {machine: receiver}
+  lost: {machine: lost}
+limits: {share: 100%}
+measurements:
+  goodput: {kind: tcp, from: [one], to: [other, lost], every: 10 min, duration: 200 ms, streams: 2}
+  loss: {kind: udp, from: [other], to: [one], every: 10 min, duration: 200 ms}
+  delay: {kind: rr, from: [other], to: [one], every: 10 min, duration: 200 ms, ip: 6}
+  path: {kind: path, from: [one], to: [other], every: 10 min}
+"""
+MEASURE = """
+import json, pathlib
+from nettrial.monitor import mesh
+from nettrial.monitor.kinds import KINDS
+from nettrial.monitor.outcome import Missed
+found = {}
+for task in mesh.load(pathlib.Path("mesh.yaml")).tasks():
+    try:
+        made = KINDS[task.settings.kind].run(task)
+        figures = {each.name: each.value for each in made.figures}
+        found[task.key] = figures, made.states, json.loads(made.document)
+    except Missed as missed:
+        found[task.key] = missed.reason, missed.detail
+print(json.dumps(found))
+"""
+
+
+def test_a_monitor_measures_between_two_machines_and_changes_nothing(shared: Machines) -> None:
+    lost = '  lost: {command: ["false"], interfaces: {eth0: ["10.81.2.99"]}}\n'
+    (shared.folder / "mesh-machines.yaml").write_text(shared.file.read_text() + lost)
+    (shared.folder / "mesh.yaml").write_text(MESH)
+    ends = (("router", "eth1"), ("receiver", "eth0"))
+    for machine, interface in ends:
+        shared.do(machine, "ip", "link", "set", interface, "mtu", "1400")
+    before = shared.state()
+    variables = [f"{name}={value}" for name, value in environment().items() if name.isidentifier()]
+    try:
+        said = shared.do(
+            "runner",
+            "env",
+            *variables,
+            "HOME=" + str(shared.folder / "runner"),
+            sys.executable,
+            "-c",
+            MEASURE,
+        )
+        found = json.loads(said.splitlines()[-1])
+        settled(shared, before)
+    finally:
+        for machine, interface in ends:
+            shared.do(machine, "ip", "link", "set", interface, "mtu", "1500")
+    goodput, states, record = found["goodput one other"]
+    assert goodput["goodput"] > 0
+    assert 0 < goodput["fairness"] <= 1
+    assert len(record["flows"]) == 2
+    assert [check for check in record["checks"] if not check["passed"] and check["name"] != "path_mtu"] == []
+    assert "unexpected_delay" not in {warning["code"] for warning in record["warnings"]}
+    assert int(states["segment size"].split()[0]) <= 1400 - 40
+    assert found["loss other one"][0]["loss"] == 0
+    assert found["delay other one"][0]["rtt"] > 0
+    assert found["delay other one"][2]["flows"][0]["ip"] == 6
+    assert found["path one other"][:2] == [
+        {"path_mtu": 1400, "reverse_path_mtu": 1400},
+        {"path MTU": "1400 B", "path MTU back": "1400 B"},
+    ]
+    assert found["goodput one lost"][0] == "host gone"
+    assert "machine lost (false)" in found["goodput one lost"][1]
 
 
 def test_a_machine_may_be_a_level_of_a_factor(shared: Machines) -> None:

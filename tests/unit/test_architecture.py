@@ -36,7 +36,7 @@ ALLOWED = {
     "export": BASE | {"metrics", "study", "design", "store", "analysis"},
     "report": BASE | {"metrics", "stacks", "topology", "study", "design", "store", "analysis"},
     "imports": BASE,
-    "monitor": BASE | {"protocols", "metrics", "study", "backends", "analysis", "report"},
+    "monitor": BASE | {"protocols", "metrics", "study", "machines", "backends", "analysis", "report"},
     "results": BASE | {"metrics", "study", "store", "export", "report"},
     "cli": None,
 }

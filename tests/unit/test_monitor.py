@@ -14,14 +14,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nettrial.errors import BadInput
+from nettrial.backends import TrialFailed
+from nettrial.backends.pair import Pair, Unreached
+from nettrial.cli.monitor import MonitorOptions, monitor
+from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.monitor import mesh as meshes
+from nettrial.monitor import pairs
 from nettrial.monitor.archive import FILE, Archive, KnownSession
 from nettrial.monitor.changes import Detector
-from nettrial.monitor.kinds import KINDS, Task
+from nettrial.monitor.kinds import KINDS
 from nettrial.monitor.outcome import REASONS, Figure, Measured, Missed
 from nettrial.monitor.running import Ended, Monitor, differs
 from nettrial.monitor.schedule import Moment, Spent
+from nettrial.monitor.task import Task
+from nettrial.monitor.view import history
 
 MESH = """
 mesh: campus
@@ -198,6 +204,28 @@ def test_hours_of_peace_have_every_measurement(tmp_path):
     archive.close()
 
 
+def test_a_probability_leaves_intervals_out_which_are_no_gaps(tmp_path):
+    text = MESH.replace("every: 1 min, duration: 2 s}", "every: 1 min, duration: 2 s, probability: 25%}")
+    mesh = load(tmp_path, text + "alerts: {command: [notify], on: [gap], gaps: 1}\n")
+    archive = Archive.create(tmp_path / "archive")
+    world, sent = World(), []
+    monitor = Monitor(mesh, archive, world, world, lambda text: None, sent.append)
+    monitor.begin()
+    while world.steady_s < 10 * 3600:
+        monitor.step()
+    monitor.end("stopped")
+    counts = check_entries(archive, mesh, world.wall_s)["delay here alpha"]
+    assert counts["not drawn"] + counts[None] >= 599
+    assert 100 < counts[None] < 200, "a quarter of 600, within five standard deviations"
+    assert not [alert for alert in sent if alert.measurement == "delay"]
+    (number,) = [task.number for task in archive.tasks() if task.measurement == "delay"]
+    assert archive.latest()[number].reason is None
+    assert not [gap for gap in history(archive, number).gaps if gap.reason == "not drawn"]
+    (other,) = [plan for plan in monitor._schedule.plans if plan.key == "goodput here alpha"]
+    assert all(other.is_drawn(interval) for interval in range(1000))
+    archive.close()
+
+
 def test_an_archive_is_written_by_one_monitor_at_a_time(tmp_path):
     archive = Archive.create(tmp_path / "archive")
     with pytest.raises(BadInput, match="another monitor is writing it"):
@@ -302,6 +330,7 @@ def test_routes_with_silent_hops_are_the_same():
         ("from: [here], to: [alpha], every", "from: [here], to: [here], every", "another host"),
         ("every: 5 min}", "every: 5 min, thresholds: {path_mtu: {alarm: 9000}}}", '"< 900"'),
         ("every: 5 min}", "every: 5 min, thresholds: {path_mut: {}}}", "did you mean 'path_mtu'?"),
+        ("every: 5 min}", "every: 5 min, probability: 0%}", "percentage above 0"),
     ],
 )
 def test_faults_of_a_mesh_are_named_with_their_place(tmp_path, old, new, said):
@@ -322,11 +351,109 @@ def test_a_token_is_read_beside_the_mesh(tmp_path):
     assert mesh.archive == tmp_path / "campus-archive"
 
 
-def test_the_mesh_of_the_how_to_is_one(tmp_path):
+MACHINES = """
+machines:
+  alpha: {ssh: root@alpha, interfaces: {eth0: ["192.0.2.1", "2001:db8::1"]}, may_change: [mtu]}
+  beta: {ssh: root@beta, interfaces: {eth0: ["198.51.100.2"], eth1: ["192.0.2.2"]}}
+  gamma: {command: [docker, exec, -i, gamma], interfaces: {eth0: ["2001:db8::3"]}}
+"""
+PAIRS = """
+mesh: pairs
+machines: machines.yaml
+hosts:
+  here: {}
+  one: {machine: alpha}
+  two: {machine: beta, address: 192.0.2.2, serves: nettrial}
+  three: {machine: gamma}
+  router: {address: 192.0.2.254, serves: stamp}
+limits: {share: 100%}
+measurements:
+  goodput: {kind: tcp, from: [one], to: [two], both_directions: true, every: 10 min}
+  path: {kind: path, from: [one], to: [three], every: 10 min}
+  near: {kind: rr, from: [here], to: [two], every: 10 min}
+  delay: {kind: stamp, from: [here], to: [router], every: 5 min, thresholds: {backward_owd: {alarm: "> 5"}}}
+"""
+
+
+def test_two_machines_of_an_inventory_are_a_pair(tmp_path):
+    (tmp_path / "machines.yaml").write_text(MACHINES)
+    mesh = load(tmp_path, PAIRS)
+    found = {task.key: task for task in mesh.tasks()}
+    assert [task.is_of_machines for task in found.values()] == [True, True, True, False, False]
+    assert pairs.version(found["goodput one two"]) == 4
+    assert pairs.version(found["path one three"]) == 6
+    assert KINDS["tcp"].seconds(found["goodput one two"]) == 10
+    assert KINDS["stamp"].seconds(found["delay here router"]) == 6
+    assert mesh.inventory["alpha"].may_change == ["mtu"]
+    with pytest.raises(BadInput, match="--allow-exec") as refused:
+        monitor(MonitorOptions(tmp_path / "mesh.yaml", dry=False, systemd=False, quiet=True))
+    assert "machines.yaml: machines.gamma: docker" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (Unreached("machine alpha (ssh root@alpha): no answer within 20 s"), "host gone"),
+        (Unreached("machine alpha: the engine of this version is not installed there"), "refused"),
+        (TrialFailed("beta: another nettrial session is using this machine: wait until it ends"), "refused"),
+        (TrialFailed("the agent of client ended"), "failed"),
+        (CannotRun("asking", [Lack("the engine", "it ended", "build it")]), "failed"),
+    ],
+)
+def test_a_failure_between_two_machines_has_its_reason(tmp_path, monkeypatch, error, reason):
+    def traffic(*_):
+        raise error
+
+    monkeypatch.setattr(Pair, "traffic", traffic)
+    (tmp_path / "machines.yaml").write_text(MACHINES)
+    task = next(task for task in load(tmp_path, PAIRS).tasks() if task.key == "goodput one two")
+    with pytest.raises(Missed) as missed:
+        KINDS["tcp"].run(task)
+    assert missed.value.reason == reason
+    assert missed.value.detail in str(error)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("machine: beta,", "machine: beat,", "did you mean 'beta'?"),
+        ("three: {machine: gamma}", "three: {machine: alpha}", "one is the same machine"),
+        ("machines: machines.yaml\n", "", "as `machines` of the mesh"),
+        ("from: [one], to: [three]", "from: [two], to: [three]", "the same IP version"),
+        ("to: [three], every", "to: [three], ip: 4, every", "the same IPv4 version"),
+        ("to: [three], every", "to: [three], size: 9000 B, every", "no `size` between two machines"),
+        ("from: [here], to: [two]", "from: [here], to: [one]", "or two hosts with `machine`"),
+        ("from: [here], to: [router]", "from: [router], to: [here]", "this machine in `from`"),
+        ("from: [here], to: [router]", "from: [here], to: [two]", "serves: stamp"),
+        ("from: [here], to: [router]", "from: [one], to: [router]", "one host that is this machine"),
+        ("every: 5 min, thr", "every: 5 min, size: 45 B, thr", "44 B, or 48 to"),
+        ("every: 5 min, thr", "every: 5 min, streams: 2, thr", "no streams with kind stamp"),
+        ("backward_owd", "backward_rtt", "did you mean 'backward_"),
+        ("serves: stamp}", "serves: stamp, token_file: machines.yaml}", None),
+        ("serves: stamp}", "serves: stamp, token_file: key}", "16 bytes or more"),
+    ],
+)
+def test_faults_of_pairs_are_named_with_their_place(tmp_path, old, new, said):
+    (tmp_path / "machines.yaml").write_text(MACHINES)
+    (tmp_path / "key").write_text("short")
+    assert old in PAIRS
+    if said is None:
+        load(tmp_path, PAIRS.replace(old, new, 1))
+        return
+    with pytest.raises(BadInput) as error:
+        load(tmp_path, PAIRS.replace(old, new, 1))
+    assert said in str(error.value)
+    assert "mesh.yaml:" in str(error.value)
+
+
+def test_the_meshes_of_the_how_to_are_some(tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "monitor-a-network.md").read_text()
-    (text,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    texts = re.findall(r"```yaml\n(.*?)```", page, re.S)
     (tmp_path / "token").write_text("0" * 32)
-    assert len(load(tmp_path, textwrap.dedent(text)).tasks()) == 7
+    names = enumerate(("alpha", "gateway", "beta"), start=1)
+    lines = [f'  {name}: {{ssh: x, interfaces: {{eth0: ["192.0.2.{at}"]}}}}' for at, name in names]
+    (tmp_path / "machines.yaml").write_text("\n".join(["machines:", *lines]))
+    assert [len(load(tmp_path, textwrap.dedent(text)).tasks()) for text in texts] == [8, 12]
 
 
 def alarms(series: int, length: int, threshold: float) -> int:

@@ -307,7 +307,11 @@ def _monitor(
         typer.Option(metavar="ADDRESS", help="The address of the page; 0.0.0.0 or :: for every network."),
     ] = "127.0.0.1",
     allow_exec: Annotated[
-        bool, typer.Option("--allow-exec", help="Run the command in the mesh file that sends alerts.")
+        bool,
+        typer.Option(
+            "--allow-exec",
+            help="Run the command in the mesh file that sends alerts, and those in the inventory.",
+        ),
     ] = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,

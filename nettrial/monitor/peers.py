@@ -1,0 +1,143 @@
+"""Measurements between this machine and servers of other programs' protocols: ndt7 and STAMP."""
+
+from __future__ import annotations
+
+import json
+
+from nettrial.backends import find_server
+from nettrial.errors import BadInput
+from nettrial.monitor.outcome import Figure, Measured, Missed
+from nettrial.monitor.task import SET_UP_SECONDS, Task
+from nettrial.protocols.figures import Outcome
+from nettrial.protocols.stamp import figures as stamp_figures
+from nettrial.protocols.stamp.key import key_of
+from nettrial.protocols.stamp.packet import base_size, is_size, sizes
+from nettrial.protocols.stamp.reflector import PORT as STAMP_PORT
+from nettrial.protocols.stamp.sender import NotReached as NotReflected
+from nettrial.protocols.stamp.sender import Sender, Session
+from nettrial.units import SIZE
+
+NDT7_PORT, NDT7_SECONDS = 4443, 10.0
+"""The default port of an ndt7 server, and the longest transfer that its specification allows, in seconds."""
+STAMP_INTERVAL = 0.02
+"""The time between two packets of a STAMP session, in seconds."""
+STAMP_WAIT_SECONDS = 1.0
+"""The longest time for which answers are awaited after the last packet."""
+MEASURING = "measuring with STAMP"
+
+
+def _address(task: Task, port: int) -> str:
+    """Returns the address of a task's server; raises Missed if it has none."""
+    try:
+        server, _ = find_server(task.far.address or "", port, task.settings.ip)
+    except LookupError as why:
+        raise Missed("host gone", f"{task.far.address}: {why}") from None
+    return server.rpartition(":")[0].strip("[]")
+
+
+def _measured(kind: str, headline: str, found: Outcome, names: dict[str, str], size: int) -> Measured:
+    """Returns an outcome's figures under the names of its directions; raises Missed without the headline."""
+    figures, absent = [], {}
+    for each in found.figures:
+        before = names[each.direction]
+        name, title = f"{before}{each.metric}", f"{before.replace('_', ': ')}{each.title}"
+        if isinstance(each.value, str):
+            absent[name] = each.value
+        else:
+            figures.append(Figure(name, title[:1].upper() + title[1:], each.unit, each.value))
+    if headline in absent:
+        raise Missed("failed", absent[headline])
+    document = {
+        "kind": kind,
+        "figures": {each.name: each.value for each in figures},
+        "absent": absent,
+        "warnings": list(found.warnings),
+    }
+    return Measured(figures, size, json.dumps(document))
+
+
+class Ndt7:
+    """A download from an ndt7 server, or an upload to it, as of `nettrial measure --ndt7`."""
+
+    title = "ndt7"
+    headline = "goodput"
+    uses = frozenset({"duration", "ip"})
+    metrics = frozenset({"goodput", "min_rtt", "srtt", "retransmitted"})
+
+    def problem(self, task: Task) -> str:
+        """Returns a requirement that the hosts don't meet."""
+        return task.from_here() or ("" if task.far.serves == "ndt7" else "a host with `serves: ndt7`")
+
+    def seconds(self, task: Task) -> float:
+        """Returns the expected time of a measurement."""
+        return task.seconds(NDT7_SECONDS) + SET_UP_SECONDS
+
+    def run(self, task: Task) -> Measured:
+        """Measures once; raises Missed."""
+        try:
+            from nettrial.protocols.ndt7.client import Client, NotReached, Target
+            from nettrial.protocols.ndt7.figures import outcome
+        except ImportError:
+            raise Missed("failed", "its Python packages are missing: pip install 'nettrial[ndt7]'") from None
+        far, port = task.far, task.far.port or NDT7_PORT
+        assert far.address is not None
+        target = Target(far.address, _address(task, port), port, far.tls == "none", far.tls == "verified")
+        try:
+            transfer = Client(target).run(
+                "download" if task.reverse else "upload", task.seconds(NDT7_SECONDS)
+            )
+        except NotReached as why:
+            raise Missed("host gone", str(why)) from None
+        names = {transfer.direction: ""}
+        return _measured("ndt7", self.headline, outcome(transfer), names, transfer.num_bytes)
+
+
+class Stamp:
+    """A session with a reflector of STAMP or TWAMP Light, as of `nettrial measure --stamp`."""
+
+    title = "STAMP"
+    headline = "rtt"
+    uses = frozenset({"duration", "size", "ip"})
+    names = {stamp_figures.WHOLE: "", stamp_figures.FORWARD: "forward_", stamp_figures.BACKWARD: "backward_"}
+    """The beginning of the names of a direction's metrics."""
+    metrics = frozenset(
+        f"{before}{metric}"
+        for direction, before in names.items()
+        for metric in stamp_figures.METRICS[direction]
+    )
+
+    def problem(self, task: Task) -> str:
+        """Returns a requirement that the hosts don't meet."""
+        if wrong := task.from_here():
+            return wrong
+        if task.far.serves != "stamp":
+            return "a host with `serves: stamp`"
+        if task.reverse:
+            return "this machine in `from`: the reflector sends each packet back"
+        size, key = task.settings.size, key_of(task.far.token_file, MEASURING, "token_file")
+        return "" if size is None or is_size(SIZE.parse(size), key) else f"a size of {sizes(key)}"
+
+    def seconds(self, task: Task) -> float:
+        """Returns the expected time of a measurement."""
+        return task.seconds() + STAMP_WAIT_SECONDS
+
+    def run(self, task: Task) -> Measured:
+        """Measures once; raises Missed."""
+        far, port = task.far, task.far.port or STAMP_PORT
+        try:
+            key = key_of(far.token_file, MEASURING, "token_file")
+        except BadInput as bad:
+            raise Missed("failed", "; ".join(bad.faults[0].lines())) from None
+        given = task.settings.size
+        size = base_size(key) if given is None else SIZE.parse(given)
+        packets = max(1, int(task.seconds() / STAMP_INTERVAL))
+        session = Session(_address(task, port), port, packets, STAMP_INTERVAL, size, 0, key)
+        try:
+            result = Sender(session).run()
+        except NotReflected as why:
+            raise Missed("host gone", str(why)) from None
+        except OSError as error:
+            raise Missed("host gone", error.strerror or str(error)) from None
+        # Each packet passes both hosts there, and comes back.
+        moved = size * (result.sent + len(result.answers))
+        return _measured("stamp", self.headline, stamp_figures.outcome(result), self.names, moved)
