@@ -2,6 +2,7 @@
 
 import http.client
 import re
+import socket
 import time
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nettrial.cli.monitor import MonitorOptions, _page
 from nettrial.errors import BadInput
 from nettrial.monitor import mesh as meshes
 from nettrial.monitor.archive import Archive, KnownGap, KnownSession, Point
@@ -54,6 +56,12 @@ def site(directory):
     return Site(directory)
 
 
+@pytest.fixture(scope="module")
+def served(directory):
+    with server(directory, "127.0.0.1", 0) as served, served.running():
+        yield served
+
+
 def test_the_grid_has_every_pair_and_leads_to_its_history(site):
     status, kind, page = site.respond("/")
     assert (status, kind) == (200, "text/html")
@@ -94,6 +102,30 @@ def test_other_paths_lead_nowhere(site, directory):
 @settings(max_examples=60, deadline=None)
 def test_hostile_paths_are_answered(site, path):
     assert site.respond(path)[0] in (200, 404)
+
+
+@given(
+    st.binary(max_size=200), st.sampled_from([b"", b"GET / HTTP/1.1\r\n", b"GET /metrics HTTP/1.0\r\nHost: "])
+)
+@settings(max_examples=60, deadline=None)
+def test_hostile_bytes_end_in_nothing(served, data, before):
+    with socket.create_connection(("127.0.0.1", served.server_port), 120) as caller:
+        caller.sendall(before + data)
+        caller.shutdown(socket.SHUT_WR)
+        while caller.recv(65_536):
+            pass
+    connection = http.client.HTTPConnection("127.0.0.1", served.server_port, timeout=120)
+    connection.request("GET", "/version")
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_there_is_no_page_unless_a_port_is_given_and_then_on_this_machine_alone(tmp_path, monkeypatch):
+    options = MonitorOptions(tmp_path / "mesh.yaml", dry=False, systemd=False, quiet=True)
+    assert (options.port, options.bind) == (None, "127.0.0.1")
+    monkeypatch.setattr("nettrial.monitor.site.server", lambda *_: pytest.fail("it serves a page"))
+    with _page(tmp_path, options):
+        pass
 
 
 def test_a_page_is_drawn_again_only_when_the_archive_has_grown(tmp_path, monkeypatch):
