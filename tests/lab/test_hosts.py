@@ -24,7 +24,7 @@ from nettrial.backends import Backend
 from nettrial.backends.find import engine
 from nettrial.store import Run
 from tests.lab.lacking import lacking
-from tests.lab.machines import MACHINES, ROOT, SERVER, Machines, short_study
+from tests.lab.machines import MACHINES, ROOT, SERVER, Machines, environment, short_study
 from tests.lab.sandbox import Sandbox, wait_for
 from tests.measuring import ATTEMPTS
 
