@@ -201,17 +201,21 @@ def test_an_address_where_nobody_listens_fails_the_trial(
         run(made)
 
 
+def answer_of(command: list[str], request: str) -> CheckedEvent:
+    """Returns the answer to a request. Standard input closes only then, because the engine ends with it."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{request}\n")
+        process.stdin.flush()
+        return CheckedEvent.model_validate_json(process.stdout.readline())
+
+
 def test_an_address_is_refused_to_a_user_who_is_not_root(tmp_path: Path, as_user: list[str]) -> None:
     """Such a user has a lab in a user namespace, whose network does not lead back to that of the machine."""
     made = scenario(tmp_path, {"address": "tcp:127.0.0.1:6653"}, spines=1)
     request = Request(CheckRequest(scenario=made)).model_dump_json(by_alias=True, exclude_none=True)
-    answers = [
-        subprocess.run(
-            [*prefix, str(engine()), "lab"], input=f"{request}\n", capture_output=True, text=True, check=True
-        )
-        for prefix in ([], as_user)
-    ]
-    root, user = (CheckedEvent.model_validate_json(answer.stdout).problems for answer in answers)
+    root, user = (answer_of([*prefix, str(engine()), "lab"], request).problems for prefix in ([], as_user))
     assert root == []
     [problem] = user
     assert (problem.object, problem.setting, problem.expected) == (

@@ -45,8 +45,14 @@ class Dask:
         self.file = directory / "scheduler.json"
         options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self.file)]
         self.scheduler = self._start("dask_scheduler", *options)
-        wait_until(self.file.exists, "the scheduler")
+        wait_until(self._written, "the scheduler")
         self.address = json.loads(self.file.read_text())["address"]
+
+    def _written(self):
+        """Returns whether the scheduler's file is complete: it exists before its text."""
+        with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+            return bool(json.loads(self.file.read_text()))
+        return False
 
     def _start(self, module, *options, **variables):
         fake = {"FAKE_SECONDS": "0.05", "FAKE_DIE": str(DIES), "FAKE_HANG": str(HANGS)}
