@@ -90,8 +90,10 @@ if [ ! -e .venv/ndt7-js/ndt7.js ]; then
   fi
 fi
 
-# Installing these servers would start them, too, and have them at every boot. Only their programs are taken, into .venv/bin;
-# tests start them in namespaces that they make.
+# Installing these servers would start them, too, and have them at every boot. Only their programs are taken; tests start them
+# in namespaces that they make. They run unprivileged, and a checkout may be in a directory that only its owner may enter.
+programs=/usr/local/lib/nettrial-tests
+PATH=$programs:$PATH
 servers=()
 command -v vsftpd >/dev/null || servers+=(vsftpd)
 command -v atftpd >/dev/null || servers+=(atftpd)
@@ -104,7 +106,7 @@ if [ "${#servers[@]}" != 0 ]; then
   { (cd "$fetched" && as_root apt-get update -qq && apt-get download "${servers[@]}") >"$fetched/log" 2>&1; } ||
     { cat "$fetched/log" >&2; say "apt-get could not fetch ${servers[*]}"; exit 3; }
   for package in "$fetched"/*.deb; do dpkg-deb -x "$package" "$fetched/files"; done
-  install -m 755 "$fetched"/files/usr/sbin/* .venv/bin/
+  as_root install -D -m 755 --target-directory "$programs" "$fetched"/files/usr/sbin/*
   rm -rf "$fetched"
 fi
 

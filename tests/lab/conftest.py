@@ -18,8 +18,9 @@ from tests.measuring import Attempt, until_it_holds
 
 TRANSFER, PROBE = (f"workload.{flow}.traffic.duration" for flow in ("transfer", "probe"))
 
-# tools/setup-tests.sh installs netperf there, and sudo has another PATH than its caller.
-os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+# tools/setup-tests.sh installs programs there, and sudo has another PATH than its caller.
+PROGRAMS = (str(Path(sys.executable).parent), "/usr/local/lib/nettrial-tests")
+os.environ["PATH"] = os.pathsep.join([*PROGRAMS, os.environ["PATH"]])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
