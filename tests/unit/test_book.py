@@ -118,8 +118,7 @@ def chapters_of_the_repository() -> dict[str, list[str]]:
 
 def test_the_repositorys_book_has_every_study_with_published_figures() -> None:
     published = {name for name in shipped() if load(name).published_text()}
-    # Its times are those of the machine's processors, and no run's files from an idle machine were kept.
-    assert set(chapters_of_the_repository()) == published - {"mtu-packet-size"}
+    assert set(chapters_of_the_repository()) == published
 
 
 @pytest.mark.parametrize("name", sorted(chapters_of_the_repository()))
