@@ -12,8 +12,9 @@ openvswitch-switch ethtool iperf3 mininet openvswitch-testcontroller`.
 - `ninety`: a Jellyfish of 90 switches, each with four links to others and a host, 5 times: the times
   until all switches have connected to the controller, all links are known (from the first connection on),
   and all rules are in place, and the time that the whole network took.
-- `mininet`: the same links in Mininet, whose switches are bridges of the user-space datapath, too, under
-  Debian's `ovs-testcontroller`: the times until they are up and until all have connected.
+- `mininet`: Jellyfishes of 10, 30 and 90 switches in Mininet, whose switches are bridges of the user-space
+  datapath, too, under as many of Debian's `ovs-testcontroller` as they need (each serves 16): the times
+  until they are up, until all have connected, and to go down. It stops waiting after 60 s each.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ from nettrial.study import load
 SWITCHES = 90
 TIMES = 5
 LENGTHS = (1, 2, 4, 8)
+SIZES = (10, 30, SWITCHES)
+"""The numbers of switches that Mininet has."""
+MININET_SECONDS = 60
+"""The time after which Mininet's switches must have connected."""
 MININET = Path(__file__).with_name("openflow_mininet.py")
 DAEMONS = """
 export PATH=$PATH:/usr/sbin OVS_RUNDIR=/run/openvswitch OVS_DBDIR=/run/openvswitch OVS_LOGDIR=/run/openvswitch
@@ -106,7 +111,7 @@ def ceiling() -> None:
         print(f"{length:>8} {median(rates):>16.0f}  {' '.join(f'{rate:.0f}' for rate in rates)}", flush=True)
 
 
-def fabric() -> Scenario:
+def fabric(switches: int = SWITCHES) -> Scenario:
     """The Jellyfish, under shortest paths whose rules are there beforehand."""
     document = {
         "study": "fabric",
@@ -118,7 +123,7 @@ def fabric() -> Scenario:
         "warmup": 0,
         "network": {
             "topology": "jellyfish",
-            "parameters": {"switches": SWITCHES, "ports": 6, "degree": 4, "hosts": SWITCHES},
+            "parameters": {"switches": switches, "ports": 6, "degree": 4, "hosts": switches},
             "forwarding": "openflow",
             "ip": 4,
             "mtu": "1500 B",
@@ -164,13 +169,18 @@ def ninety() -> None:
 
 
 def mininet() -> None:
-    """Prints how fast Mininet has the same fabric up, and connected."""
-    scenario = fabric()
-    links = [[end.node for end in link.ends] for link in scenario.links]
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump({"links": links}, file)
-        file.flush()
-        print(contained(f"/usr/bin/python3 {MININET} < {file.name}").strip())
+    """Prints how fast Mininet has such fabrics up, and connected."""
+    print(f"{'switches':>8} {'up, s':>7} {'connected':>10} {'down':>7}")
+    for size in SIZES:
+        links = [[end.node for end in link.ends] for link in fabric(size).links]
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump({"links": links, "seconds": MININET_SECONDS}, file)
+            file.flush()
+            said = contained(f"/usr/bin/python3 {MININET} < {file.name}").strip().splitlines()[-1]
+        found: dict[str, Any] = json.loads(said)
+        in_time = found["connected"] is not None
+        connected = f"{found['connected']:.2f}" if in_time else f"{found['count']} of {size}"
+        print(f"{size:>8} {found['up']:>7.2f} {connected:>10} {found['down']:>7.2f}", flush=True)
 
 
 if __name__ == "__main__":
