@@ -24,6 +24,7 @@ STAMP_SUITE = "1.0.0"
 def key(tmp_path: Path) -> Path:
     file = tmp_path / "key"
     file.write_text("00112233445566778899aabbccddeeff\n")
+    file.chmod(0o400)  # stamp-suite refuses a key that others may read.
     return file
 
 
@@ -86,7 +87,9 @@ def reflector(stamp_suite: str, mode: str, key: Path) -> Iterator[int]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    until(lambda: f":{port:04X} " in Path("/proc/net/udp").read_text(), "the reflector's port")
+    listens = lambda: f":{port:04X} " in Path("/proc/net/udp").read_text()  # noqa: E731
+    until(lambda: listens() or process.poll() is not None, "the reflector's port, or its end")
+    assert process.poll() is None, f"the reflector ended with status {process.returncode}"
     yield port
     process.kill()
     process.wait()
