@@ -114,7 +114,7 @@ def measure(options: MeasureOptions) -> int:
     with Measurer(server, options.iperf3, options.token_file) as measurer, Stop(measurer.kill) as stop:
         measurer.warm_up(warm_up, options.parallel, seconds)
         length = options.replicates * (seconds + SET_UP_SECONDS)
-        with Display(0, options.replicates, length, quiet=options.quiet) as display:
+        with Display(0, options.replicates, length, quiet=options.quiet, unit="repeats") as display:
             display.begin()
             for number in range(1, options.replicates + 1):
                 if stop.wanted:

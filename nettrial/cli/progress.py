@@ -50,12 +50,13 @@ class Display:
         estimates: Estimates | None = None,
         quiet: bool = False,
         standing: Callable[[], str] = lambda: "",
+        unit: str = "trials",
     ) -> None:
         """Begins with `done` of `total` trials finished before the session; the others are expected to take
         `seconds`. A terminal shows the `estimates`, if there are any. If `quiet`, only notes are shown.
         `standing` returns a description of the processes that run the trials, which is shown with the rate of
-        trials."""
-        self._standing = standing
+        trials. `unit` is the word for trials."""
+        self._standing, self._unit = standing, unit
         self.current = ""
         """The treatment of the running trial, in words; empty if several trials run at the same time."""
         self._done, self._total = done, total
@@ -126,10 +127,10 @@ class Display:
             return
         elapsed = f"{as_time(self._shown - self._started)} elapsed, "
         left = f"{as_time(self._left)} left, " if self._left else ""
-        text = f"{self._done}/{self._total} trials, {elapsed}{left}warnings: {self._warnings}"
+        text = f"{self._done}/{self._total} {self._unit}, {elapsed}{left}warnings: {self._warnings}"
         standing = self._standing()
         if standing:
-            text += f", {standing}, {self._tried / max(self._shown - self._began, 1e-3):.3g} trials/s"
+            text += f", {standing}, {self._tried / max(self._shown - self._began, 1e-3):.3g} {self._unit}/s"
         if self._failed:
             text += f", failed: {self._failed}"
         if self._view:

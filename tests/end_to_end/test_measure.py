@@ -90,7 +90,7 @@ def test_figures_come_with_intervals(
     assert row is not None, done.stdout
     assert float(row[1]) > 0
     assert "both are this machine (3 repeats); no network is measured" in done.stdout
-    assert "3/3 trials" in done.stderr
+    assert "3/3 repeats" in done.stderr
 
 
 def test_json_has_the_records(server: Server) -> None:
