@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Optional
@@ -25,6 +26,17 @@ def between(low: int, high: int | None = None) -> Callable[[typer.CallbackParam,
         return value
 
     return check
+
+
+def address(parameter: typer.CallbackParam, value: str | None) -> str | None:
+    """Checks an option's IP address; raises BadInput."""
+    if value is not None:
+        try:
+            ipaddress.ip_address(value)
+        except ValueError:
+            expected = "an IP address, such as 0.0.0.0 or ::"
+            raise BadInput(READING, parameter.opts[0], value, expected) from None
+    return value
 
 
 def _ip(parameter: typer.CallbackParam, value: int | None) -> int | None:

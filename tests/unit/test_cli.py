@@ -329,6 +329,8 @@ BAD_INPUT = {
     "measure-rr-rate": "measure 127.0.0.1 rr --rate 1Mbit/s",
     "measure-iperf3-rr": "measure 127.0.0.1 rr --iperf3",
     "measure-iperf3-token": "measure 127.0.0.1 --iperf3 --token-file x",
+    "serve-bind": "serve --bind elsewhere",
+    "monitor-bind": "monitor mesh.yaml --bind elsewhere",
     "serve-iperf3-token": "serve --iperf3 --token-file x",
     "path-ip": "path host --ip 5",
     "path-mtu": "path host --max-mtu 9000x",

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from nettrial.cli.help import command
-from nettrial.cli.options import LARGEST_SEED, Ip, Json, Quiet, Verbose, between
+from nettrial.cli.options import LARGEST_SEED, Ip, Json, Quiet, Verbose, address, between
 
 commands = typer.Typer()
 """The parser of these commands."""
@@ -88,6 +88,7 @@ def _serve(
     bind: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
+            callback=address,
             metavar="ADDRESS",
             help="Address to listen on: 0.0.0.0 or :: for every network.",
             show_default="127.0.0.1, which only this machine reaches",
@@ -304,7 +305,11 @@ def _monitor(
     ] = None,
     bind: Annotated[
         str,
-        typer.Option(metavar="ADDRESS", help="The address of the page; 0.0.0.0 or :: for every network."),
+        typer.Option(
+            callback=address,
+            metavar="ADDRESS",
+            help="The address of the page; 0.0.0.0 or :: for every network.",
+        ),
     ] = "127.0.0.1",
     allow_exec: Annotated[
         bool,
