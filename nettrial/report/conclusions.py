@@ -20,6 +20,8 @@ MOST_LEVELS = 3
 """The largest number of levels that the answer names; of more, it names the last."""
 MOST_RESPONSES = 4
 """The largest number of responses that the answer gives for a level."""
+MOST_ROWS = 60
+"""The largest number of rows of the answer's chart: changes, and headings of levels."""
 
 
 def answer(report: Report) -> str:
@@ -47,7 +49,10 @@ def sentences(report: Report) -> list[str]:
         told = _subjects(known)
         found = [_level(report, known, subject) for subject in told]
         others = len({each.subject for each in known}) - len(told)
-        found += [f"The chart shows the other {numbers.counted(others, 'level')}."] if others else []
+        drawn = len(set(drawn_levels(known)) - set(told))
+        if drawn:
+            of = "" if drawn == others else f"{drawn} of "
+            found.append(f"The chart shows {of}the other {numbers.counted(others, 'level')}.")
     harm = response_warnings.summary(report.warnings)
     if report.warned_trials:
         trials = f"{report.warned_trials} of {numbers.counted(len(report.trials), 'trial')}"
@@ -61,6 +66,18 @@ def _subjects(contrasts: Sequence[Contrast]) -> list[str]:
     """Returns the levels that the answer names."""
     found = list(dict.fromkeys(each.subject for each in contrasts))
     return found if len(found) <= MOST_LEVELS else found[-1:]
+
+
+def drawn_levels(contrasts: Sequence[Contrast]) -> list[str]:
+    """Returns the levels in the answer's chart: those with an interval in percent or, if that had too many
+    rows, some that are evenly spread over their order, including the first and the last."""
+    drawn = [each for each in contrasts if each.change.relative]
+    levels = list(dict.fromkeys(each.subject for each in drawn))
+    responses = len({each.response.name for each in drawn})
+    most = max(2, MOST_ROWS // (responses + 1 if responses > 1 else 1))
+    if len(levels) <= most:
+        return levels
+    return [levels[round(place * (len(levels) - 1) / (most - 1))] for place in range(most)]
 
 
 def _level(report: Report, contrasts: Sequence[Contrast], subject: str) -> str:

@@ -6,12 +6,14 @@ from typing import Any
 
 from nettrial.analysis import Contrast
 from nettrial.metrics import METRICS
-from nettrial.report import numbers
+from nettrial.report import conclusions, numbers
 from nettrial.report.content import Report
 from nettrial.report.vega import COLOURS, INK, MOST_MARKS, Chart, across, beside, layer, layered, silent
 
-ROW_HEIGHT = 24
-"""The height of a change's row in pixels."""
+ROW_HEIGHT, LOW_ROW_HEIGHT = 24, 17
+"""The height of a change's row in pixels, in a chart with few rows and in one with many."""
+FEW_ROWS = 30
+"""The largest number of rows that have the full height."""
 ACROSS = 190
 """The width of the chart without labels in pixels: the whole fits on a phone."""
 HEADING = "\u2007"
@@ -30,11 +32,19 @@ def judged(contrast: Contrast) -> str:
 def draw(report: Report) -> Chart | None:
     """Returns the chart of the headline's changes in percent; None if none has an interval."""
     contrasts = report.answers.headline
+    headline = report.run.study.headline
+    pairs = headline is not None and headline.pairs
     told = [each for each in contrasts if each.change.relative]
-    rows = [_row(each) for each in told][:MOST_MARKS]
+    levels = {each.subject for each in told} if pairs else set(conclusions.drawn_levels(told))
+    rows = [_row(each) for each in told if each.subject in levels][:MOST_MARKS]
     if not rows:
         return None
-    several = len({row["subject"] for row in rows}) > 1
+    titles = {row["title"] for row in rows}
+    # The levels of a single response need no headings.
+    alone = not pairs and len(titles) == 1 and len(rows) > 1
+    if alone:
+        rows = [{**row, "place": f"{row['subject']}{HEADING}{row['subject']}"} for row in rows]
+    several = not alone and len({row["subject"] for row in rows}) > 1
     places: list[str] = []
     for row in rows:
         if several and (heading := f"{row['subject']}{HEADING}") not in places:
@@ -69,21 +79,28 @@ def draw(report: Report) -> Chart | None:
         layer("rule", silent(rows), ends, strokeWidth=2),
         layer("point", rows, points, size=70, filled=True, opacity=1),
     ]
-    title = "Change, % (95% intervals)"
+    title = f"{rows[0]['title']}: change, %" if alone else "Change, % (95% intervals)"
     said = "The changes that answer the study's question, in percent, with 95% intervals that hold together: "
     said += "; ".join(str(row["said"]) for row in rows[:12]) + "."
     known = [each for each in contrasts if (each.change.percent, each.change.difference) != (None, None)]
-    left_out = len(known) - len(rows)
-    note = (
-        f"{numbers.counted(left_out, 'change')} without a usable interval in percent not drawn."
-        if left_out
-        else ""
-    )
-    spec = layered(layers, title, ACROSS, {"step": ROW_HEIGHT}) | beside(
+    unusable = len(known) - len(told)
+    notes = [f"{numbers.counted(unusable, 'change')} without a usable interval in percent not drawn."]
+    every = len({each.subject for each in told})
+    notes = notes if unusable else []
+    if every > len(levels):
+        notes.append(f"{len(levels)} of {every} levels, evenly spread over their order; the tables have all.")
+    height = ROW_HEIGHT if len(places) <= FEW_ROWS else LOW_ROW_HEIGHT
+    spec = layered(layers, title, ACROSS, {"step": height}) | beside(
         [name for row in rows for name in (row["title"], row["subject"])]
     )
     return Chart(
-        "answer", title, said, spec, legend=tuple(kinds), colours=tuple(JUDGED[k] for k in kinds), note=note
+        "answer",
+        title,
+        said,
+        spec,
+        legend=tuple(kinds),
+        colours=tuple(JUDGED[k] for k in kinds),
+        note=" ".join(notes),
     )
 
 

@@ -1,5 +1,7 @@
 """The comparison at the beginning of a report, which the study names."""
 
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,8 @@ from nettrial.analysis import answers, summarise
 from nettrial.analysis.headline_contrasts import headline
 from nettrial.fields import Wrong
 from nettrial.report import conclusions, forest
-from nettrial.report.content import gather
+from nettrial.report.content import Report, gather
+from nettrial.report.vega import Chart
 from nettrial.store import Run
 from nettrial.study import Study, load
 from tests.unit.synthetic import make_run
@@ -80,3 +83,37 @@ def test_the_chart_of_the_answer_says_what_is_better(run: Run, tmp_path: Path) -
     assert len(rows) == len(report.answers.headline)
     assert {row["group"] for row in rows if row["title"] == "Throughput"} == {"better"}
     assert "MTU 9000 B instead of 1500 B" in conclusions.answer(report)
+
+
+def test_a_chart_with_many_rows_has_low_ones_and_levels_that_are_evenly_spread(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = gather(run)
+    first = [each for each in report.answers.headline if each.subject == "MTU 4000 B"]
+
+    def of(levels: int, responses: int) -> Report:
+        told = [replace(each, subject=f"MTU {n} B") for n in range(levels) for each in first[:responses]]
+        return replace(report, answers=replace(report.answers, headline=told))
+
+    def drawn(report: Report) -> tuple[int, list[str], Chart]:
+        chart = forest.draw(report)
+        assert chart is not None
+        places = chart.spec["layer"][2]["encoding"]["y"]["scale"]["domain"]
+        return chart.spec["height"]["step"], places, chart
+
+    step, places, _ = drawn(of(8, 2))
+    assert (step, len(places)) == (forest.ROW_HEIGHT, 24)
+    step, places, chart = drawn(of(54, 1))
+    assert (step, places[0], len(places)) == (forest.LOW_ROW_HEIGHT, "MTU 0 B\u2007MTU 0 B", 54)
+    assert chart.note == ""
+    few = of(54, 2)
+    step, places, chart = drawn(few)
+    assert len(places) == conclusions.MOST_ROWS
+    headings = [int(place.split()[1]) for place in places if place.endswith(forest.HEADING)]
+    assert (headings[0], headings[-1]) == (0, 53)
+    gaps = {after - before for before, after in pairwise(headings)}
+    assert max(gaps) - min(gaps) <= 1
+    assert chart.note == "20 of 54 levels, evenly spread over their order; the tables have all."
+    monkeypatch.setattr(conclusions, "_level", lambda report, contrasts, subject: f"{subject}.")
+    assert conclusions.answer(of(54, 1)).startswith("MTU 53 B. The chart shows the other 53 levels.")
+    assert conclusions.answer(few).startswith("MTU 53 B. The chart shows 19 of the other 53 levels.")
