@@ -1,6 +1,7 @@
 """The page of a run in progress: the server's answers, the times when it draws the page, and the clients that
 it serves."""
 
+import contextlib
 import http.client
 import re
 import signal
@@ -11,6 +12,8 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from nettrial.errors import BadInput, CannotRun
 from nettrial.report import html, live
@@ -123,6 +126,19 @@ def test_a_page_of_another_name_does_not_read_it(server: ThreadingHTTPServer) ->
     machine (DNS rebinding)."""
     answer = ask(server, "/", host=f"elsewhere.example:{server.server_port}")
     assert (answer.status, b"a page" in answer.read()) == (403, False)
+
+
+@given(data=st.binary(max_size=300), before=st.sampled_from([b"", b"GET / HTTP/1.1\r\n", b"GET /"]))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_hostile_bytes_end_in_nothing(server: ThreadingHTTPServer, data: bytes, before: bytes) -> None:
+    caller = socket.create_connection(("127.0.0.1", server.server_port), 120)
+    # The server may have closed the connection before the last byte.
+    with caller, contextlib.suppress(ConnectionError):
+        caller.sendall(before + data)
+        caller.shutdown(socket.SHUT_WR)
+        while caller.recv(65_536):
+            pass
+    assert ask(server, "/version").status == 200
 
 
 def test_no_run_and_a_port_that_is_taken_are_told(tmp_path: Path, drawn: list[str]) -> None:
