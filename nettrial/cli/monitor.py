@@ -18,6 +18,7 @@ from nettrial.monitor.archive import OPENING, Archive
 from nettrial.monitor.kinds import KINDS
 from nettrial.monitor.mesh import READING, Mesh, load, share_of
 from nettrial.monitor.running import Monitor, Post, SystemClock, Threads
+from nettrial.report import numbers
 from nettrial.texts import visible
 
 ADDRESS = "127.0.0.1"
@@ -87,7 +88,8 @@ def _run(mesh: Mesh, options: MonitorOptions) -> None:
         except sqlite3.Error as error:
             remedy = "free space on its disk, or choose another `archive`"
             raise CannotRun("starting the monitor", [Lack(str(mesh.archive), str(error), remedy)]) from None
-        say(f"{mesh.mesh}: measuring {len(mesh.tasks())} pairs until Ctrl-C; archive: {mesh.archive}")
+        pairs = numbers.counted(len(mesh.tasks()), "pair")
+        say(f"{mesh.mesh}: measuring {pairs} until Ctrl-C; archive: {mesh.archive}")
         try:
             with _page(mesh.archive, options):
                 while True:

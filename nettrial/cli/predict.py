@@ -32,7 +32,7 @@ def show(directory: Path, mtus: str, as_json: bool = False) -> None:
     if as_json:
         documents.show(_document(run, found, sizes))
         return
-    print(f"Model of the MTU, from {run.finished()} trials of {directory}")
+    print(f"Model of the MTU, from {numbers.counted(run.finished(), 'trial')} of {directory}")
     for model in found:
         if model.others:
             print(f"\n{in_words(model.others)}")

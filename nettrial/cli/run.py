@@ -22,6 +22,7 @@ from nettrial.cli.session import at_once, run_trials, unfinished
 from nettrial.design import PlannedTrial, plan
 from nettrial.errors import BadInput, CannotRun, TrialsFailed
 from nettrial.machines import Inventory
+from nettrial.report import numbers
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
@@ -110,12 +111,14 @@ def start(
         size = _size(study, environment, cluster)
         length = design.length(design.replicates) + (f", {size} trials at once" if size > 1 else "")
         if dry:
-            say(f"{study.title}: {len(trials)} trials, {length}; all can run, none was run")
+            say(
+                f"{study.title}: {numbers.counted(len(trials), 'trial')}, {length}; all can run, none was run"
+            )
             return 0
         permission.ask((scenario for _, scenario in design.scenarios), manner.allows_commands)
         run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
         if not manner.quiet:
-            say(f"{study.title}: {len(trials)} trials, {length}, seed {seed}")
+            say(f"{study.title}: {numbers.counted(len(trials), 'trial')}, {length}, seed {seed}")
             _say_until(design)
             _say_work(work, trials, size, cluster)
             say(f"results: {directory}")
@@ -186,7 +189,7 @@ def report_again(
 
         refuse_existing(figures, figure_files.WRITING, "--figures", figure_files.ANOTHER)
         count = figure_files.write(run, figures)
-        say(f"figures: {count} files in {figures}")
+        say(f"figures: {numbers.counted(count, 'file')} in {figures}")
     page, report = _report(run, form)
     if junit is not None or markdown is not None:
         from nettrial.cli import ci  # when it is needed
@@ -220,7 +223,7 @@ def _reached(study: Study, where: str | None) -> AbstractContextManager[Cluster 
         raise BadInput(READING, "--on", where, "no capture of packets", hint)
     cluster = Cluster(where)
     count, dashboard = len(cluster.threads), cluster.dashboard
-    say(f"{count} workers on {where}" + (f", dashboard: {dashboard}" if dashboard else ""))
+    say(f"{numbers.counted(count, 'worker')} on {where}" + (f", dashboard: {dashboard}" if dashboard else ""))
     return cluster
 
 
@@ -274,8 +277,8 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
         raise TrialsFailed(f"{len(failures)} of {len(run.plan)} trials failed; to run them again: {again}")
     warned = digest(run).warned if manner.strict else []
     if warned:
-        numbers = ", ".join(map(str, warned))
-        raise TrialsFailed(f"{len(warned)} of {len(run.plan)} trials have warnings (--strict): {numbers}")
+        named = ", ".join(map(str, warned))
+        raise TrialsFailed(f"{len(warned)} of {len(run.plan)} trials have warnings (--strict): {named}")
     return 0
 
 

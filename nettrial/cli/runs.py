@@ -7,6 +7,7 @@ from pathlib import Path
 from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table
 from nettrial.errors import BadInput, NettrialError
+from nettrial.report import numbers
 from nettrial.store import Run
 from nettrial.store.run import RUN_FILE
 
@@ -45,8 +46,8 @@ def _described(directory: Path) -> documents.RunState:
 def _state(run: Run) -> str:
     pending, failed, planned = len(run.pending()), len(run.failures()), len(run.plan)
     if not pending:
-        return f"finished: {planned} trials"
-    done = f"{planned - pending} of {planned} trials"
+        return f"finished: {numbers.counted(planned, 'trial')}"
+    done = f"{planned - pending} of {numbers.counted(planned, 'trial')}"
     return f"{done}, {failed} failed" if failed else done
 
 

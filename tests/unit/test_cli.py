@@ -134,6 +134,8 @@ def test_a_study_begins_from_a_template_and_can_run(nettrial):
     done = nettrial("run", "mine/study.yaml", "--dry-run")
     assert (done.returncode, done.stdout) == (0, "")
     assert "6 trials" in done.stderr
+    one = nettrial("run", "mine/study.yaml", "--dry-run", "--replicates", "1", "--set", "mtu=1500")
+    assert ": 1 trial, " in one.stderr
     assert sorted(each.name for each in nettrial.directory.iterdir()) == ["mine"]
     done = nettrial("init", "mine")
     assert (done.returncode, done.stdout) == (2, "")
