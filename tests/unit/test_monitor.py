@@ -5,6 +5,10 @@ import multiprocessing
 import multiprocessing.synchronize
 import random
 import re
+import shlex
+import shutil
+import subprocess
+import sys
 import textwrap
 from collections import Counter
 from dataclasses import dataclass, field
@@ -454,6 +458,34 @@ def test_the_meshes_of_the_how_to_are_some(tmp_path):
     lines = [f'  {name}: {{ssh: x, interfaces: {{eth0: ["192.0.2.{at}"]}}}}' for at, name in names]
     (tmp_path / "machines.yaml").write_text("\n".join(["machines:", *lines]))
     assert [len(load(tmp_path, textwrap.dedent(text)).tasks()) for text in texts] == [8, 12]
+
+
+def test_a_unit_of_systemd_names_the_files_whatever_they_are_called(tmp_path, capsys):
+    """In a unit, systemd expands % and $, and splits lines at spaces unless they are quoted."""
+    folder = tmp_path / 'a "mesh" of 100% $HOME'
+    folder.mkdir()
+    load(folder)
+    options = MonitorOptions(folder / "mesh.yaml", dry=False, systemd=True, quiet=True, port=8080, bind="::")
+    monitor(options)
+    said = capsys.readouterr().out
+    lines = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
+    for sign in "%$":
+        assert sign not in lines["ExecStart"].replace(2 * sign, "")
+    words = [word.replace("%%", "%").replace("$$", "$") for word in shlex.split(lines["ExecStart"])]
+    begin = [sys.executable, "-m", "nettrial.cli", "monitor", str(folder / "mesh.yaml")]
+    assert words == [*begin, "--port", "8080", "--bind", "::"]
+    assert "NoNewPrivileges=yes" in said
+    assert not (folder / "archive").exists()
+    if shutil.which("systemd-analyze"):
+        (tmp_path / "monitor.service").write_text(said)
+        command = ["systemd-analyze", "verify", str(tmp_path / "monitor.service")]
+        verified = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (verified.returncode, verified.stderr) == (0, "")
+    odd = tmp_path / "two\nlines"
+    odd.mkdir()
+    load(odd)
+    with pytest.raises(BadInput, match="without control characters"):
+        monitor(MonitorOptions(odd / "mesh.yaml", dry=False, systemd=True, quiet=True))
 
 
 def alarms(series: int, length: int, threshold: float) -> int:
