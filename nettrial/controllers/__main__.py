@@ -14,7 +14,10 @@ def main() -> None:
     from os_ken.base.app_manager import AppManager  # noqa: I001
     from os_ken import cfg
 
+    from os_ken.controller import controller
+
     from nettrial.controllers import application
+    from nettrial.controllers.door import SPARE, Door
     from nettrial.controllers.told import Told
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
@@ -22,6 +25,8 @@ def main() -> None:
     if not line:
         return
     application.TOLD = Told.of(line)
+    Door.most = 2 * application.TOLD.switches + SPARE
+    controller.StreamServer = Door
     own = ["--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", str(application.TOLD.listen)]
     cfg.CONF(own, project="os_ken")
     AppManager.run_apps([application.__name__, "os_ken.controller.ofp_handler"])

@@ -121,6 +121,11 @@ class Controller(OSKenApp):
             if self.switches.get(switch.id) == switch:
                 del self.switches[switch.id]
             return
+        if not 1 <= switch.id <= self.told.switches:
+            switch.end()  # Only switches of the trial are served.
+            return
+        if switch.id in self.switches:
+            self.switches[switch.id].end()  # It has connected again.
         now = time.monotonic()
         self.first = self.first or now
         self.switches[switch.id] = switch

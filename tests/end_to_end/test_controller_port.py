@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import socket
 import struct
 import subprocess
@@ -19,6 +20,8 @@ pytestmark = pytest.mark.end_to_end
 
 HELLO, FEATURES_REQUEST = (struct.pack("!BBHI", 4, kind, 8, 1) for kind in (0, 5))
 """Messages of OpenFlow 1.3 (section 7.1.1 of its specification)."""
+PLACES = 2 * 2 + 8
+"""The largest number of connections of a controller of two switches."""
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +53,29 @@ def controller() -> Iterator[tuple[subprocess.Popen[str], int]]:
     finally:
         process.kill()
         process.wait()
+
+
+def held(process: subprocess.Popen[str]) -> tuple[int, int]:
+    """Returns the numbers of threads and of descriptors of a process."""
+    threads, descriptors = (len(os.listdir(f"/proc/{process.pid}/{of}")) for of in ("task", "fd"))
+    return threads, descriptors
+
+
+def features(datapath: int) -> bytes:
+    """Returns the messages by which a switch with this datapath tells its features and that it has no
+    ports."""
+    body = struct.pack("!QIBBHII", datapath, 0, 1, 0, 0, 0, 0)
+    ports = struct.pack("!HHI", 13, 0, 0)
+    messages = [(6, body), (19, ports)]
+    return HELLO + b"".join(struct.pack("!BBHI", 4, kind, 8 + len(of), 1) + of for kind, of in messages)
+
+
+def ended(connection: socket.socket) -> bool:
+    """Waits for the far end to close the connection."""
+    with contextlib.suppress(ConnectionError):
+        while connection.recv(4096):
+            pass
+    return True
 
 
 def greeted(port: int) -> bool:
@@ -99,3 +125,44 @@ def test_silent_connections_hinder_no_switch(controller: tuple[subprocess.Popen[
         for _ in range(200):
             silent.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
         assert until(lambda: greeted(port), "an answer")
+
+
+def test_connections_are_bounded_and_leave_nothing(controller: tuple[subprocess.Popen[str], int]) -> None:
+    process, port = controller
+    until(lambda: held(process)[1] < PLACES, "the end of the connections of other tests")
+    threads, descriptors = held(process)
+    with contextlib.ExitStack() as silent:
+        callers = [
+            silent.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE)) for _ in range(100)
+        ]
+        # The oldest one had to leave once there was no place for a further one.
+        assert all(ended(caller) for caller in callers[: 100 - PLACES])
+        until(lambda: held(process)[1] <= descriptors + PLACES, "the end of old connections")
+        assert held(process)[0] <= threads + 2 * PLACES
+    until(lambda: held(process)[0] <= threads, "the end of all threads")
+    until(lambda: held(process)[1] <= descriptors, "the end of all connections")
+
+
+def test_only_the_switches_of_the_trial_are_served_each_once(
+    controller: tuple[subprocess.Popen[str], int],
+) -> None:
+    process, port = controller
+    connect = lambda: socket.create_connection(("127.0.0.1", port), PATIENCE)  # noqa: E731
+    with connect() as stranger, connect() as switch, connect() as again:
+        stranger.sendall(features(3))
+        assert ended(stranger), "there are two switches"
+        switch.sendall(features(1))
+        until(lambda: flow_mods(switch), "rules")
+        again.sendall(features(1))
+        until(lambda: flow_mods(again), "rules")
+        assert ended(switch), "it has connected again"
+    assert process.poll() is None
+
+
+def flow_mods(switch: socket.socket) -> bool:
+    """Returns whether the next message is a rule for a switch."""
+    header = switch.recv(8, socket.MSG_WAITALL)
+    assert header, "the controller has closed the connection"
+    _, kind, length, _ = struct.unpack("!BBHI", header)
+    switch.recv(length - 8, socket.MSG_WAITALL)
+    return bool(kind == 14)

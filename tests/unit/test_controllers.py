@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import random
+import socket
 import struct
+import threading
 
 import networkx as nx
 import pytest
@@ -252,3 +254,19 @@ def test_a_controller_of_ones_own_has_no_settings_of_applications(given, expecte
         ControllerSettings.model_validate(given)
     assert Wrong.of(refused.value)[0].expected == expected
     assert ControllerSettings.model_validate({"command": ["a"], "settle": "2 s"}).application is None
+
+
+def test_a_connection_that_tells_nothing_ends(monkeypatch):
+    pytest.importorskip("os_ken.base.app_manager")
+    from os_ken import cfg
+
+    from nettrial.controllers import door
+
+    cfg.CONF([], project="os_ken")
+    monkeypatch.setattr(door, "OPENING_SECONDS", -1.0)
+    monkeypatch.setattr(door, "_LOOK_SECONDS", 0.01)
+    listener = door.Door(("127.0.0.1", 0))
+    threading.Thread(target=listener.serve_forever, daemon=True).start()
+    with socket.create_connection(listener.server.getsockname(), 60) as stranger:
+        while stranger.recv(100):  # It is greeted, and then hung up on.
+            pass
