@@ -68,8 +68,7 @@ def as_markdown(report: Report) -> str:
         "",
         _text(study.question),
         "",
-        _text(conclusions.answer(report)),
-        "",
+        *(line for sentence in conclusions.sentences(report) for line in (_text(sentence), "")),
         _text(f"{report.progress}, seed {run.seed}, backend {study.backend}."),
     ]
     effects = screen.effects(report)

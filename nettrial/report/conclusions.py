@@ -2,26 +2,27 @@
 
 from collections.abc import Sequence
 
-from nettrial.analysis import Contrast, baseline, clocks_are_known
-from nettrial.report import numbers, response_warnings
+from nettrial.analysis import Contrast, Finding, baseline, clocks_are_known
+from nettrial.report import change_words, numbers, response_warnings
 from nettrial.report.content import Report
 from nettrial.scenario import Figure
 from nettrial.study import HostCost, Study
 
-
-def extreme_level(report: Report) -> str | None:
-    """Returns the last level of the rows' factor that is not the baseline."""
-    study = report.run.study
-    others = [x for x in study.factors[study.layout.rows].levels if x != baseline(study)]
-    return others[-1] if others else None
-
-
 MOST_LEVELS = 3
-"""The largest number of levels that the answer names; of more, it names the last."""
+"""The largest number of levels of which the answer gives each change; of more, it gives the range."""
 MOST_RESPONSES = 4
-"""The largest number of responses that the answer gives for a level."""
+"""The largest number of responses in the answer; further ones are only counted."""
 MOST_ROWS = 60
 """The largest number of rows of the answer's chart: changes, and headings of levels."""
+
+
+def extreme_level(study: Study) -> str | None:
+    """Returns the last level of the rows' factor that is not the baseline; None if there is none, or if it is
+    only one of many levels that are not numbers, among which the last is not special."""
+    others = [level for level in study.factors[study.layout.rows].levels if level != baseline(study)]
+    if len(others) > MOST_LEVELS and not all(level[:1].isdigit() for level in others):
+        return None
+    return others[-1] if others else None
 
 
 def answer(report: Report) -> str:
@@ -30,7 +31,8 @@ def answer(report: Report) -> str:
 
 
 def sentences(report: Report) -> list[str]:
-    """Returns the answer: a sentence for each level, and one about the warnings."""
+    """Returns the answer: a sentence for each level or, if there are many levels, for each response, and one
+    about the warnings."""
     study = report.run.study
     if not report.trials:
         return ["No trial has finished yet: nothing can be concluded."]
@@ -43,16 +45,17 @@ def sentences(report: Report) -> list[str]:
     if not known:
         return ["No response has a value at both levels yet: nothing can be concluded."]
     if study.headline is not None and study.headline.pairs:
-        said = "; ".join(f"{each.subject} against {each.against}{_change(each)}" for each in known)
+        said = "; ".join(
+            f"{each.subject} against {each.against}{change_words.change(each)}" for each in known
+        )
         found = [f"{said} (95% intervals)."]
     else:
-        told = _subjects(known)
-        found = [_level(report, known, subject) for subject in told]
-        others = len({each.subject for each in known}) - len(told)
-        drawn = len(set(drawn_levels(known)) - set(told))
-        if drawn:
-            of = "" if drawn == others else f"{drawn} of "
-            found.append(f"The chart shows {of}the other {numbers.counted(others, 'level')}.")
+        levels = list(dict.fromkeys(each.subject for each in contrasts))
+        found = (
+            [_level(report, known, subject) for subject in dict.fromkeys(each.subject for each in known)]
+            if len(levels) <= MOST_LEVELS
+            else _many_levels(report, contrasts, len(levels))
+        )
     harm = response_warnings.summary(report.warnings)
     if report.warned_trials:
         trials = f"{report.warned_trials} of {numbers.counted(len(report.trials), 'trial')}"
@@ -60,12 +63,6 @@ def sentences(report: Report) -> list[str]:
     elif harm:
         found.append(f"{harm}.")
     return found
-
-
-def _subjects(contrasts: Sequence[Contrast]) -> list[str]:
-    """Returns the levels that the answer names."""
-    found = list(dict.fromkeys(each.subject for each in contrasts))
-    return found if len(found) <= MOST_LEVELS else found[-1:]
 
 
 def drawn_levels(contrasts: Sequence[Contrast]) -> list[str]:
@@ -83,49 +80,58 @@ def drawn_levels(contrasts: Sequence[Contrast]) -> list[str]:
 def _level(report: Report, contrasts: Sequence[Contrast], subject: str) -> str:
     """Returns a sentence about the changes that a level makes."""
     of_it = [each for each in contrasts if each.subject == subject]
-    told = "; ".join(f"{_inner(each.response.title)}{_change(each)}" for each in of_it[:MOST_RESPONSES])
+    told = "; ".join(
+        f"{_inner(each.response.title)}{change_words.change(each)}" for each in of_it[:MOST_RESPONSES]
+    )
     more = len(of_it) - MOST_RESPONSES
     rest = f"; {numbers.counted(more, 'more response')} below" if more > 0 else ""
-    finding = next(
+    return f"{subject} instead of {of_it[0].against}{_over(report, of_it[0])}: {told}{rest}{_sure(of_it)}."
+
+
+def _many_levels(report: Report, contrasts: Sequence[Contrast], levels: int) -> list[str]:
+    """Returns a sentence about the comparison with many levels, one about each response, and one about the
+    chart."""
+    first = contrasts[0]
+    title = report.run.study.factors[_finding(report, first).factor].title
+    compared = f"{levels} levels of {title} compared with the baseline {first.against}{_over(report, first)}"
+    found = [f"{compared}{_sure(contrasts)}:"]
+    responses = list(dict.fromkeys(each.response.name for each in contrasts))
+    for name in responses[:MOST_RESPONSES]:
+        of_it = [each for each in contrasts if each.response.name == name]
+        found.append(f"{of_it[0].response.title}: {change_words.changes(of_it)}.")
+    more = len(responses) - MOST_RESPONSES
+    if more > 0:
+        found.append(f"The tables have {numbers.counted(more, 'more response')}.")
+    drawn = len(drawn_levels(contrasts))
+    if drawn:
+        found.append(f"The chart shows {'all' if drawn == levels else f'{drawn} of'} {levels} levels.")
+    return found
+
+
+def _finding(report: Report, contrast: Contrast) -> Finding:
+    """Returns the finding to which a change at a level belongs."""
+    factors = report.run.study.factors
+    return next(
         found
-        for found in report.answers.findings[of_it[0].response.name]
-        if subject
-        in [f"{report.run.study.factors[found.factor].title} {each.level}" for each in found.effects]
+        for found in report.answers.findings[contrast.response.name]
+        if contrast.subject in [f"{factors[found.factor].title} {each.level}" for each in found.effects]
     )
-    others = [_inner(report.run.study.factors[name].title) for name in finding.others]
-    over = f", over each {numbers.listed(others)}" if others else ""
-    sure = " (95% intervals)" if any(each.change.simultaneous_difference for each in of_it) else ""
-    return f"{subject} instead of {of_it[0].against}{over}: {told}{rest}{sure}."
+
+
+def _over(report: Report, contrast: Contrast) -> str:
+    """Returns the factors over which a change is averaged, in words; empty if there are none."""
+    others = [_inner(report.run.study.factors[name].title) for name in _finding(report, contrast).others]
+    return f", over each {numbers.listed(others)}" if others else ""
+
+
+def _sure(contrasts: Sequence[Contrast]) -> str:
+    """Returns the confidence of the changes' intervals, in words; empty if there are none."""
+    return " (95% intervals)" if any(each.change.simultaneous_difference for each in contrasts) else ""
 
 
 def _inner(title: str) -> str:
     """Returns a title in the form that it has within a sentence."""
     return title if title[:2].isupper() else title[0].lower() + title[1:]
-
-
-def _change(contrast: Contrast) -> str:
-    """Returns a change in words, to follow a title: in percent or, if that is unclear, as a difference."""
-    change, unit = contrast.change, "%"
-    middle, bounds = change.percent, change.relative
-    if bounds is None and (middle is None or change.simultaneous_difference):
-        middle, bounds = change.difference, change.simultaneous_difference
-        unit = numbers.unit_of_difference(contrast.response.unit)
-    assert middle is not None
-    if bounds is None:
-        return f" {numbers.signed(middle, 1)}{unit} (one block: no interval)"
-    digits = numbers.decimals_of(bounds)
-    if bounds.contains(0):
-        ends = [numbers.signed(bound, digits) for bound in (bounds.low, bounds.high)]
-        span = (
-            f"{ends[0]} to {ends[1]}{unit}"
-            if ends[0] != ends[1]
-            else f"{ends[0]}{unit}, {numbers.narrow(bounds)}"
-        )
-        return f": no change shown ({span})"
-    word = "higher" if middle > 0 else "lower"
-    near, far = (numbers.fixed(bound, digits) for bound in sorted((abs(bounds.low), abs(bounds.high))))
-    span = f"{near} to {far}{unit}" if near != far else numbers.narrow(bounds)
-    return f" {numbers.fixed(abs(middle), digits)}{unit} {word} ({span})"
 
 
 def limits(report: Report) -> list[str]:

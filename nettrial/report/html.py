@@ -143,7 +143,7 @@ def page(report: Report, live: str = "") -> str:
         harm=response_warnings.summary(report.warnings),
         HARM=response_warnings.HARM,
         limits=conclusions.limits(report),
-        level=conclusions.extreme_level(report),
+        level=conclusions.extreme_level(study),
         baseline=baseline(study),
         rows_title=study.factors[study.layout.rows].title,
         columns_title=tables.column_title(study),
@@ -175,10 +175,10 @@ def page(report: Report, live: str = "") -> str:
 
 def _glance(report: Report) -> list[dict[str, Any]]:
     """Returns for each response its change at the last level, by group of columns."""
-    level = conclusions.extreme_level(report)
+    study = report.run.study
+    level = conclusions.extreme_level(study)
     if level is None:
         return []
-    study = report.run.study
     lines = []
     for section in report.sections:
         row = section.measured.entries[section.measured.rows.index(level)]

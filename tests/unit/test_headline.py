@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from nettrial.analysis import answers, summarise
+from nettrial.analysis import Change, Contrast, Interval, answers, summarise
 from nettrial.analysis.headline_contrasts import headline
+from nettrial.cli.ci import as_markdown
 from nettrial.fields import Wrong
-from nettrial.report import conclusions, forest
+from nettrial.report import change_words, conclusions, forest
 from nettrial.report.content import Report, gather
+from nettrial.report.formats import in_markdown
 from nettrial.report.vega import Chart
 from nettrial.store import Run
 from nettrial.study import Study, load
@@ -93,7 +95,7 @@ def test_a_chart_with_many_rows_has_low_ones_and_levels_that_are_evenly_spread(
 
     def of(levels: int, responses: int) -> Report:
         told = [replace(each, subject=f"MTU {n} B") for n in range(levels) for each in first[:responses]]
-        return replace(report, answers=replace(report.answers, headline=told))
+        return replace(report, answers=replace(report.answers, headline=tuple(told)))
 
     def drawn(report: Report) -> tuple[int, list[str], Chart]:
         chart = forest.draw(report)
@@ -114,6 +116,97 @@ def test_a_chart_with_many_rows_has_low_ones_and_levels_that_are_evenly_spread(
     gaps = {after - before for before, after in pairwise(headings)}
     assert max(gaps) - min(gaps) <= 1
     assert chart.note == "20 of 54 levels, evenly spread over their order; the tables have all."
-    monkeypatch.setattr(conclusions, "_level", lambda report, contrasts, subject: f"{subject}.")
-    assert conclusions.answer(of(54, 1)).startswith("MTU 53 B. The chart shows the other 53 levels.")
-    assert conclusions.answer(few).startswith("MTU 53 B. The chart shows 19 of the other 53 levels.")
+    finding = report.answers.findings["rtt"][0]
+    monkeypatch.setattr(conclusions, "_finding", lambda report, contrast: finding)
+    assert "The chart shows all 54 levels." in conclusions.answer(of(54, 1))
+    assert "The chart shows 20 of 54 levels." in conclusions.answer(few)
+
+
+def levels(*told: tuple[float, float] | float | None) -> list[Contrast]:
+    """Returns the changes of levels A, B and so on: each by its interval in percent, by its value if there is
+    no interval, or None if it is absent."""
+    response = load("jumbo-ipv6").responses[0]
+    found = []
+    for name, change in zip("ABCDEFG", told, strict=False):
+        if change is None:
+            found.append(Contrast(response, f"Level {name}", "0", Change(None, None, 0, "no trial finished")))
+            continue
+        low, high = change if isinstance(change, tuple) else (change, change)
+        interval = Interval(low, high) if isinstance(change, tuple) else None
+        middle = (low + high) / 2
+        found.append(
+            Contrast(
+                response,
+                f"Level {name}",
+                "0",
+                Change(
+                    middle,
+                    interval,
+                    1,
+                    None,
+                    difference=middle,
+                    simultaneous=interval,
+                    simultaneous_difference=interval,
+                ),
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (
+            [(4.0, 6.0), (-21.0, -19.0), (34.0, 36.0), (-1.0, 2.0)],
+            "higher at 2 levels, from 5.0% (4.0 to 6.0%) at Level A to 35.0% (34.0 to 36.0%) at Level C; "
+            "lower by 20.0% (19.0 to 21.0%) at Level B; no change shown at Level D (-1.0 to +2.0%)",
+        ),
+        (
+            [(-36.0, -34.0), (-6.0, -4.0), (-21.0, -19.0), (-9.0, -8.0)],
+            "lower at all 4 levels, from 5.0% (4.0 to 6.0%) at Level B to 35.0% (34.0 to 36.0%) at Level A",
+        ),
+        (
+            [(-1.0, 2.0), (-4.0, 1.0), (-1.0, 3.0), (0.0, 0.0)],
+            "no change shown at any level (intervals within -4.0 to +3.0%)",
+        ),
+        (
+            [-5.6, 3.0, None, 1.0],
+            "-5.6% at Level A to +3.0% at Level B (one block: no intervals); no value at Level C",
+        ),
+        ([None] * 4, "no value at any level"),
+    ],
+)
+def test_the_changes_at_many_levels_are_told_as_a_range(
+    told: list[tuple[float, float] | float | None], said: str
+) -> None:
+    assert change_words.changes(levels(*told)) == said
+
+
+def test_the_answer_about_many_levels_has_a_sentence_for_each_response(tmp_path: Path) -> None:
+    levels = {"mtu": "1500 B, 3000 B, 4000 B, 6000 B, 9000 B"}
+    report = gather(make_run(tmp_path / "run", 3, levels))
+    first, *others, chart = conclusions.sentences(report)[:7]
+    assert first == (
+        "4 levels of MTU compared with the baseline 1500 B, over each sender and receiver (95% intervals):"
+    )
+    titles = [each.response.title for each in report.answers.headline[: conclusions.MOST_RESPONSES]]
+    assert [each.split(": ")[0] for each in others[: len(titles)]] == titles
+    assert others[-1] == "The tables have 3 more responses."
+    assert chart == "The chart shows all 4 levels."
+    assert "\n\n".join(map(in_markdown, [first, *others, chart])) in as_markdown(report)
+
+
+@pytest.mark.parametrize(
+    ("study", "levels", "expected"),
+    [
+        ("jumbo-ipv6", {}, "9000 B"),
+        ("jumbo-ipv6", {"mtu": "1500 B, 3000 B, 4000 B, 6000 B, 9000 B"}, "9000 B"),
+        ("jumbo-ipv6", {"mtu": "1500 B"}, None),
+        ("wlan-settings", {"setting": "as in wlan-stacks, MCS 4, RTS"}, "RTS"),
+        ("wlan-settings", {}, None),
+    ],
+)
+def test_only_the_last_of_few_levels_or_of_numbers_is_shown_at_a_glance(
+    study: str, levels: dict[str, str], expected: str | None
+) -> None:
+    assert conclusions.extreme_level(load(study).with_overrides(levels)) == expected

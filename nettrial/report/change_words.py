@@ -1,0 +1,119 @@
+"""The changes of a run's headline in words: a single one, and those at many levels of a factor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nettrial.analysis import Contrast, Interval
+from nettrial.report import numbers
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """A change on the scale on which it is told."""
+
+    subject: str
+    """The level with its factor's title."""
+    middle: float
+    """The change."""
+    bounds: Interval | None
+    """Its simultaneous interval; None if there is only one block."""
+    unit: str
+    """The unit, as it follows a number."""
+    difference: float
+    """The size of the difference in the response's unit, by which changes in different units are compared."""
+
+
+def _estimate(contrast: Contrast) -> _Estimate | None:
+    """Returns a change in percent or, if that is unclear, as a difference; None if it has no value."""
+    change, unit = contrast.change, "%"
+    middle, bounds = change.percent, change.relative
+    if bounds is None and (middle is None or change.simultaneous_difference):
+        middle, bounds = change.difference, change.simultaneous_difference
+        unit = numbers.unit_of_difference(contrast.response.unit)
+    if middle is None:
+        return None
+    return _Estimate(contrast.subject, middle, bounds, unit, abs(change.difference or 0))
+
+
+def change(contrast: Contrast) -> str:
+    """Returns a change in words, to follow a title. It must have a value."""
+    told = _estimate(contrast)
+    assert told is not None
+    if told.bounds is None:
+        return f" {numbers.signed(told.middle, 1)}{told.unit} (one block: no interval)"
+    if told.bounds.side == 0:
+        return f": no change shown ({_span(told.bounds, told.unit)})"
+    return f" {_size(told, told.bounds, ' higher' if told.middle > 0 else ' lower')}"
+
+
+def changes(contrasts: Sequence[Contrast]) -> str:
+    """Returns the changes of a response at several levels in words: the levels at which it is higher and
+    lower, from the smallest to the largest change, and the number of those at which no change is shown."""
+    levels = len(contrasts)
+    told = [estimate for each in contrasts if (estimate := _estimate(each))]
+    sure = [(each, each.bounds) for each in told if each.bounds]
+    loose = [each for each in told if not each.bounds]
+    parts = [_in_direction(sure, side, levels) for side in (1, -1)]
+    still = [(each, bounds) for each, bounds in sure if bounds.side == 0]
+    if still:
+        named = _levels([each.subject for each, _ in still], levels, "any level")
+        parts.append(f"no change shown at {named}{_within(still)}")
+    if loose:
+        first, last = min(loose, key=lambda each: each.middle), max(loose, key=lambda each: each.middle)
+        ends = [f"{numbers.signed(each.middle, 1)}{each.unit} at {each.subject}" for each in (first, last)]
+        parts.append(f"{' to '.join(dict.fromkeys(ends))} (one block: no intervals)")
+    absent = [each.subject for each in contrasts if _estimate(each) is None]
+    if absent:
+        parts.append(f"no value at {_levels(absent, levels, 'any level')}")
+    return "; ".join(part for part in parts if part)
+
+
+def _in_direction(sure: Sequence[tuple[_Estimate, Interval]], side: int, levels: int) -> str:
+    """Returns the rises or the falls in words; empty if there are none."""
+    group = [(each, bounds) for each, bounds in sure if bounds.side == side]
+    if not group:
+        return ""
+    alike = len({each.unit for each, _ in group}) == 1
+    group.sort(key=lambda pair: abs(pair[0].middle) if alike else pair[0].difference)
+    word = "higher" if side > 0 else "lower"
+    ends = [f"{_size(each, bounds)} at {each.subject}" for each, bounds in (group[0], group[-1])]
+    if len(group) == 1:
+        return f"{word} by {ends[0]}"
+    named = _levels([each.subject for each, _ in group], levels, f"all {levels} levels")
+    return f"{word} at {named}, from {ends[0]} to {ends[1]}"
+
+
+def _levels(subjects: Sequence[str], levels: int, every: str) -> str:
+    """Returns levels in words: the only one by its name, otherwise their number, or `every`."""
+    if len(subjects) == levels:
+        return every
+    return subjects[0] if len(subjects) == 1 else f"{len(subjects)} levels"
+
+
+def _within(still: Sequence[tuple[_Estimate, Interval]]) -> str:
+    """Returns the range that contains the intervals of changes that are not shown; empty if their units
+    differ."""
+    units = {each.unit for each, _ in still}
+    if len(units) > 1:
+        return ""
+    hull = Interval(min(bounds.low for _, bounds in still), max(bounds.high for _, bounds in still))
+    within = "intervals within " if len(still) > 1 else ""
+    return f" ({within}{_span(hull, units.pop())})"
+
+
+def _span(bounds: Interval, unit: str) -> str:
+    """Returns an interval with signs: "-1.2 to +3.4%"."""
+    digits = numbers.decimals_of(bounds)
+    low, high = (numbers.signed(bound, digits) for bound in (bounds.low, bounds.high))
+    return f"{low} to {high}{unit}" if low != high else f"{low}{unit}, {numbers.narrow(bounds)}"
+
+
+def _size(told: _Estimate, bounds: Interval, word: str = "") -> str:
+    """Returns a change without its sign, with its interval: "5.4% (5.2 to 5.6%)"; `word` stands before the
+    interval."""
+    digits = numbers.decimals_of(bounds)
+    near, far = (numbers.fixed(bound, digits) for bound in sorted((abs(bounds.low), abs(bounds.high))))
+    span = f"{near} to {far}{told.unit}" if near != far else numbers.narrow(bounds)
+    return f"{numbers.fixed(abs(told.middle), digits)}{told.unit}{word} ({span})"
