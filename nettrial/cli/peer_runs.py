@@ -11,7 +11,7 @@ from nettrial.cli.measured_run import Part, keep
 from nettrial.imports.figures import Source, distribution, together
 from nettrial.protocols.figures import Outcome
 from nettrial.protocols.stamp import figures as stamp_figures
-from nettrial.protocols.stamp.figures import FORWARD, WHOLE, Way
+from nettrial.protocols.stamp.figures import FORWARD, WHOLE, Direction
 from nettrial.protocols.stamp.sender import Result
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _transfer(transfer: Transfer, outcome: Outcome, started_s: float, ip: int) -
 def of_stamp(result: Result, outcome: Outcome, started_s: float, seconds: float, ip: int) -> list[Source]:
     """Returns the directions of a session as parts of a repeat that began at a time since 1970 and took that
     long."""
-    ways = stamp_figures.ways(result)
+    directions = stamp_figures.directions(result)
     sources = [
         Source(
             title="STAMP",
@@ -88,47 +88,47 @@ def of_stamp(result: Result, outcome: Outcome, started_s: float, seconds: float,
             seconds=seconds,
             record={},
             absent={"packet_rate": "STAMP sends packets at the interval that was asked for"},
-            reverse=way.direction not in (WHOLE, FORWARD),
+            reverse=each.name not in (WHOLE, FORWARD),
             started_s=started_s,
-            name=way.direction.replace(" ", "_"),
+            name=each.name.replace(" ", "_"),
             silence="does not measure it",
         )
-        for way in ways
+        for each in directions
     ]
-    for source, way in zip(sources, ways, strict=True):
-        _delays(source, way)
-        _counts(source, way)
+    for source, direction in zip(sources, directions, strict=True):
+        _delays(source, direction)
+        _counts(source, direction)
     return _with_warnings("STAMP", outcome, sources)
 
 
-def _delays(source: Source, way: Way) -> None:
+def _delays(source: Source, direction: Direction) -> None:
     """Fills in the delays of a direction. One-way delays that are not above the clocks' error are absent."""
-    microseconds = [1e3 * each for each in way.delays]
-    if way.direction == WHOLE:
+    microseconds = [1e3 * each for each in direction.delays]
+    if direction.name == WHOLE:
         source.record["rtt_us"] = distribution(microseconds)
         return
     source.record["delay_variation_us"] = distribution(stamp_figures.variation(microseconds))
-    least = min(way.delays)
-    if isinstance(way.error, str):
-        why = way.error
-    elif least <= way.error:
-        why = f"the smallest delay, {least:.3g} ms, is not above the clocks' error, {way.error:.3g} ms"
+    least = min(direction.delays)
+    if isinstance(direction.error, str):
+        why = direction.error
+    elif least <= direction.error:
+        why = f"the smallest delay, {least:.3g} ms, is not above the clocks' error, {direction.error:.3g} ms"
     else:
-        source.record |= {"owd_us": distribution(microseconds), "owd_error_us": 1e3 * way.error}
+        source.record |= {"owd_us": distribution(microseconds), "owd_error_us": 1e3 * direction.error}
         return
     source.absent |= {"owd": why, "owd_error": why}
 
 
-def _counts(source: Source, way: Way) -> None:
+def _counts(source: Source, direction: Direction) -> None:
     """Fills in the numbers of packets, as far as they are known."""
-    if isinstance(way.lost, str):
-        source.absent |= dict.fromkeys(("loss", "reordering", "duplication"), way.lost)
+    if isinstance(direction.lost, str):
+        source.absent |= dict.fromkeys(("loss", "reordering", "duplication"), direction.lost)
         return
-    lost, sent = way.lost
+    lost, sent = direction.lost
     packets = {"sent_pkts": sent, "lost_pkts": lost, "received_pkts": sent - lost, "send_errors_pkts": 0}
     for metric, field, counted in (
-        ("reordering", "reordered_pkts", way.reordered),
-        ("duplication", "duplicated_pkts", way.duplicated),
+        ("reordering", "reordered_pkts", direction.reordered),
+        ("duplication", "duplicated_pkts", direction.duplicated),
     ):
         if isinstance(counted, str):
             source.absent[metric] = counted

@@ -1,7 +1,7 @@
 //! The checks of scenarios for which rates can't be computed.
 
 use crate::coupled::Coupling;
-use crate::routes::{NoWay, Ways};
+use crate::routes::{FlowPaths, NoRate};
 use crate::supported;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Directory, Place, Problem, Scenario};
@@ -28,24 +28,24 @@ pub fn check_parts(scenario: &Scenario) -> Vec<Problem> {
 pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let directory = Directory::new(scenario);
-    let mut ways = Ways::new(scenario);
+    let mut flow_paths = FlowPaths::new(scenario);
     for (number, flow) in scenario.workload.iter().enumerate() {
         let place = Place::flow(number, flow);
-        match ways.add(paths, &directory, flow, number as u32) {
+        match flow_paths.add(paths, &directory, flow, number as u32) {
             Ok(()) => {}
-            Err(NoWay::Unreachable) => problems.push(place.problem(
+            Err(NoRate::Unreachable) => problems.push(place.problem(
                 "to",
                 &flow.to,
                 format!("a host that a path leads to from {}", flow.from),
                 "no links and routers join the two",
             )),
-            Err(NoWay::Unlimited) => problems.push(place.problem(
+            Err(NoRate::Unlimited) => problems.push(place.problem(
                 "to",
                 &flow.to,
                 "a path with a rate on one of its links",
                 "nothing would hold the flow back",
             )),
-            Err(NoWay::Narrow) => problems.push(place.problem(
+            Err(NoRate::Narrow) => problems.push(place.problem(
                 "to",
                 &flow.to,
                 "a path whose MTU has room for headers and payload",

@@ -23,7 +23,7 @@ mod trial;
 
 pub use coupled::{Coupling, Group, equilibrium};
 pub use maxmin::max_min;
-pub use routes::Ways;
+pub use routes::FlowPaths;
 pub use supported::capabilities;
 
 use nettrial_routing::Paths;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 /// The reason why a flow has no rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoWay {
+pub enum NoRate {
     /// No path leads to its destination.
     Unreachable,
     /// No link on a path has a rate.
@@ -17,7 +17,7 @@ pub enum NoWay {
 
 /// One subflow of a connection.
 #[derive(Debug, Clone, Copy)]
-pub struct Way {
+pub struct SubflowPath {
     /// The range of its links in the list of all.
     links: [u32; 2],
     /// The payload of a full segment in bytes.
@@ -44,15 +44,15 @@ struct Connections {
 /// The paths of all flows' connections. A link is identified by the interface from which packets enter it
 /// ([`nettrial_routing::Interfaces`]). Links without a rate are left out of paths, because they limit nothing.
 #[derive(Debug)]
-pub struct Ways {
+pub struct FlowPaths {
     /// The rate of each interface's direction of its link in bits per second; infinite for a link without a rate.
     capacities: Vec<f64>,
     links: Vec<u32>,
-    ways: Vec<Way>,
+    subflow_paths: Vec<SubflowPath>,
     flows: Vec<Connections>,
 }
 
-impl Ways {
+impl FlowPaths {
     /// Returns the links of `scenario`, without any flow.
     pub fn new(scenario: &Scenario) -> Self {
         let capacity = |link: &nettrial_scenario::Link| {
@@ -60,7 +60,7 @@ impl Ways {
             std::iter::repeat_n(rate, link.interfaces.len())
         };
         let capacities = scenario.links.iter().flat_map(capacity).collect();
-        Self { capacities, links: Vec::new(), ways: Vec::new(), flows: Vec::new() }
+        Self { capacities, links: Vec::new(), subflow_paths: Vec::new(), flows: Vec::new() }
     }
 
     /// Adds the connections of `flow`, which has the number `number` in the scenario.
@@ -73,30 +73,30 @@ impl Ways {
         directory: &Directory<'_>,
         flow: &Flow,
         number: u32,
-    ) -> Result<(), NoWay> {
+    ) -> Result<(), NoRate> {
         let drawn = Sockets::of(paths, flow, number);
         let subflows = drawn.connections.first().map_or(0, Vec::len);
         if subflows == 0 {
-            return Err(NoWay::Unreachable);
+            return Err(NoRate::Unreachable);
         }
-        let first = self.ways.len();
+        let first = self.subflow_paths.len();
         for &(near, far) in drawn.connections.iter().flatten() {
             let crossings =
-                paths.flow_path(&FiveTuple::between(flow, near, far)).ok_or(NoWay::Unreachable)?;
+                paths.flow_path(&FiveTuple::between(flow, near, far)).ok_or(NoRate::Unreachable)?;
             let interfaces = paths.interfaces();
             let out = crossings.iter().map(|crossing| interfaces.get(crossing.out).mtu.0);
             let receives = crossings.last().map(|crossing| interfaces.get(crossing.into).mtu.0);
             let mtu = out.chain(receives).min().unwrap_or(u64::MAX);
-            let segment = Segment::of(directory, flow, mtu).ok_or(NoWay::Narrow)?;
+            let segment = Segment::of(directory, flow, mtu).ok_or(NoRate::Narrow)?;
             let start = self.links.len() as u32;
             let limited = crossings.iter().map(|crossing| crossing.out as u32);
             self.links.extend(limited.filter(|&link| self.capacities[link as usize].is_finite()));
             let end = self.links.len() as u32;
             if start == end {
-                return Err(NoWay::Unlimited);
+                return Err(NoRate::Unlimited);
             }
             let ip = segment.payload + segment.headers;
-            self.ways.push(Way {
+            self.subflow_paths.push(SubflowPath {
                 links: [start, end],
                 payload: segment.payload,
                 wire: ethernet::wire_bytes(ip),
@@ -114,14 +114,14 @@ impl Ways {
     }
 
     /// Returns the subflows of the connection that flow `flow` opens after `before` other connections.
-    pub fn of(&self, flow: usize, before: u64) -> &[Way] {
+    pub fn of(&self, flow: usize, before: u64) -> &[SubflowPath] {
         let Connections { first, subflows, count } = self.flows[flow];
         let start = first + (before % count as u64) as usize * subflows;
-        &self.ways[start..start + subflows]
+        &self.subflow_paths[start..start + subflows]
     }
 
     /// Returns the links of a subflow that have a rate.
-    pub fn links(&self, way: &Way) -> &[u32] {
-        &self.links[way.links[0] as usize..way.links[1] as usize]
+    pub fn links(&self, path: &SubflowPath) -> &[u32] {
+        &self.links[path.links[0] as usize..path.links[1] as usize]
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::checks::check_paths;
 use crate::coupled::{Coupling, Group, equilibrium};
-use crate::routes::Ways;
+use crate::routes::FlowPaths;
 use anyhow::{Result, bail};
 use nettrial_flows::statistics::Durations;
 use nettrial_routing::Paths;
@@ -116,19 +116,19 @@ impl<'a> Running<'a> {
 /// Fails if a flow has no path or no rate.
 pub fn run(scenario: &Scenario, paths: &Paths<'_>) -> Result<Record> {
     let directory = Directory::new(scenario);
-    let mut ways = Ways::new(scenario);
+    let mut flow_paths = FlowPaths::new(scenario);
     let mut flows = Vec::with_capacity(scenario.workload.len());
     for (number, flow) in scenario.workload.iter().enumerate() {
-        if ways.add(paths, &directory, flow, number as u32).is_err() {
+        if flow_paths.add(paths, &directory, flow, number as u32).is_err() {
             let problem = check_paths(scenario, paths).into_iter().next();
             bail!(
                 "{}",
                 problem.map_or_else(|| format!("flow {:?} has no path", flow.name), |one| one.to_string())
             );
         }
-        flows.push(Running::new(flow, &directory, ways.of(number, 0).len())?);
+        flows.push(Running::new(flow, &directory, flow_paths.of(number, 0).len())?);
     }
-    let error = drive(&mut flows, &ways);
+    let error = drive(&mut flows, &flow_paths);
     let first = flows.iter().map(|flow| flow.flow.start.0).min().unwrap_or(0);
     let last = flows.iter().map(|flow| flow.flow.start.0 + flow.active_ns).max().unwrap_or(first);
     let warning = (error > WARNS_FROM).then(|| {
@@ -145,7 +145,7 @@ pub fn run(scenario: &Scenario, paths: &Paths<'_>) -> Result<Record> {
         engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: 0,
         phases: Phases { traffic_ns: last - first, ..Phases::default() },
-        flows: flows.iter().enumerate().map(|(number, flow)| record(flow, number, &ways)).collect(),
+        flows: flows.iter().enumerate().map(|(number, flow)| record(flow, number, &flow_paths)).collect(),
         hosts,
         processors: Vec::new(),
         interfaces: Vec::new(),
@@ -160,7 +160,7 @@ pub fn run(scenario: &Scenario, paths: &Paths<'_>) -> Result<Record> {
 }
 
 /// Handles event after event until all flows have ended. Returns the largest error of the rates.
-fn drive(flows: &mut [Running<'_>], ways: &Ways) -> f64 {
+fn drive(flows: &mut [Running<'_>], flow_paths: &FlowPaths) -> f64 {
     let (mut now_ns, mut error) = (0, 0.0_f64);
     loop {
         let next: Vec<Option<u64>> = flows.iter().map(|flow| flow.next_ns(now_ns)).collect();
@@ -170,41 +170,42 @@ fn drive(flows: &mut [Running<'_>], ways: &Ways) -> f64 {
         for (flow, _) in flows.iter_mut().zip(&next).filter(|(_, next)| **next == Some(at_ns)) {
             flow.act(now_ns);
         }
-        error = error.max(share(flows, ways));
+        error = error.max(share(flows, flow_paths));
     }
 }
 
 /// Sets the rates of all open connections, and returns their error.
-fn share(flows: &mut [Running<'_>], ways: &Ways) -> f64 {
+fn share(flows: &mut [Running<'_>], flow_paths: &FlowPaths) -> f64 {
     let open = |flow: &Running<'_>| flow.begun_ns.is_some();
-    let subflows = |(number, flow): (usize, &Running<'_>)| (ways.of(number, flow.opened - 1), flow.coupling);
+    let subflows =
+        |(number, flow): (usize, &Running<'_>)| (flow_paths.of(number, flow.opened - 1), flow.coupling);
     let connections: Vec<_> = flows.iter().enumerate().filter(|(_, flow)| open(flow)).map(subflows).collect();
-    let group = |(subflows, coupling): &(&[crate::routes::Way], Coupling)| Group {
+    let group = |(subflows, coupling): &(&[crate::routes::SubflowPath], Coupling)| Group {
         coupling: *coupling,
-        paths: subflows.iter().map(|way| ways.links(way)).collect(),
+        paths: subflows.iter().map(|path| flow_paths.links(path)).collect(),
     };
     let groups: Vec<Group<'_>> = connections.iter().map(group).collect();
-    let found = equilibrium(ways.capacities(), &groups);
+    let found = equilibrium(flow_paths.capacities(), &groups);
     let mut rates = found.rates.iter();
     for (flow, (subflows, _)) in flows.iter_mut().filter(|flow| open(flow)).zip(&connections) {
-        for (own, way) in flow.rates.iter_mut().zip(*subflows) {
+        for (own, path) in flow.rates.iter_mut().zip(*subflows) {
             let wire = rates.next().copied().unwrap_or(0.0);
-            *own = wire * way.payload as f64 / way.wire as f64;
+            *own = wire * path.payload as f64 / path.wire as f64;
         }
     }
     found.error
 }
 
 /// Returns the record of a flow.
-fn record(running: &Running<'_>, number: usize, ways: &Ways) -> FlowRecord {
-    let subflows = ways.of(number, running.opened.saturating_sub(1));
-    let way = &subflows[0];
-    let segments = running.bytes.div_ceil(way.payload);
+fn record(running: &Running<'_>, number: usize, flow_paths: &FlowPaths) -> FlowRecord {
+    let subflows = flow_paths.of(number, running.opened.saturating_sub(1));
+    let path = &subflows[0];
+    let segments = running.bytes.div_ceil(path.payload);
     let seconds = running.active_ns as f64 / 1e9;
     let is_mptcp = running.flow.transport == Transport::Mptcp;
-    let subflow = |(way, bits): (&crate::routes::Way, &f64)| SubflowRecord {
-        local: way.sockets[0].to_string(),
-        remote: way.sockets[1].to_string(),
+    let subflow = |(path, bits): (&crate::routes::SubflowPath, &f64)| SubflowRecord {
+        local: path.sockets[0].to_string(),
+        remote: path.sockets[1].to_string(),
         bytes: (bits / 8.0) as u64,
         srtt_us: None,
         min_rtt_us: None,
@@ -215,12 +216,12 @@ fn record(running: &Running<'_>, number: usize, ways: &Ways) -> FlowRecord {
     let records = subflows.iter().zip(&running.of_subflows).map(subflow);
     FlowRecord {
         congestion_control: running.control.to_owned(),
-        mss_bytes: way.payload as u32,
+        mss_bytes: path.payload as u32,
         connections: running.opened as u32,
         bytes: running.bytes,
         active_ns: running.active_ns,
-        ip_bytes: Some(running.bytes + segments * (way.ip - way.payload)),
-        wire_bytes: Some(running.bytes + segments * (way.wire - way.payload)),
+        ip_bytes: Some(running.bytes + segments * (path.ip - path.payload)),
+        wire_bytes: Some(running.bytes + segments * (path.wire - path.payload)),
         goodput_bps: (seconds > 0.0).then(|| running.bytes as f64 * 8.0 / seconds),
         completion_us: Some(running.completion.distribution_us()).filter(|found| found.count > 0),
         retransmissions_pkts: None,

@@ -116,8 +116,8 @@ impl DelayLine {
     ) -> Result<Self> {
         let switch = Arc::new(Switch::new()?);
         let mut line = Self { link: link.in_words(), switch, directions: Vec::new() };
-        let ways = [(near, far), (far, near)].into_iter().zip(longest_waits_ns);
-        for (number, ((from, to), longest_wait_ns)) in (first..).zip(ways) {
+        let directions = [(near, far), (far, near)].into_iter().zip(longest_waits_ns);
+        for (number, ((from, to), longest_wait_ns)) in (first..).zip(directions) {
             let slots = slots(link.rate, largest_frame);
             let worker = Worker {
                 ring: Ring::open(from, Intake::Arriving, largest_frame, slots)?,

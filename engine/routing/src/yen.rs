@@ -118,8 +118,8 @@ fn leave(
         found.iter().filter(same_root).filter_map(|other| other.hops.get(kept - 1).copied()).collect();
     let after: u32 = path.hops[kept - 1..].iter().map(|hop| hop.links).sum();
     let mut other = RouterPath { start: path.start, hops: root.to_vec(), links: path.links - after };
-    let ways = map.neighbours.of(at).iter();
-    let fresh: Vec<(Hop, u32)> = ways
+    let neighbours = map.neighbours.of(at).iter();
+    let fresh: Vec<(Hop, u32)> = neighbours
         .filter(|ahead| map.ahead.of(ahead.to as usize) != UNREACHABLE)
         .map(|ahead| (map.graph.hops[at][ahead.hop as usize], map.ahead.of(ahead.to as usize) + ahead.links))
         .filter(|(hop, _)| !taken.contains(hop) && !barred.contains(&hop.to))

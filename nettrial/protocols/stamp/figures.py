@@ -39,10 +39,10 @@ Counted: TypeAlias = tuple[int, int] | str
 
 
 @dataclass(frozen=True)
-class Way:
+class Direction:
     """The delays, losses, reordering and duplicates of a session's packets in a direction."""
 
-    direction: str
+    name: str
     delays: Sequence[float]
     """The delays in milliseconds."""
     absent: str
@@ -55,7 +55,7 @@ class Way:
     duplicated: Counted
 
 
-def ways(result: Result) -> list[Way]:
+def directions(result: Result) -> list[Direction]:
     """Returns the delays and counts of a session there and back, to the reflector, and from it."""
     firsts = _firsts(result.answers)
     ptp = any(each.estimate.ptp for each in firsts)
@@ -63,7 +63,7 @@ def ways(result: Result) -> list[Way]:
     estimate = max((each.estimate.seconds for each in firsts), default=0.0)
     unknown = "a clock is not synchronised: the difference of the clocks has no known bound"
     error = 1000 * (result.own.seconds + estimate) if _agree(result, firsts) else unknown
-    whole = Way(
+    whole = Direction(
         WHOLE,
         [_rtt(each) for each in firsts],
         "",
@@ -76,8 +76,8 @@ def ways(result: Result) -> list[Way]:
     backward = [(each.arrived_ns - each.reflected_ns) / 1e6 for each in firsts]
     losses = _lost(result.sent, result.answers)
     return [whole] + [
-        Way(direction, delays, why, why or error, lost, *_disorder(direction, result.answers))
-        for direction, delays, lost in ((FORWARD, forward, losses[0]), (BACKWARD, backward, losses[1]))
+        Direction(name, delays, why, why or error, lost, *_disorder(name, result.answers))
+        for name, delays, lost in ((FORWARD, forward, losses[0]), (BACKWARD, backward, losses[1]))
     ]
 
 
@@ -88,21 +88,23 @@ def _agree(result: Result, firsts: Sequence[Answer]) -> bool:
 
 def outcome(result: Result) -> Outcome:
     """Returns the figures and the warnings of a session."""
-    found = ways(result)
+    found = directions(result)
     figures = []
-    for way in found:
-        if way.direction == WHOLE:
-            figures += _delays(way, "rtt", "round-trip time")
+    for direction in found:
+        if direction.name == WHOLE:
+            figures += _delays(direction, "rtt", "round-trip time")
         else:
-            figures += _delays(way, "owd", "one-way delay")
+            figures += _delays(direction, "owd", "one-way delay")
             title = "error of the one-way delay"
-            figures.append(Figure(way.direction, "owd_error", title, "ms", way.error))
-            figures += _variation(way)
+            figures.append(Figure(direction.name, "owd_error", title, "ms", direction.error))
+            figures += _variation(direction)
         figures += [
-            Figure(way.direction, metric, metric, "%", _percent(counted))
-            for metric, counted in zip(COUNTS, (way.lost, way.reordered, way.duplicated), strict=True)
+            Figure(direction.name, metric, metric, "%", _percent(counted))
+            for metric, counted in zip(
+                COUNTS, (direction.lost, direction.reordered, direction.duplicated), strict=True
+            )
         ]
-    one_way = [each for way in found[1:] if not way.absent for each in way.delays]
+    one_way = [each for direction in found[1:] if not direction.absent for each in direction.delays]
     return Outcome(figures, _warnings(result, _firsts(result.answers), one_way))
 
 
@@ -117,16 +119,16 @@ def _rtt(answer: Answer) -> float:
     return (answer.arrived_ns - answer.sent_ns - (answer.reflected_ns - answer.received_ns)) / 1e6
 
 
-def _delays(way: Way, name: str, title: str) -> list[Figure]:
+def _delays(direction: Direction, name: str, title: str) -> list[Figure]:
     """Returns the mean and percentiles of delays, or the reason why they are absent."""
-    values = way.absent or way.delays
+    values = direction.absent or direction.delays
     found: list[tuple[str, str, float | str]] = [
         (f"{name}_min", f"{title}, smallest", _of(values, 0)),
         (name, f"{title}, mean", values if isinstance(values, str) else float(np.mean(values))),
         (f"{name}_p50", f"{title}, median", _of(values, 50)),
         (f"{name}_p99", f"{title}, 99th percentile", _of(values, 99)),
     ]
-    return [Figure(way.direction, metric, words, "ms", value) for metric, words, value in found]
+    return [Figure(direction.name, metric, words, "ms", value) for metric, words, value in found]
 
 
 def _of(values: Sequence[float] | str, percent: float) -> float | str:
@@ -143,10 +145,10 @@ def variation(delays: Sequence[float]) -> list[float]:
     return [value - least for value in delays]
 
 
-def _variation(way: Way) -> list[Figure]:
-    above = variation(way.delays)
+def _variation(direction: Direction) -> list[Figure]:
+    above = variation(direction.delays)
     return [
-        Figure(way.direction, f"delay_variation_p{p}", f"delay variation, {words}", "ms", _of(above, p))
+        Figure(direction.name, f"delay_variation_p{p}", f"delay variation, {words}", "ms", _of(above, p))
         for p, words in ((50, "median"), (99, "99th percentile"))
     ]
 
