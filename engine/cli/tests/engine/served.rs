@@ -154,6 +154,33 @@ fn orders_and_samples_of_a_session_are_bounded() {
     assert_eq!((0..140).filter(|_| visitor.order(&listen)["listening"].is_object()).count(), 128);
 }
 
+/// Each of the flows that are refused by the other end has a sampler, which once kept sampling each millisecond.
+#[test]
+fn thousands_of_orders_take_little_memory() {
+    const ORDERS: usize = 2000;
+    let server = Server::start("memory");
+    let mut visitor = Visitor::of(&server);
+    visitor.say(&json!("new_agent"));
+    // Nobody listens at the port. A hundred such flows have all samples that a session may have.
+    let start = json!({"start": {"side": side(&transfer(), "127.0.0.1"), "destination": "127.0.0.1:1", "sample_ns": 1_000_000}});
+    for number in 0..ORDERS {
+        visitor.say(&json!({"order": {"number": number, "command": start}}));
+    }
+    let replies = (0..ORDERS).map(|_| visitor.hear()["report"]["reply"]["failed"]["message"].to_string());
+    let served = replies.filter(|message| !message.contains("the server refuses")).count();
+    assert_eq!(served, 100);
+    let [agent] = &server.children()[..] else { panic!("one agent") };
+    let megabytes = [peak_megabytes(agent), peak_megabytes(&server.process.id().to_string())];
+    assert!(megabytes.iter().all(|&peak| peak < 100), "{megabytes:?} MB");
+}
+
+/// Returns the largest resident memory of a process so far.
+fn peak_megabytes(process: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+}
+
 #[test]
 fn a_session_takes_its_agent_with_it() {
     let server = Server::start("agent");
