@@ -105,6 +105,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_program_gets_none_of_the_callers_secrets() {
+        assert!(std::env::var_os("CARGO_PKG_NAME").is_some(), "cargo gives it to this test");
+        let mut command = Command::new("env");
+        command.env("NETTRIAL_TOKEN", "a secret");
+        clear_environment(&mut command);
+        let printed = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let names: Vec<&str> = printed.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        assert!(names.contains(&"PATH"), "{names:?}");
+        assert!(names.iter().all(|name| KEPT.contains(name)), "{names:?}");
+    }
+
+    #[test]
     fn a_connection_is_no_listener() {
         let line = "   0: 0100007F:4E21 0100007F:D0A2 01 00000000:00000000 00:00000000 00000000 0 0 1 1";
         assert_eq!(is_open(line, 0x4e21, Some("0A")), Some(false));
