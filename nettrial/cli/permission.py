@@ -37,7 +37,7 @@ def ask(scenarios: Iterable[Scenario], allowed: bool) -> None:
         return
     hint = f"read them, and give {OPTION} if you trust the study"
     if sys.stdin.isatty():
-        say("this study starts commands of its own, with your rights:")
+        say("this study starts commands of its own, with your privileges:")
         for command in named:
             say(f"  {command}")
         say("start them? [y/N]")

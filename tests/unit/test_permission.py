@@ -95,3 +95,12 @@ def test_a_run_names_the_commands_and_writes_nothing_without_permission(nettrial
     assert (refused.returncode, "--allow-exec" in refused.stderr) == (2, True)
     assert not (nettrial.directory / "out").exists()
     assert nettrial("run", "study.yaml", "--out", "out", "--allow-exec", "--quiet").returncode == 0
+
+
+def test_a_run_is_not_resumed_without_permission(nettrial: CommandLine):
+    (nettrial.directory / "study.yaml").write_text(json.dumps(document()))
+    begun = nettrial("run", "study.yaml", "--out", "out", "--allow-exec", "--quiet", FAKE_FAIL="2")
+    assert begun.returncode == 4
+    refused = nettrial("resume", "out")
+    assert (refused.returncode, "--allow-exec" in refused.stderr) == (2, True)
+    assert nettrial("resume", "out", "--allow-exec", "--quiet").returncode == 0
