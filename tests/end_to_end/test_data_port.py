@@ -17,16 +17,19 @@ from nettrial.backends import find
 
 pytestmark = pytest.mark.end_to_end
 
-DESCRIPTORS = 40
 TICKS = os.sysconf("SC_CLK_TCK")
+COOKIE = bytes(16)
+"""The secret of the flow."""
+INSPECTS = b"\0"
+"""The purpose of a connection that is inspected before the traffic."""
 
 
 @contextlib.contextmanager
-def agent() -> Iterator[subprocess.Popen[str]]:
-    """Runs an agent that may open few file descriptors."""
+def agent(descriptors: int) -> Iterator[subprocess.Popen[str]]:
+    """Runs an agent that may open that many file descriptors."""
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
 
     process = subprocess.Popen(
         [find.engine(), "agent"],
@@ -47,7 +50,7 @@ def listening(process: subprocess.Popen[str]) -> int:
     """Makes the agent listen for a transfer and returns the port."""
     traffic = {"kind": "transfer", "duration": "1 s"}
     flow = {"name": "x", "from": "a", "to": "b", "transport": "tcp", "ip": 4, "traffic": traffic}
-    side: dict[str, Any] = {"flow": flow, "cookie": [0] * 16, "address": "127.0.0.1"}
+    side: dict[str, Any] = {"flow": flow, "cookie": list(COOKIE), "address": "127.0.0.1"}
     side |= {"congestion_control": "reno", "clock_offset": None}
     assert process.stdin is not None
     assert process.stdout is not None
@@ -63,12 +66,22 @@ def cpu_seconds(process: subprocess.Popen[str]) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def test_strangers_that_take_all_descriptors_cost_no_cpu_time() -> None:
-    with agent() as process, contextlib.ExitStack() as strangers:
+@pytest.mark.parametrize(("descriptors", "strangers"), [(40, 80), (1024, 1000)])
+def test_silent_strangers_cost_no_cpu_time_and_keep_nobody_out(descriptors: int, strangers: int) -> None:
+    """With 40 descriptors, the strangers take all of them; with 1024, most of them are sent away."""
+    with agent(descriptors) as process, contextlib.ExitStack() as open_ones:
         port = listening(process)
-        for _ in range(2 * DESCRIPTORS):
-            strangers.enter_context(socket.create_connection(("127.0.0.1", port), 10))
+        for _ in range(strangers):
+            open_ones.enter_context(socket.create_connection(("127.0.0.1", port), 10))
         before = cpu_seconds(process)
         time.sleep(3)
         # An agent that calls accept() again and again without a free descriptor uses a whole CPU.
         assert cpu_seconds(process) - before < 0.2
+        if descriptors < strangers:
+            return
+        assert len(os.listdir(f"/proc/{process.pid}/fd")) < 100
+        assert len(os.listdir(f"/proc/{process.pid}/task")) < 100
+        with socket.create_connection(("127.0.0.1", port), 10) as known:
+            known.sendall(COOKIE + INSPECTS)
+            known.settimeout(60)
+            assert len(known.recv(1)) == 1
