@@ -6,11 +6,15 @@ import itertools
 import json
 import math
 import os
+import re
+import select
 import socket
 import struct
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -35,6 +39,8 @@ pytestmark = pytest.mark.end_to_end
 
 COOKIES = (b"%036d\0" % number for number in itertools.count())
 """The secrets of tests, a different one for each; the server accepts any letters."""
+COOKIE_BYTES = 37
+"""The length of a secret with its zero byte."""
 
 
 @pytest.fixture(scope="module")
@@ -403,6 +409,46 @@ def test_measure_against_our_own_server(server: Server, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Goodput" in done.stdout
     assert "Jitter (RFC 3550)" in done.stdout
+
+
+def serve_without_results(listener: socket.socket) -> None:
+    """Serves one TCP test of one stream as an iperf3 server, and reports no streams at its end."""
+
+    def document(connection: socket.socket) -> bytes:
+        return received(connection, struct.unpack(">I", received(connection, 4))[0])
+
+    control, _ = listener.accept()
+    with control:
+        received(control, COOKIE_BYTES)
+        control.sendall(b"\x09")
+        document(control)
+        control.sendall(b"\x0a")
+        stream, _ = listener.accept()
+        with stream:
+            received(stream, COOKIE_BYTES)
+            control.sendall(b"\x01\x02")
+            while control not in select.select([control, stream], [], [], PATIENCE)[0]:
+                stream.recv(1 << 20)
+            assert received(control, 1) == b"\x04"
+            control.sendall(b"\x0d")
+            document(control)
+            unused = dict.fromkeys(("cpu_util_total", "cpu_util_user", "cpu_util_system"), 0)
+            results = json.dumps({**unused, "sender_has_retransmits": -1, "streams": []}).encode()
+            control.sendall(struct.pack(">I", len(results)) + results + b"\x0e")
+            assert received(control, 1) == b"\x10"
+
+
+def test_a_server_that_reports_no_streams_is_told_and_gives_no_goodput() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        serve = [partial(serve_without_results, listener)] * 2  # a warm-up, and the measurement
+        Thread(target=lambda: [each() for each in serve], daemon=True).start()
+        done = nettrial(
+            *["measure", "127.0.0.1", "tcp", "--iperf3", "--port", str(listener.getsockname()[1])],
+            *["--rate", "4 Mbit/s", "--replicates", "1", "--time", "500 ms"],
+        )
+    assert done.returncode == 0, done.stderr
+    assert "the iperf3 server's results lack the stream" in done.stdout + done.stderr
+    assert not re.search(r"Goodput.* 0\.0", done.stdout), done.stdout
 
 
 def test_no_server_is_exit_3() -> None:
