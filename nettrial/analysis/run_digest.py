@@ -26,6 +26,7 @@ class Digest:
     """The parts of the records of a run's finished trials, in run order."""
 
     finished: list[PlannedTrial] = field(default_factory=list)
+    """The finished trials of the plan."""
     spans: list[tuple[int, int]] = field(default_factory=list)
     """The duration of each trial's traffic, and its total duration, in nanoseconds."""
     warnings: list[tuple[Warning, PlannedTrial]] = field(default_factory=list)

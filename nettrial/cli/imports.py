@@ -15,6 +15,7 @@ from nettrial.scenario import Environment
 from nettrial.store.directory import refuse_existing
 
 UNKNOWN = "unknown: the imported files do not say"
+"""The value of facts about the machine that imported files do not contain."""
 
 
 def import_files(files: Sequence[Path], out: Path, ip: int | None) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PORT = 4443
 """The port of `nettrial serve --ndt7`. M-Lab's servers use 443, and 80 without TLS."""
 LACKS = Lack("ndt7", "the Python packages that it needs are not installed", "pip install 'nettrial[ndt7]'")
+"""The missing requirement if the extra `nettrial[ndt7]` is not installed."""
 SHORTEST = 0.1
 """The shortest duration of a transfer, seconds."""
 
@@ -36,14 +37,23 @@ class Ndt7Options:
     """The options of the command, as they were given."""
 
     host: str
+    """The name or address of the server."""
     port: int | None
+    """The port of the server; None for the default."""
     ip: int | None
+    """The IP version, 4 or 6; None for that of the name."""
     replicates: int
+    """The number of tests in each direction."""
     time: str | None
+    """The duration of each transfer; None for the default."""
     plain: bool
+    """True without TLS."""
     verify: bool
+    """True if the server's certificate must be valid."""
     as_json: bool
+    """True if a JSON document is printed."""
     quiet: bool
+    """True without progress on standard error."""
     out: Path | None = None
     """The directory of the run as which the tests are stored."""
 

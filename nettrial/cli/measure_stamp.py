@@ -39,16 +39,27 @@ class StampOptions:
     """The options of the command, as they were given."""
 
     host: str
+    """The name or address of the reflector."""
     port: int | None
+    """The port of the reflector; None for the default."""
     ip: int | None
+    """The IP version, 4 or 6; None for that of the name."""
     replicates: int
+    """The number of sessions."""
     time: str | None
+    """The duration of each session; None for the default."""
     size: str | None
+    """The size of the packets; None for the smallest."""
     interval: str | None
+    """The time between packets; None for the default."""
     dscp: int
+    """The DSCP of the packets."""
     key_file: Path | None
+    """The file with the key of authenticated mode; None without one."""
     as_json: bool
+    """True if a JSON document is printed."""
     quiet: bool
+    """True without progress on standard error."""
     out: Path | None = None
     """The directory of the run as which the sessions are stored."""
 

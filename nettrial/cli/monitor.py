@@ -24,6 +24,7 @@ from nettrial.texts import visible
 ADDRESS = "127.0.0.1"
 """The default address of the page, at which only this machine can reach it."""
 STOPPED = "stopped by a signal"
+"""The note in the archive about a monitor that a signal ended."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,17 @@ class MonitorOptions:
     """The options of the command, as they were given."""
 
     file: Path
+    """The mesh file."""
     dry: bool
+    """True if the plan is only printed."""
     systemd: bool
+    """True if a unit for systemd is printed instead."""
     quiet: bool
+    """True without messages about each round."""
     port: int | None = None
     """The port of the page; None for no page, 0 for any free port."""
     bind: str = ADDRESS
+    """The address of the page."""
     allow_exec: bool = False
     """True if the command of alerts may run."""
 

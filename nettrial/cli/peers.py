@@ -32,6 +32,7 @@ class Made(Protocol):
 
 
 T = TypeVar("T", bound=Made)
+"""A kind of finished test."""
 
 
 def refuse(protocol: str, given: dict[str, object]) -> None:

@@ -19,15 +19,25 @@ class ServeOptions:
     """The options of the command, as they were given."""
 
     iperf3: bool
+    """True to serve iperf3 clients."""
     ndt7: bool
+    """True to serve ndt7 clients."""
     stamp: bool
+    """True to reflect packets of STAMP and TWAMP Light."""
     port: int | None
+    """The port; None for the protocol's default."""
     bind: str | None
+    """The address to listen on; None for the default."""
     token_file: Path | None
+    """The file with the token, or with the key of STAMP; None without one."""
     certificate: Path | None
+    """The file with the certificate of ndt7; None for a generated one."""
     key: Path | None
+    """The file with the certificate's key; None if the certificate's file has it."""
     plain: bool
+    """True to serve ndt7 without TLS."""
     as_json: bool
+    """True if a JSON document is printed."""
 
     @property
     def address(self) -> str:

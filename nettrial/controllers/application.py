@@ -55,6 +55,7 @@ class Controller(OSKenApp):
     """A controller of nettrial's own."""
 
     OFP_VERSIONS = [ofp.OFP_VERSION]
+    """The versions of OpenFlow that it speaks, from which os-ken chooses."""
     _EVENTS = [EventAgain, EventAsked]
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:

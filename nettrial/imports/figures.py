@@ -57,7 +57,9 @@ class Source:
     seconds: float
     """The duration of the measurement in seconds."""
     record: dict[str, Any]
+    """The fields of the flow's record that the source has."""
     absent: dict[str, str] = field(default_factory=dict)
+    """The reasons for metrics that the source lacks, by metric."""
     warnings: list[dict[str, str]] = field(default_factory=list)
     """The warnings of the record."""
     reverse: bool = False

@@ -90,9 +90,13 @@ class Document(_Part):
     """The document that `iperf3 -J` prints. It has more fields, which are ignored."""
 
     start: _Start
+    """The settings of the test, and its hosts."""
     intervals: Annotated[list[_Interval], Field(max_length=1_000_000)] = []
+    """The figures of each interval."""
     end: _End
+    """The figures of the whole test."""
     error: Annotated[str, Field(max_length=1000)] | None = None
+    """iperf3's error message, if the test failed."""
 
 
 def imported(document: Document) -> Imported:

@@ -22,6 +22,7 @@ _DURATION = re.compile(
 )
 """An ISO 8601 duration without months and years."""
 MOST_VALUES = 1_000_000
+"""The largest number of values in a list."""
 
 
 class _Part(BaseModel):
@@ -57,26 +58,43 @@ class Result(_Part):
     """A result. It has more fields, which are ignored."""
 
     succeeded: bool = True
+    """True if the test succeeded."""
     error: Text | None = None
+    """The error message of a failed test."""
     summary: _Summary | None = None
+    """throughput: the figures of the whole test."""
     roundtrips: Annotated[list[_Trip] | None, Field(max_length=MOST_VALUES)] = None
+    """rtt: the round trips, in the order of their packets."""
     sent: Count | None = None
+    """rtt: the number of requests sent."""
     received: Count | None = None
+    """rtt: the number of answers received."""
     lost: Count | None = None
+    """rtt: the number of requests without an answer."""
     reorders: Count | None = None
+    """rtt: the number of answers that arrived out of order."""
     duplicates: Count | None = None
+    """rtt: the number of duplicate answers."""
     packets_sent: Annotated[Count | None, Field(alias="packets-sent")] = None
+    """latency: the number of packets sent."""
     packets_received: Annotated[Count | None, Field(alias="packets-received")] = None
+    """latency: the number of packets received."""
     packets_lost: Annotated[Count | None, Field(alias="packets-lost")] = None
+    """latency: the number of packets lost."""
     packets_reordered: Annotated[Count | None, Field(alias="packets-reordered")] = None
+    """latency: the number of packets that arrived out of order."""
     packets_duplicated: Annotated[Count | None, Field(alias="packets-duplicated")] = None
+    """latency: the number of duplicate packets."""
     clock_error: Annotated[Number | None, Field(alias="max-clock-error")] = None
+    """latency: the largest error of the hosts' clocks, in milliseconds."""
     latencies: Annotated[
         dict[Text, Count] | None, Field(alias="histogram-latency", max_length=MOST_VALUES)
     ] = None
+    """latency: the number of packets by one-way delay, a multiple of the width of a bucket."""
     paths: Annotated[list[Annotated[list[_Hop], Field(max_length=1000)]] | None, Field(max_length=1000)] = (
         None
     )
+    """trace: the hops of each path."""
 
 
 class _Specification(_Part):
@@ -105,9 +123,13 @@ class Document(_Part):
     """The document of an archiver, or a result alone."""
 
     test: _Test = _Test()
+    """The test that was requested."""
     tool: _Tool | Text = ""
+    """The program that made the test."""
     run: _Run = _Run()
+    """The time of the test."""
     result: Result
+    """The result of the test."""
 
 
 def wrapped(found: dict[str, Any]) -> dict[str, Any]:
@@ -222,6 +244,7 @@ def _packets(sent: int, lost: int, reordered: int | None, duplicated: int | None
 
 
 UNTIMED = {"packet_rate": "pScheduler did not report the time that the packets took"}
+"""The reason for the absence of rates, by metric, if a result has no duration."""
 
 
 def _requests(source: Source, seconds: list[float]) -> None:

@@ -15,9 +15,11 @@ from nettrial.imports import iperf3, pscheduler
 from nettrial.imports.figures import Imported, Unusable
 
 DOING = "importing measurements"
+"""The current action, for error messages."""
 MOST_BYTES = 64 * 2**20
 """The largest size of a file."""
 EXPECTED = "the JSON of iperf3 -J, or a pScheduler result of throughput, rtt, latency or trace"
+"""The kinds of documents that can be imported, for error messages."""
 
 
 def read(path: Path, ip: int | None = None) -> list[Imported]:

@@ -23,10 +23,13 @@ from nettrial.monitor.schedule import HOUR, Gap, Spent
 from nettrial.systems import hold
 
 FILE = "archive.sqlite"
+"""The archive's file name."""
 APPLICATION_ID = 0x6E74726D
 """The application ID in SQLite's header: "ntrm"."""
 FORMAT = 1
+"""The version of the archive's tables, in SQLite's header."""
 OPENING = "opening the archive"
+"""The current action, for error messages."""
 READER_SECONDS = 60.0
 """The time for which a writer waits for another process's lock, in seconds."""
 
@@ -59,6 +62,7 @@ INDICES = (
     "CREATE INDEX entry_at ON entry (at_s)",
     "CREATE INDEX event_at ON event (at_s)",
 )
+"""The statements that create the indices."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from nettrial.registry import near
 from nettrial.study import Document
 
 READING = "reading the mesh"
+"""The current action, for error messages."""
 MOST_TASKS = 5000
 """The largest number of pairs of hosts, counted for each measurement."""
 OPTIONAL = ("duration", "rate", "size", "streams", "ip")
@@ -36,6 +37,7 @@ class Measurement(MeasurementSettings):
     """A measurement of a known kind."""
 
     kind: Annotated[str, name_in(KINDS)]
+    """The kind of measurement."""
 
     @model_validator(mode="after")
     def _fits(self) -> Measurement:

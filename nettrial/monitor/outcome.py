@@ -22,6 +22,7 @@ began and failed; a host was busy with another measurement; a limit of a host wa
 not be written; the clock was set; no monitor ran, or the machine slept; the interval was not drawn, with the
 measurement's probability."""
 REASONS: tuple[Reason, ...] = get_args(Reason)
+"""All reasons."""
 NOT_DRAWN: Reason = "not drawn"
 """The reason that is no fault: neither pages nor alerts count it as a gap."""
 

@@ -30,6 +30,7 @@ SIGNS = {"good": "✓", "measured": "·", "warning": "▲", "alarm": "✕", "gap
 MOST_POINTS = 200
 """The largest number of points of a chart; more are merged."""
 CONFIDENCE = 0.95
+"""The confidence level of the intervals on pages."""
 
 
 def overview_page(overview: Overview, live: str) -> str:

@@ -26,6 +26,7 @@ REFUSALS = (
 """Parts of the reasons of machines that were reached and refused: another session measures there, it has no
 engine of this version, or ssh may not log in."""
 T = TypeVar("T")
+"""The type of a result."""
 
 
 def problem(task: Task) -> str:

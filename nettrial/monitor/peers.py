@@ -24,6 +24,7 @@ STAMP_INTERVAL = 0.02
 STAMP_WAIT_SECONDS = 1.0
 """The longest time for which answers are awaited after the last packet."""
 MEASURING = "measuring with STAMP"
+"""The current action, for error messages."""
 
 
 def _address(task: Task, port: int) -> str:

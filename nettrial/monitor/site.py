@@ -20,6 +20,7 @@ MOST_PAGES = 100
 """The largest number of pages that are kept."""
 _PAIR = re.compile(r"/pair/([0-9]{1,9})/(version)?")
 DOING = "serving the archive"
+"""The current action, for error messages."""
 
 
 class Site:

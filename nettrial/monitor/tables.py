@@ -13,7 +13,9 @@ import polars as pl
 from nettrial.monitor.archive import Archive, KnownTask
 
 TIME = pl.Datetime("ms", "UTC")
+"""The type of a time: milliseconds in UTC."""
 PAIR = {"measurement": pl.String, "from": pl.String, "to": pl.String}
+"""The columns that name a pair of hosts and its measurement."""
 COLUMNS: dict[str, dict[str, Any]] = {
     "values": {**PAIR, "at": TIME, "metric": pl.String, "unit": pl.String, "value": pl.Float64},
     "hours": {

@@ -26,6 +26,7 @@ class ImpairmentSettings(base.Impairment):
     queue."""
 
     bursts: LossBursts = LossBursts()
+    """Losses in bursts, in addition to those of `loss`."""
     seed: Seed = 0
     """The seed of the random numbers, used together with the run's seed and the block, so that all treatments
     of a block share them."""

@@ -40,6 +40,7 @@ from nettrial.protocols.ndt7.wire import (
 OPEN_SECONDS, CLOSE_SECONDS = 10.0, 1.0
 """The time limits for opening and for closing a connection, in seconds."""
 AGENT = f"nettrial/{nettrial.__version__}"
+"""The client's name and version in its requests."""
 _SILENT = logging.Logger("ndt7", logging.CRITICAL + 1)
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from nettrial.systems import tcp_option
 
 SUBPROTOCOL = "net.measurementlab.ndt.v7"
+"""The WebSocket subprotocol of ndt7."""
 PATHS = {"/ndt/v7/download": "download", "/ndt/v7/upload": "upload"}
 """The direction of a test by the path of its URL."""
 SMALLEST, FIRST, LARGEST = 2**10, 2**13, 2**24

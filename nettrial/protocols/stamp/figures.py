@@ -17,6 +17,7 @@ WHOLE, FORWARD, BACKWARD = "round trip", "forward", "backward"
 LEAST_FOR_P99 = 100
 """The smallest number of packets for which a 99th percentile is meaningful."""
 COUNTS = ("loss", "reordering", "duplication")
+"""The metrics that are counts of packets."""
 _OF_ONE_WAY = (
     "owd_min",
     "owd",
@@ -43,6 +44,7 @@ class Direction:
     """The delays, losses, reordering and duplicates of a session's packets in a direction."""
 
     name: str
+    """The direction: one of WHOLE, FORWARD and BACKWARD."""
     delays: Sequence[float]
     """The delays in milliseconds."""
     absent: str
@@ -51,8 +53,11 @@ class Direction:
     error: float | str
     """The largest error of one-way delays in milliseconds, or the reason why it is unknown."""
     lost: Counted
+    """The number of packets lost."""
     reordered: Counted
+    """The number of packets that arrived out of order."""
     duplicated: Counted
+    """The number of duplicate packets."""
 
 
 def directions(result: Result) -> list[Direction]:

@@ -19,6 +19,7 @@ LARGEST = 65_507
 HMAC_SIZE = 16
 """The size of an HMAC: SHA-256, truncated to 128 bits (RFC 8762, 4.4)."""
 TLV_HEADER = 4
+"""The size of the header of an extension, in bytes."""
 PADDING_TYPE, HMAC_TYPE = 1, 8
 """The types of the extensions Extra Padding and HMAC (RFC 8972, 4.1 and 4.8)."""
 UNKNOWN, MALFORMED, NOT_GENUINE = 0x80, 0x40, 0x20

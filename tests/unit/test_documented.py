@@ -1,0 +1,78 @@
+"""Every public item of the package has a docstring: modules, classes, functions, fields and constants."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "nettrial"
+GENERATED = {"scenario.py", "path_report.py", "study/base.py"}
+"""The modules made from the engine's schemas, whose descriptions are the engine's."""
+
+
+def undescribed(tree: ast.Module) -> Iterator[str]:
+    """Yields the public items of a module that have no docstring. A field whose type is a class of the same
+    module may have that class's."""
+    classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    if not ast.get_docstring(tree):
+        yield "the module"
+    yield from _undescribed(tree, classes, "")
+
+
+def _undescribed(node: ast.Module | ast.ClassDef, classes: set[str], of: str) -> Iterator[str]:
+    for item, following in zip(node.body, [*node.body[1:], None], strict=True):
+        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if item.name.startswith("_") or {_name(each) for each in item.decorator_list} & {
+                "overload",
+                "override",
+            }:
+                continue
+            if not ast.get_docstring(item):
+                yield f"{of}{item.name}"
+            if isinstance(item, ast.ClassDef):
+                yield from _undescribed(item, classes, f"{item.name}.")
+            continue
+        target = item.targets[0] if isinstance(item, ast.Assign) else getattr(item, "target", None)
+        if not isinstance(item, ast.Assign | ast.AnnAssign) or not isinstance(target, ast.Name):
+            continue
+        is_field = isinstance(item, ast.AnnAssign) and bool(of)
+        if target.id.startswith("_") or not (is_field or target.id.isupper()):
+            continue
+        described = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+        types = (
+            {_name(each) for each in ast.walk(item.annotation)} if isinstance(item, ast.AnnAssign) else set()
+        )
+        if not described and not types & classes:
+            yield f"{of}{target.id}"
+
+
+def _name(node: ast.AST) -> str:
+    """Returns the last part of a name; empty for anything else."""
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
+def test_every_public_item_is_described() -> None:
+    found = {
+        str(path.relative_to(PACKAGE)): missing
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.relative_to(PACKAGE).as_posix() not in GENERATED
+        and (missing := list(undescribed(ast.parse(path.read_text(encoding="utf-8")))))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "missing"),
+    [
+        ("PORT = 1", ["the module", "PORT"]),
+        ('"""A module."""\nPORT = 1\n"""A port."""\n_OWN = 2\n', []),
+        (
+            '"""A module."""\nclass A:\n    """A class."""\n    port: int\n    def go(self): ...\n',
+            ["A.port", "A.go"],
+        ),
+        ('"""A module."""\nclass A:\n    """A class."""\nclass B:\n    """Another."""\n    a: list[A]\n', []),
+    ],
+)
+def test_an_item_without_a_docstring_is_found(code: str, missing: list[str]) -> None:
+    assert list(undescribed(ast.parse(code))) == missing
