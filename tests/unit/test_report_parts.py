@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nettrial.analysis import Change, Contrast, Interval
 from nettrial.design import scenario_of, treatments
-from nettrial.report import conclusions, numbers, topology, vega
+from nettrial.report import change_words, numbers, topology, vega
 from nettrial.scenario import Flow, Interface, Link, Node, Scenario
 from nettrial.study import load
 from tests.unit.test_fabric_study import STUDY
@@ -56,7 +56,7 @@ def test_a_conclusion_has_no_interval_whose_ends_read_the_same(interval: Interva
     middle = (interval.low + interval.high) / 2
     (response, *_) = load("jumbo-ipv6").responses
     assert (
-        conclusions._change(
+        change_words.change(
             Contrast(response, "", "", Change(middle, interval, 5, None, simultaneous=interval))
         )
         == said
