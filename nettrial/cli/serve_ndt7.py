@@ -12,7 +12,7 @@ from nettrial.cli.console import say
 from nettrial.cli.measure_ndt7 import LACKS, PORT
 from nettrial.cli.serve import ServeOptions
 from nettrial.errors import BadInput, CannotRun, Lack
-from nettrial.protocols.door import Log
+from nettrial.protocols.admission import Log
 
 
 def serve(options: ServeOptions) -> None:

@@ -9,7 +9,7 @@ from nettrial.cli import READING, documents
 from nettrial.cli.console import say
 from nettrial.cli.serve import ServeOptions
 from nettrial.errors import CannotRun, Lack
-from nettrial.protocols.door import Log
+from nettrial.protocols.admission import Log
 from nettrial.protocols.stamp.key import key_of
 from nettrial.protocols.stamp.port import Port
 from nettrial.protocols.stamp.reflector import PORT, Reflector, reflect

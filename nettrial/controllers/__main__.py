@@ -17,7 +17,7 @@ def main() -> None:
     from os_ken.controller import controller
 
     from nettrial.controllers import application
-    from nettrial.controllers.door import SPARE, Door
+    from nettrial.controllers.admission import SPARE, Listener
     from nettrial.controllers.told import Told
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
@@ -25,8 +25,8 @@ def main() -> None:
     if not line:
         return
     application.TOLD = Told.of(line)
-    Door.most = 2 * application.TOLD.switches + SPARE
-    controller.StreamServer = Door
+    Listener.most = 2 * application.TOLD.switches + SPARE
+    controller.StreamServer = Listener
     own = ["--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", str(application.TOLD.listen)]
     cfg.CONF(own, project="os_ken")
     AppManager.run_apps([application.__name__, "os_ken.controller.ofp_handler"])

@@ -203,7 +203,7 @@ def test_backends_of_the_engine_know_nothing_of_each_other():
         assert not workspace_dependencies(crates()[name]) & apart
 
 
-def test_the_door_knows_nothing_of_what_is_behind_it():
+def test_admission_knows_nothing_of_what_it_admits_to():
     assert workspace_dependencies(crates()["nettrial-admission"]) == set()
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettrial.errors import BadInput
-from nettrial.protocols.door import Log
+from nettrial.protocols.admission import Log
 from nettrial.protocols.stamp import packet as wire
 from nettrial.protocols.stamp import reflector as reflecting
 from nettrial.protocols.stamp.clock import ErrorEstimate, ntp, own_estimate, unix_ns

@@ -20,7 +20,7 @@ from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 import nettrial
-from nettrial.protocols.door import Log, Seats
+from nettrial.protocols.admission import Log, Seats
 from nettrial.protocols.ndt7.load import MOST_BYTES, close, send_load
 from nettrial.protocols.ndt7.wire import (
     DURATION,

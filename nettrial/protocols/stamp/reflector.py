@@ -8,7 +8,7 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from nettrial.protocols.door import Log
+from nettrial.protocols.admission import Log
 from nettrial.protocols.stamp.clock import ntp, own_estimate, timestamping_error, unix_ns
 from nettrial.protocols.stamp.packet import NotATestPacket, answers, read_sent, reflected_packet, stamp
 from nettrial.protocols.stamp.port import Arrival, Port

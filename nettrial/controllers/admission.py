@@ -1,5 +1,5 @@
-"""The door of a controller, through which switches connect: it serves a bounded number of connections, and
-ends those that do not soon turn out to be switches.
+"""The connections of switches to a controller: it serves a bounded number of them, and ends those that do
+not soon turn out to be switches.
 
 os-ken serves any number, and keeps two threads for each connection that has ended."""
 
@@ -49,7 +49,7 @@ class Connection(Datapath):
             self.send(b"", close_socket=True)
 
 
-class Door(hub.StreamServer):
+class Listener(hub.StreamServer):
     """A listener for the connections of switches."""
 
     most = SPARE
