@@ -48,15 +48,15 @@ EXAMPLES = {
     "calibrate": ("nettrial calibrate runs/mine",),
     "list": ("nettrial list studies", "nettrial list metrics"),
     "machines": (
-        "nettrial machines add web --ssh web.example --interface eth1=10.0.0.2 --may-change mtu",
+        "nettrial machines add a --ssh a --interface eth1=10.0.0.2 --may-change mtu",
         "nettrial machines install && nettrial machines check",
         "nettrial run jumbo-path --backend hosts --machines machines.yaml",
     ),
     "machines check": ("nettrial machines check", "nettrial machines check --machines lab/machines.yaml"),
     "machines list": ("nettrial machines list",),
     "machines add": (
-        "nettrial machines add web --ssh web.example --interface eth1=10.0.0.2 --may-change mtu",
-        'nettrial machines add db --interface eth0=10.0.0.3,fd00::3 --command "docker exec -i db"',
+        "nettrial machines add a --ssh a --interface eth1=10.0.0.2 --may-change mtu",
+        'nettrial machines add b --interface eth0=10.0.0.3 --command "ssh -J gate b"',
     ),
     "machines install": ("nettrial machines install", "nettrial machines install web"),
     "machines restore": ("nettrial machines restore", "nettrial machines restore web"),
@@ -66,7 +66,7 @@ EXAMPLES = {
     ),
     "systems add": (
         "nettrial systems add linux --package linux-image-6.12.117+deb12-cloud-amd64",
-        "nettrial systems add linux --kernel bzImage --modules modules/lib/modules/6.12.0 --name mine",
+        "nettrial systems add linux --kernel bzImage --modules lib/modules/6.12.0",
         "nettrial systems add debian-13 --image debian-13.qcow2",
     ),
     "systems list": ("nettrial systems list",),
@@ -86,7 +86,7 @@ EXAMPLES = {
     "measure": (
         "nettrial measure host.example --token-file token",
         "nettrial measure host.example -P 4 --token-file token",
-        "nettrial measure host.example udp --iperf3 --time 5 --rate 100M --size 1400 -R",
+        "nettrial measure host.example udp --iperf3 --rate 100M --size 1400 -R",
         "nettrial measure host.example --ndt7 --replicates 5",
         "nettrial measure host.example --stamp --interval 10ms --dscp 46",
     ),

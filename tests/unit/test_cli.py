@@ -121,6 +121,7 @@ def test_every_command_has_a_group_and_examples_in_its_help(nettrial, option):
         for name, each in commands[group].commands.items()
     }
     assert set(EXAMPLES) == {"", *commands, *below}
+    assert not [line for each in EXAMPLES.values() for line in each if len(line) > 76]
     room = 76 - max(map(len, commands))
     assert not [name for name, each in (commands | below).items() if "..." in each.get_short_help_str(room)]
     shown = nettrial("report", option).stdout
