@@ -3279,6 +3279,10 @@ class Record(Generated):
     """
     The CPUs that the trial could use; none if hosts are simulated.
     """
+    set: str | None = None
+    """
+    The set of the user's machines that ran the trial, by its name in the inventory; absent if that has no sets.
+    """
     started_unix_ns: Annotated[int, Field(ge=0)]
     """
     The start of the trial, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend only on

@@ -142,6 +142,7 @@ pub fn run(scenario: &Scenario, paths: &Paths<'_>) -> Result<Record> {
     Ok(Record {
         format: FORMAT,
         backend: "fluid".into(),
+        set: None,
         engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: 0,
         phases: Phases { traffic_ns: last - first, ..Phases::default() },

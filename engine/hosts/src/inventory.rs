@@ -11,6 +11,9 @@ use std::net::IpAddr;
 pub struct Inventory {
     /// The machines.
     pub machines: BTreeMap<String, Place>,
+    /// The name of the set that the machines form, which their records have.
+    #[serde(default)]
+    pub set: Option<String>,
 }
 
 /// A machine of the inventory.

@@ -135,7 +135,7 @@ impl Hosts {
                 self.lines.remove(name);
             }
         }
-        made
+        made.map(|record| Record { set: self.inventory.set.clone(), ..record })
     }
 
     /// Connects to the machines called `names` that are not connected yet, all at the same time. Returns the

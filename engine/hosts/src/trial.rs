@@ -76,6 +76,7 @@ pub fn run(
     Ok(Record {
         format: FORMAT,
         backend: "hosts".into(),
+        set: None,
         engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: nanoseconds(started),
         phases,

@@ -171,6 +171,7 @@ pub fn run(
     Ok(Record {
         format: FORMAT,
         backend: "lab".into(),
+        set: None,
         engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns,
         phases,

@@ -76,6 +76,7 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
     Ok(Record {
         format: FORMAT,
         backend: "remote".into(),
+        set: None,
         engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: nanoseconds(started),
         phases,

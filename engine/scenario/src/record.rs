@@ -12,6 +12,9 @@ pub struct Record {
     pub format: u32,
     /// The backend that ran the trial.
     pub backend: String,
+    /// The set of the user's machines that ran the trial, by its name in the inventory; absent if that has no sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<String>,
     /// The engine's version.
     pub engine_version: String,
     /// The start of the trial, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend only on

@@ -61,6 +61,7 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
     Ok(Record {
         format: FORMAT,
         backend: "sim".into(),
+        set: None,
         engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: 0,
         phases: Phases { traffic_ns, ..Phases::default() },

@@ -25,6 +25,7 @@ pub fn record(flows: &[Flow], asked: &Asked, tested: &Tested, started: Duration)
     Record {
         format: FORMAT,
         backend: "iperf3".into(),
+        set: None,
         engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: nanoseconds(started),
         phases: Phases {
