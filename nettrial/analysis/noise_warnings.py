@@ -4,8 +4,8 @@ Each finding states the observation and a remedy, in the form of a warning; none
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 
 from nettrial.analysis.intervals import holm
 from nettrial.analysis.run_order import Order
@@ -49,6 +49,7 @@ def noise(summary: Summary, found: Sequence[Order], simulated: bool = False) -> 
         if each.skewness_p is not None:
             seen += _of_skewness(response, each, next(skewed))
         seen += [] if simulated else _of_equal_values(response)
+        seen += _of_split_blocks(response, summary)
     return _together(seen)
 
 
@@ -108,6 +109,45 @@ def _of_equal_values(response: ResponseSummary) -> list[_Seen]:
     )
     message = "all values of a treatment are equal"
     return [_Seen("equal_values", response, message, consequence, equal)]
+
+
+def _of_split_blocks(response: ResponseSummary, summary: Summary) -> list[_Seen]:
+    """Returns a warning about the blocks whose trials did not all run on one set of machines."""
+    if not summary.sets:
+        return []
+    found: dict[int, set[str]] = {}
+    for cell in response.cells:
+        for block, trial in cell.trials.items():
+            found.setdefault(block, set()).add(summary.sets.get(trial, "none"))
+    split = {block: names for block, names in sorted(found.items()) if len(names) > 1}
+    if not split:
+        return []
+    names = ", ".join(sorted(set().union(*split.values())))
+    blocks = ("block " if len(split) == 1 else "blocks ") + ", ".join(map(str, split))
+    consequence = (
+        "changes are compared within blocks, and in these they include the difference between the sets' "
+        "machines: resume a run with the sets that began it"
+    )
+    message = f"{blocks} ran on several sets of machines: {names}"
+    return [
+        _Seen(
+            "split_block",
+            response,
+            message,
+            consequence,
+            [_only(cell, split.keys()) for cell in response.cells],
+        )
+    ]
+
+
+def _only(cell: Cell, blocks: Set[int]) -> Cell:
+    """Returns a cell with the values of these blocks alone."""
+    kept = blocks & cell.values.keys()
+    return replace(
+        cell,
+        values={block: cell.values[block] for block in sorted(kept)},
+        trials={block: cell.trials[block] for block in sorted(kept)},
+    )
 
 
 def _together(found: Sequence[_Seen]) -> list[WarningGroup]:

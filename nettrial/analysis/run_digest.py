@@ -34,6 +34,8 @@ class Digest:
     clocks: dict[int, list[float]] = field(default_factory=dict)
     """The clock rates of each CPU at the end of the trials' traffic, in MHz; 0 if the kernel did not report
     it."""
+    sets: dict[int, str] = field(default_factory=dict)
+    """The set of machines that ran each trial, by the trial's number, if there are sets."""
     placements: Counter[tuple[str, int | None, tuple[str, ...]]] = field(default_factory=Counter)
     """The number of trials for each host, its CPU, and the nodes that share the CPU; empty for modelled
     hosts."""
@@ -91,6 +93,8 @@ def _add(found: Digest, trial: Trial, has_placements: bool) -> None:
     total = phases.network_ns + phases.checks_ns + phases.traffic_ns + phases.tear_down_ns
     found.spans.append((phases.traffic_ns, total))
     found.warnings += [(warning, trial.planned) for warning in record.warnings]
+    if record.set is not None:
+        found.sets[trial.planned.number] = record.set
     for processor in record.processors or ():
         found.clocks.setdefault(processor.number, []).append(processor.frequency_mhz or 0.0)
     if has_placements:

@@ -2,11 +2,13 @@
 
 The analysis is based on residuals: each trial's value minus the mean of its treatment. The residuals of a
 treatment add up to zero, so they vary less than the values and depend on each other. Each test accounts for
-that."""
+that. If several sets of machines share a run, the mean is that of the treatment on the trial's set: otherwise
+the sets' differences would look like correlated neighbours."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TypeAlias
@@ -17,7 +19,7 @@ from scipy import special
 
 from nettrial.analysis.intervals import Floats
 from nettrial.analysis.skewness import skewness
-from nettrial.analysis.summary import ResponseSummary, Summary
+from nettrial.analysis.summary import ResponseSummary, Summary, by_set
 from nettrial.study import Response
 
 Integers: TypeAlias = npt.NDArray[np.intp]
@@ -66,27 +68,33 @@ class Order:
 
 def orders(summary: Summary) -> tuple[Order, ...]:
     """Returns the effect of the run order on each response."""
-    return tuple(order(response) for response in summary.responses)
+    return tuple(order(response, summary.sets) for response in summary.responses)
 
 
-def order(summary: ResponseSummary) -> Order:
-    """Returns the effect of the run order on a response."""
-    cells = [cell for cell in summary.cells if cell.n > 1]
+def order(summary: ResponseSummary, sets: Mapping[int, str] | None = None) -> Order:
+    """Returns the effect of the run order on a response; `sets` has the set of machines of each trial, by its
+    number, if there are sets."""
+    groups = [
+        [(cell.trials[block], cell.values[block]) for block in blocks]
+        for cell in summary.cells
+        for blocks in by_set(cell.trials, sets or {})
+        if len(blocks) > 1
+    ]
+    means = [float(np.mean([value for _, value in group])) for group in groups]
     rows = sorted(
-        (cell.trials[block], number, value - cell.mean, value)
-        for number, cell in enumerate(cells)
-        if cell.mean is not None
-        for block, value in cell.values.items()
+        (trial, number, value - means[number], value)
+        for number, group in enumerate(groups)
+        for trial, value in group
     )
     trials = tuple(row[0] for row in rows)
     raw = np.array([row[2] for row in rows])
-    freedom = sum(cell.n - 1 for cell in cells)
+    freedom = sum(len(group) - 1 for group in groups)
     spread = math.sqrt(float((raw**2).sum()) / freedom) if freedom else 0.0
     size = max((abs(row[3]) for row in rows), default=0.0)
     if spread <= 1e-12 * size:
         return Order(summary.response, trials, tuple(0.0 for _ in rows))
     residuals = raw / spread
-    skewed = skewness([list(cell.values.values()) for cell in cells])
+    skewed = skewness([[value for _, value in group] for group in groups])
     found = Order(
         summary.response,
         trials,

@@ -11,7 +11,7 @@ import numpy as np
 from nettrial.analysis.changes import Change, change
 from nettrial.analysis.intervals import Interval, mean_interval, median_interval
 from nettrial.analysis.outlying_values import Outlier, outliers
-from nettrial.analysis.run_digest import frame
+from nettrial.analysis.run_digest import digest, frame
 from nettrial.analysis.sequential import family, widened
 from nettrial.store import Run
 from nettrial.study import Response, Study
@@ -87,6 +87,8 @@ class Summary:
     """The results of each response, in the study's order."""
     comparisons: int
     """The number of changes that have an interval; if there are many, some miss the true value by chance."""
+    sets: Mapping[int, str] = field(default_factory=dict)
+    """The set of machines that ran each trial, by the trial's number; empty without sets."""
 
 
 def baseline(study: Study) -> str:
@@ -99,13 +101,14 @@ def summarise(run: Run) -> Summary:
     """Returns the means, medians, standard deviations, intervals and changes of a run, complete or not."""
     table = frame(run)
     order = plan_treatments(run)
-    responses = tuple(_response(run.study, response, order, table) for response in run.study.responses)
+    sets = digest(run).sets
+    responses = tuple(_response(run.study, response, order, table, sets) for response in run.study.responses)
     comparisons = sum(
         cell.change is not None and cell.change.interval is not None
         for response in responses
         for cell in response.cells
     )
-    return Summary(responses, comparisons)
+    return Summary(responses, comparisons, sets)
 
 
 def plan_treatments(run: Run) -> list[Levels]:
@@ -118,9 +121,14 @@ def plan_treatments(run: Run) -> list[Levels]:
 
 
 def cell_of(
-    treatment: Levels, values: Mapping[int, float], trials: Mapping[int, int], absent: Mapping[str, int]
+    treatment: Levels,
+    values: Mapping[int, float],
+    trials: Mapping[int, int],
+    absent: Mapping[str, int],
+    sets: Mapping[int, str] | None = None,
 ) -> Cell:
-    """Returns a cell with the figures of its own values and without a change."""
+    """Returns a cell with the figures of its own values and without a change. Outliers are those among the
+    values of one set of machines; `sets` has each trial's."""
     numbers = list(values.values())
     data = np.array(numbers)
     equal = bool(numbers) and min(numbers) == max(numbers)
@@ -134,13 +142,33 @@ def cell_of(
         change=None,
         absent=dict(absent),
         median_interval=median_interval(numbers),
-        outliers=outliers(values, trials),
+        outliers=tuple(
+            found
+            for blocks in by_set(trials, sets or {})
+            for found in outliers(_only(values, blocks), trials)
+        ),
         trials=dict(trials),
     )
 
 
+def by_set(trials: Mapping[int, int], sets: Mapping[int, str]) -> list[list[int]]:
+    """Returns the blocks of a treatment's `trials` by the set of machines that ran them."""
+    found: dict[str | None, list[int]] = {}
+    for block, trial in trials.items():
+        found.setdefault(sets.get(trial), []).append(block)
+    return list(found.values())
+
+
+def _only(values: Mapping[int, float], blocks: Sequence[int]) -> dict[int, float]:
+    return {block: values[block] for block in blocks if block in values}
+
+
 def _response(
-    study: Study, response: Response, treatments: Sequence[Levels], table: pl.DataFrame
+    study: Study,
+    response: Response,
+    treatments: Sequence[Levels],
+    table: pl.DataFrame,
+    sets: Mapping[int, str],
 ) -> ResponseSummary:
     import polars as pl
 
@@ -159,7 +187,7 @@ def _response(
         lost = missing.get(tuple(treatment.values()))
         for reason in lost["absent"] if lost is not None else ():
             reasons[reason] = reasons.get(reason, 0) + 1
-        cell = cell_of(treatment, values, numbers, reasons)
+        cell = cell_of(treatment, values, numbers, reasons, sets)
         cells.append(replace(cell, interval=widened(cell.interval, cell.n)) if study.until else cell)
     return ResponseSummary(response, _changed(study, cells))
 

@@ -5,6 +5,7 @@ The slow tests print the figures of docs/explanation/statistics.md: run pytest -
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -201,6 +202,37 @@ def test_skewed_values_are_warned_of_as_often_as_documented(treatments: int, blo
     share = float(np.mean(["skewed_values" in codes(each) for each in samples]))
     print(f"\n{treatments} treatments, {blocks} replicates: {share:.0%} have a warning")
     assert share == pytest.approx(SKEWED[treatments, blocks], abs=0.04)
+
+
+def test_the_difference_between_sets_of_machines_is_neither_drift_nor_correlation() -> None:
+    """Each block stays on one set; one set is faster by six standard deviations, and runs the late blocks."""
+    values = 100 + generator().normal(0, 1, (16, 4))
+    fast = [block > 8 or block == 3 for block in range(1, 17)]
+    values[fast] += 6
+    summary = summary_of(values)
+    (response,) = summary.responses
+    assert [group.code for group in noise(summary, orders(summary))] == ["drift"]
+    sets = {
+        trial: "fast" if fast[block - 1] else "slow"
+        for cell in response.cells
+        for block, trial in cell.trials.items()
+    }
+    known = replace(summary, sets=sets)
+    assert noise(known, orders(known)) == []
+    assert abs(order(response, sets).autocorrelation or 0) < 0.3
+    rising = summary_of(values + np.arange(64).reshape(16, 4) / 10)
+    rising = replace(rising, sets=sets)
+    assert [group.code for group in noise(rising, orders(rising))] == ["drift"]
+
+
+def test_values_are_outliers_among_those_of_their_set() -> None:
+    """Without sets, the two values of the slower set would be outliers among twelve."""
+    values = {block: 100.0 + block % 3 for block in range(1, 13)} | {5: 50.0, 9: 51.0}
+    trials = {block: block for block in values}
+    assert [found.block for found in cell_of({}, values, trials, {}).outliers] == [5, 9]
+    sets = {trial: "slow" if trial in (5, 9) else "fast" for trial in trials}
+    assert cell_of({}, values, trials, {}, sets).outliers == ()
+    assert [found.block for found in cell_of({}, values | {1: 300.0}, trials, {}, sets).outliers] == [1]
 
 
 def test_skewed_values_are_warned_of_below_20_trials_too() -> None:
