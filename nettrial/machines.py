@@ -69,6 +69,9 @@ class MachineSettings(Strict):
     sysctls of a stack. By default, nothing may be changed."""
     nodes: list[Name] = []
     """The nodes of studies whose role it takes, unless the study assigns machines by `machine`."""
+    set: Name | None = None
+    """The set to which it belongs, if several sets of machines share a run. Each set takes all roles of a
+    trial, and each block of a run stays on one set."""
 
     @model_validator(mode="after")
     def _fits(self) -> MachineSettings:
@@ -114,7 +117,23 @@ class Inventory(Strict):
                         at = ("machines", name, "interfaces", interface, number)
                         raise wrong(at, address, "a unique address", f"{taken[address]} has the same address")
                     taken[address] = name
+        self._refuse_shared()
         return self
+
+    def _refuse_shared(self) -> None:
+        """Refuses machines that are in no set beside others that are in one, and those in two sets."""
+        if len(self.sets()) == 1:
+            return
+        sharing: dict[str, tuple[str, str | None]] = {}
+        for name, machine in self.machines.items():
+            if machine.set is None:
+                hint = "other machines of the inventory have one"
+                raise wrong(("machines", name, "set"), "missing", "the name of a set, such as left", hint)
+            other, its_set = sharing.setdefault(machine.reached_by, (name, machine.set))
+            if its_set != machine.set:
+                expected = f"another machine than those of the set {its_set}"
+                hint = f"{other} is reached in the same way, and a machine can be in one set only"
+                raise wrong(("machines", name, "set"), machine.set, expected, hint)
 
     @classmethod
     def load(cls, path: Path) -> Inventory:
@@ -137,6 +156,16 @@ class Inventory(Strict):
             if name not in self.machines:
                 raise BadInput(READING, "MACHINE", name, in_short(self.machines))
         return Inventory(machines={name: self.machines[name] for name in self.machines if name in wanted})
+
+    def sets(self) -> dict[str | None, Inventory]:
+        """Returns each set of machines by its name; all machines under None if the inventory has no sets."""
+        names = dict.fromkeys(machine.set for machine in self.machines.values())
+        return {
+            name: Inventory.model_construct(
+                machines={key: machine for key, machine in self.machines.items() if machine.set == name}
+            )
+            for name in names
+        }
 
     def of(self, scenarios: Iterable[Scenario]) -> Inventory:
         """The inventory with the machines alone that stand for a node of one of the scenarios; the whole one

@@ -22,6 +22,7 @@ GROUPS = {
     "tests/end_to_end/test_report_page.py": "browser",
     "tests/lab/test_guests.py": "guests",
     "tests/lab/test_hosts.py": "machines",
+    "tests/lab/test_machine_sets.py": "machines",
 }
 """The files whose tests share what takes long to make. With `--dist loadgroup`, one worker runs a group. (The
 mark `xdist_group` has no effect since pytest 9.2.)"""

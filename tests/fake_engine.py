@@ -17,7 +17,10 @@ Environment variables change its behaviour. Those that name trials contain numbe
 - FAKE_GARBAGE: the trials that are answered with an unknown event
 - FAKE_OTHER: the trials that are answered with the record of another trial
 - FAKE_WAIT: the trials that create a file `waits-NUMBER` in the directory, and wait for a file `go-on`
-- FAKE_STUCK=1: the engine does not end when its input ends"""
+- FAKE_STUCK=1: the engine does not end when its input ends
+
+With the backend `hosts`, its inventory's machines are present unless the directory has a file `gone-MACHINE`.
+Each trial writes a line to `log-MACHINE` when it begins and when it ends."""
 
 import json
 import os
@@ -47,6 +50,9 @@ def preflight():
         "congestion_controls": ["cubic", "reno"],
         "sysctls": {"net.ipv4.tcp_ecn": "2"},
     }
+    missing += [
+        {"what": f"machine {name}", "why": "no route to host", "remedy": "switch it on"} for name in gone()
+    ]
     limits = [{"what": "a third CPU", "why": "there are 2", "remedy": "a larger machine"}]
     limits = [] if simulated() else limits
     return {
@@ -58,6 +64,20 @@ def preflight():
             "environment": environment,
         },
     }
+
+
+def inventory():
+    return json.loads(sys.argv[2]) if sys.argv[1] == "hosts" else {"machines": {}}
+
+
+def gone():
+    return [name for name in inventory()["machines"] if Path(f"gone-{name}").exists()]
+
+
+def note(text):
+    for name in inventory()["machines"]:
+        with Path(f"log-{name}").open("a") as log:
+            log.write(f"{text}\n")
 
 
 def capabilities():
@@ -146,6 +166,7 @@ def record(trial, scenario):
     return {
         "format": 1,
         "backend": sys.argv[1],
+        **({"set": inventory()["set"]} if inventory().get("set") else {}),
         "engine_version": "0.1.0",
         "started_unix_ns": 0 if simulated() else time.time_ns(),
         "phases": {"network_ns": 10**7, "checks_ns": 10**8, "traffic_ns": 2 * 10**9, "tear_down_ns": 10**7},
@@ -170,6 +191,7 @@ def record(trial, scenario):
 
 def run(trial, scenario):
     log = os.environ.get("NETTRIAL_LOG")
+    note(f"begins {trial}")
     time.sleep(float(os.environ.get("FAKE_SECONDS", 0)))
     if trial in trials("FAKE_DIE"):
         print("thread 'main' panicked at somewhere", file=sys.stderr)
@@ -180,6 +202,9 @@ def run(trial, scenario):
         Path(f"waits-{trial}").touch()
         while not Path("go-on").exists():
             time.sleep(0.01)
+    if gone():
+        return {"event": "failed", "trial": trial, "message": f"{gone()[0]} has vanished"}
+    note(f"ends {trial}")
     if os.environ.get("FAKE_LOG"):
         print(f"2026-01-01T00:00:00Z  INFO nettrial_lab: builds trial {trial}", file=sys.stderr)
         print(f"2026-01-01T00:00:00Z DEBUG nettrial_lab: NETTRIAL_LOG={log}", file=sys.stderr)

@@ -120,8 +120,9 @@ class Machines(Configuration):
     could run."""
 
     @classmethod
-    def of(cls, machines: Mapping[str, Reachable]) -> Machines:
-        """Returns the configuration for the machines of an inventory.
+    def of(cls, machines: Mapping[str, Reachable], name: str | None = None) -> Machines:
+        """Returns the configuration for the machines of an inventory, or for one of its sets, whose records
+        have this name.
 
         Raises CannotRun if there is no engine, and BadInput if an engine named by the inventory can't be
         read."""
@@ -139,7 +140,7 @@ class Machines(Configuration):
             }
             for name, machine in machines.items()
         }
-        return cls(inventory=json.dumps({"machines": document}))
+        return cls(inventory=json.dumps({"machines": document, **({"set": name} if name else {})}))
 
     def arguments(self) -> list[str]:
         """Returns the arguments for the engine that follow the subcommand."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from nettrial.backends import BACKENDS, Backend
@@ -21,10 +21,23 @@ CHECKING = "checking the trials"
 """The current action, for error messages."""
 
 
-def check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> Work:
+def check(
+    backends: Mapping[str | None, Backend], study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]
+) -> Work:
+    """Asks the backend, for each set of machines by its name, to check every scenario, and returns the
+    estimated work by the levels of its treatment. Raises BadInput or CannotRun as `_check` does for the first
+    set with a fault."""
+    work: Work = {}
+    for name, backend in backends.items():
+        work = _check(backend, study, scenarios, "" if name is None else f" on the set {name}")
+    return work
+
+
+def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, Scenario]], on: str) -> Work:
     """Asks the backend to check every scenario, and returns the estimated work by the levels of its
-    treatment. Raises BadInput with all faults at once, or, if there are none, CannotRun with everything that
-    the machines lack. A fault that several objects or treatments share is reported once."""
+    treatment. `on` names the set of machines, for messages. Raises BadInput with all faults at once, or, if
+    there are none, CannotRun with everything that the machines lack. A fault that several objects or
+    treatments share is reported once."""
     found: dict[tuple[str, str, str, str, str, bool], tuple[list[str], list[Treatment]]] = {}
     work: Work = {}
     for treatment, scenario in scenarios:
@@ -45,7 +58,7 @@ def check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, S
         which = "every treatment" if len(of) == len(scenarios) else f"treatment {in_words(of[0].levels)}"
         if 1 < len(of) < len(scenarios):
             which += f" and {len(of) - 1} more"
-        object = f"{at}: {setting} of {in_short(objects)}, {which}"
+        object = f"{at}: {setting} of {in_short(objects)}{on}, {which}"
         if of_machine:
             lacks.append(Lack(f"{object}: {value}", f"here only {expected}", hint))
         else:
@@ -69,7 +82,7 @@ def check_plan(design: Design) -> None:
         return
     with backend:
         try:
-            check(backend, study, design.scenarios)
+            check({None: backend}, study, design.scenarios)
         except CannotRun as lacking:
             if lacking.doing != CHECKING:
                 raise

@@ -16,6 +16,7 @@ from nettrial.backends import BACKENDS, Machines, install, restore
 from nettrial.bounds import MOST_STUDY_BYTES
 from nettrial.cli import READING
 from nettrial.cli.console import print_table, say
+from nettrial.cli.sets import named
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.fields import Wrong
 from nettrial.files import Unreadable, read_text
@@ -35,6 +36,8 @@ def configuration(inventory: Inventory) -> Machines:
 
 def show(file: Path) -> None:
     """Prints the inventory; raises BadInput."""
+    inventory = Inventory.load(file)
+    has_sets = bool(named(inventory.sets()))
     rows = [
         [
             name,
@@ -42,16 +45,31 @@ def show(file: Path) -> None:
             "; ".join(f"{interface}: {', '.join(there)}" for interface, there in machine.interfaces.items()),
             ", ".join(machine.may_change) or "nothing",
             ", ".join(machine.nodes),
+            *([machine.set or ""] if has_sets else []),
         ]
-        for name, machine in Inventory.load(file).machines.items()
+        for name, machine in inventory.machines.items()
     ]
-    print_table(["machine", "reached by", "interfaces", "may change", "nodes"], rows)
+    headings = ["machine", "reached by", "interfaces", "may change", "nodes"]
+    print_table([*headings, "set"] if has_sets else headings, rows)
 
 
 def check(file: Path) -> int:
     """Reaches every machine, prints its properties and everything that is missing with its remedy, and
     returns the exit status. Raises BadInput, and CannotRun if no engine can be asked."""
-    inventory = Inventory.load(file)
+    complete = True
+    for name, machines in Inventory.load(file).sets().items():
+        if name is not None:
+            print(f"set {name}\n")
+        complete &= _check(machines)
+    if not complete:
+        return CannotRun.exit_code
+    say(f"nothing is missing: run a study with --backend {BACKEND} --machines {file}")
+    return 0
+
+
+def _check(inventory: Inventory) -> bool:
+    """Reaches machines that run trials together, prints their properties and everything that is missing, and
+    returns whether nothing is."""
     with BACKENDS[BACKEND].start(configuration(inventory)) as backend:
         preflight = backend.preflight(thorough=True)
     for machine in preflight.environment.machines or []:
@@ -61,10 +79,7 @@ def check(file: Path) -> int:
         for shortfall in shortfalls:
             print(f"{title} {shortfall.what}: {shortfall.why}")
             print(f"  remedy: {shortfall.remedy}")
-    if preflight.missing:
-        return CannotRun.exit_code
-    say(f"nothing is missing: run a study with --backend {BACKEND} --machines {file}")
-    return 0
+    return not preflight.missing
 
 
 def _rows(machine: Machine) -> list[list[str]]:
@@ -173,6 +188,7 @@ def add(
     interfaces: Sequence[str],
     may_change: Sequence[str],
     nodes: Sequence[str],
+    of_set: str | None = None,
 ) -> None:
     """Adds a machine to the inventory, which is created if there is none; raises BadInput."""
     entry: dict[str, object] = {"ssh": ssh} if ssh else {}
@@ -186,6 +202,7 @@ def add(
     entry |= {"interfaces": given}
     entry |= {"may_change": list(may_change)} if may_change else {}
     entry |= {"nodes": list(nodes)} if nodes else {}
+    entry |= {"set": of_set} if of_set else {}
     try:
         MachineSettings.model_validate(entry)
     except ValidationError as error:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import gc
 import os
 import shlex
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from nettrial.backends import BACKENDS, Backend, Configuration, Machines
-from nettrial.cli import READING, log, permission
+from nettrial.cli import READING, log, permission, sets
 from nettrial.cli.checking import Work, check
 from nettrial.cli.cluster import Cluster
 from nettrial.cli.console import output, say
@@ -73,18 +73,34 @@ class Manner:
     """True if the study's own commands are started without a question."""
 
 
-def configuration(study: Study, machines: Path | None, scenarios: Iterable[Scenario]) -> Configuration:
-    """Returns the configuration of the study's backend; raises BadInput if it does not match the option."""
+Configurations: TypeAlias = dict[str | None, Configuration]
+"""The configuration of the backend for each set of machines, by its name; under None without sets."""
+Backends: TypeAlias = Mapping[str | None, Backend]
+"""The backend for each set of machines, by its name; under None without sets."""
+
+
+def configurations(study: Study, machines: Path | None, scenarios: Iterable[Scenario]) -> Configurations:
+    """Returns the configurations of the study's backend; raises BadInput if it does not match the option."""
     kind = BACKENDS[study.backend].configuration
     if kind is not Machines:
         if machines is not None:
             hint = f"the backend {study.backend} runs only on this machine"
             raise BadInput(READING, "--machines", str(machines), "no --machines with this backend", hint)
-        return Configuration()
+        return {None: Configuration()}
     if machines is None:
         hint = "`nettrial machines add` creates such a file"
         raise BadInput(READING, "--machines", "missing", "a file with your machines", hint)
-    return Machines.of(Inventory.load(machines).of(scenarios).machines)
+    known = list(scenarios)
+    found = Inventory.load(machines).sets()
+    return {name: Machines.of(one.of(known).machines, name) for name, one in found.items()}
+
+
+@contextmanager
+def _started(study: Study, settings: Configurations) -> Iterator[Backends]:
+    """Starts the study's backend with each of the configurations."""
+    kind = BACKENDS[study.backend]
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(kind.start(each)) for name, each in settings.items()}
 
 
 def start(
@@ -102,14 +118,15 @@ def start(
     if published_text:
         read_published(published_text, study)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
-    settings = configuration(study, manner.machines, (scenario for _, scenario in design.scenarios))
-    with BACKENDS[study.backend].start(settings) as backend, _reached(study, manner.on) as cluster:
-        environment = _preflight(backend)
-        work = check(backend, study, design.scenarios)
+    settings = configurations(study, manner.machines, (scenario for _, scenario in design.scenarios))
+    with _started(study, settings) as backends, _reached(study, manner.on) as cluster:
+        environment = _preflight(backends)
+        work = check(backends, study, design.scenarios)
         trials = plan(study, design.replicates, seed)
         command = options.command(name, seed) + _with(manner.machines)
-        size = _size(study, environment, cluster)
-        length = design.length(design.replicates) + (f", {size} trials at once" if size > 1 else "")
+        size = _size(study, environment, cluster, backends)
+        together = -(-design.replicates // len(backends))
+        length = design.length(together) + (f", {size} trials at once" if size > 1 else "")
         if dry:
             say(
                 f"{study.title}: {numbers.counted(len(trials), 'trial')}, {length}; all can run, none was run"
@@ -121,8 +138,9 @@ def start(
             say(f"{study.title}: {numbers.counted(len(trials), 'trial')}, {length}, seed {seed}")
             _say_until(design)
             _say_work(work, trials, size, cluster)
+            _say_idle(design.replicates, backends)
             say(f"results: {directory}")
-        return _go_on(run, backend, environment, manner, cluster)
+        return _go_on(run, backends, environment, manner, cluster)
 
 
 def _say_until(design: Design) -> None:
@@ -134,6 +152,13 @@ def _say_until(design: Design) -> None:
 
     more = f"at most {until.maximum} blocks, {design.length(until.maximum)} in all"
     say(f"more blocks follow ({more}) until {stopping.rule(until)}")
+
+
+def _say_idle(blocks: int, backends: Backends) -> None:
+    """Prints which sets of machines have nothing to do, if there are any."""
+    text = sets.idle(blocks, sets.named(backends))
+    if text:
+        say(text)
 
 
 def _with(machines: Path | None, on: str | None = None) -> str:
@@ -161,14 +186,14 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
         say(f"the run in {out} is finished")
         return _close(run, False, manner)
     scenarios = Scenarios(study)
-    settings = configuration(study, manner.machines, (scenario for _, scenario in scenarios))
-    with BACKENDS[study.backend].start(settings) as backend, _reached(study, manner.on) as cluster:
-        environment = _preflight(backend)
-        work = check(backend, study, scenarios)
+    settings = configurations(study, manner.machines, (scenario for _, scenario in scenarios))
+    with _started(study, settings) as backends, _reached(study, manner.on) as cluster:
+        environment = _preflight(backends)
+        work = check(backends, study, scenarios)
         permission.ask((scenario for _, scenario in scenarios), manner.allows_commands)
         if not manner.quiet:
-            _say_work(work, run.pending(), _size(study, environment, cluster), cluster)
-        return _go_on(run, backend, environment, manner, cluster)
+            _say_work(work, run.pending(), _size(study, environment, cluster, backends), cluster)
+        return _go_on(run, backends, environment, manner, cluster)
 
 
 def report_again(
@@ -202,12 +227,15 @@ def report_again(
             say(f"no browser found on this machine; open {page.resolve()} in one")
 
 
-def _preflight(backend: Backend) -> Environment:
-    """Returns the environment of the machine; raises CannotRun with everything that is missing."""
-    preflight = backend.preflight()
-    if preflight.missing:
-        raise CannotRun(f"preparing to run trials {BACKENDS[backend.name].where}", preflight.missing)
-    return preflight.environment
+def _preflight(backends: Backends) -> Environment:
+    """Returns the environment of the machine, or of all sets of machines; raises CannotRun with everything
+    that is missing."""
+    found = {name: backend.preflight() for name, backend in backends.items()}
+    missing = [lack for preflight in found.values() for lack in preflight.missing]
+    if missing:
+        (kind,) = {backend.name for backend in backends.values()}
+        raise CannotRun(f"preparing to run trials {BACKENDS[kind].where}", missing)
+    return sets.together({name: preflight.environment for name, preflight in found.items()})
 
 
 def _reached(study: Study, where: str | None) -> AbstractContextManager[Cluster | None]:
@@ -227,9 +255,9 @@ def _reached(study: Study, where: str | None) -> AbstractContextManager[Cluster 
     return cluster
 
 
-def _size(study: Study, environment: Environment, cluster: Cluster | None) -> int:
+def _size(study: Study, environment: Environment, cluster: Cluster | None, backends: Backends) -> int:
     """Returns the number of trials that run at the same time."""
-    return sum(cluster.threads.values()) if cluster else at_once(study, environment)
+    return sum(cluster.threads.values()) if cluster else at_once(study, environment, len(backends))
 
 
 def _say_work(work: Work, trials: Sequence[PlannedTrial], size: int, cluster: Cluster | None) -> None:
@@ -250,10 +278,10 @@ def _say_work(work: Work, trials: Sequence[PlannedTrial], size: int, cluster: Cl
 
 
 def _go_on(
-    run: Run, backend: Backend, environment: Environment, manner: Manner, cluster: Cluster | None
+    run: Run, backends: Backends, environment: Environment, manner: Manner, cluster: Cluster | None
 ) -> int:
     log.keep(run.directory)
-    stopped = run_trials(run, backend, environment, manner.quiet, cluster)
+    stopped = run_trials(run, backends, environment, manner.quiet, cluster)
     return _close(run, stopped, manner)
 
 
@@ -274,7 +302,11 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
         return INTERRUPTED
     failures = run.failures()
     if failures:
-        raise TrialsFailed(f"{len(failures)} of {len(run.plan)} trials failed; to run them again: {again}")
+        waiting = len(run.pending()) - len(failures)
+        left = f", and {waiting} {'was' if waiting == 1 else 'were'} not run" if waiting else ""
+        raise TrialsFailed(
+            f"{len(failures)} of {len(run.plan)} trials failed{left}; to run them again: {again}"
+        )
     warned = digest(run).warned if manner.strict else []
     if warned:
         named = ", ".join(map(str, warned))

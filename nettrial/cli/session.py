@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from nettrial.cli.console import say
 from nettrial.cli.crew import Crew, Hands, Made
 from nettrial.cli.design import trial_seconds
 from nettrial.cli.progress import Display, on_terminal
+from nettrial.cli.sets import Place, SetLost, homes
 from nettrial.design import (
     PlannedTrial,
     capture_of,
@@ -29,6 +30,7 @@ from nettrial.design import (
     traffic_seconds,
 )
 from nettrial.design.trial_order import in_words
+from nettrial.fields import in_short
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
 from nettrial.store.recorder import Recorder, TooLarge
@@ -117,15 +119,41 @@ def _asks_for_more(run: Run, note: Callable[[str], None]) -> bool:
     return True
 
 
-def _next_block(run: Run, session: Recorder, note: Callable[[str], None]) -> list[PlannedTrial]:
-    """Adds another block to the plan and returns its trials; returns none if the run is complete. A block is
-    added as a whole and after the previous one is finished, so that a run that was killed is resumed under
-    the same rule."""
+def _next_blocks(
+    run: Run, session: Recorder, note: Callable[[str], None], count: int = 1
+) -> list[PlannedTrial]:
+    """Adds up to `count` blocks to the plan, one for each set of machines, and returns their trials; returns
+    none if the run is complete. Blocks are added as a whole and after the previous ones are finished, so that
+    a run that was killed is resumed under the same rule."""
     if not _asks_for_more(run, note):
         return []
-    trials = next_block(run.study, run.plan, run.seed)
+    assert run.study.until is not None
+    trials: list[PlannedTrial] = []
+    for _ in range(max(count, 1)):
+        more = next_block(run.study, [*run.plan, *trials], run.seed)
+        if trials and more[0].block > run.study.until.maximum:
+            break
+        trials += more
     run.extend(session, trials)
     return trials
+
+
+def _blocks_at_home(
+    run: Run, pending: Sequence[PlannedTrial], names: Sequence[str | None], note: Callable[[str], None]
+) -> dict[int, str | None]:
+    """Returns the set of machines of each block that has begun, and reports the blocks whose set is not there
+    any more."""
+    if run.study.capabilities.parallel:  # their records do not depend on the place
+        return {}
+    found = homes(run, pending)
+    for block, name in found.items():
+        if name not in names:
+            where = f"the set {name}" if name else "machines in no set"
+            note(
+                f"block {block} began on {where}, and its other trials run on another set: comparisons "
+                "within it include the difference between the two"
+            )
+    return {block: name for block, name in found.items() if name in names}
 
 
 def _estimates(run: Run) -> Estimates | None:
@@ -137,20 +165,29 @@ def _estimates(run: Run) -> Estimates | None:
     return Estimates(run)
 
 
-def at_once(study: Study, environment: Environment) -> int:
-    """Returns the number of trials that run at the same time: one, if others would take its CPU time."""
-    return environment.processors if study.capabilities.parallel else 1
+def _tell_of_loss(failed: TrialFailed, left: Sequence[str], note: Callable[[str], None]) -> None:
+    """Reports the loss of a set of machines, if that is why a trial failed."""
+    if isinstance(failed, SetLost):
+        how = f"the run goes on with {in_short(left)}" if left else "no set is left"
+        note(f"the set {failed.name} is lost: {failed.why}; {how}")
+
+
+def at_once(study: Study, environment: Environment, sets: int = 1) -> int:
+    """Returns the number of trials that run at the same time: one on each set of machines, if others would
+    take its CPU time."""
+    return environment.processors if study.capabilities.parallel else sets
 
 
 def run_trials(
     run: Run,
-    backend: Backend,
+    backends: Mapping[str | None, Backend],
     environment: Environment,
     quiet: bool = False,
     cluster: Cluster | None = None,
 ) -> bool:
-    """Runs the trials of `run` that have no record, and those that its stopping rule adds, here or on the
-    workers of a cluster; returns whether the user stopped it. With `quiet`, no progress is shown."""
+    """Runs the trials of `run` that have no record, and those that its stopping rule adds, here, on each set
+    of machines by its name, or on the workers of a cluster; returns whether the user stopped it. With
+    `quiet`, no progress is shown."""
     study, seed = run.study, run.seed  # read here: only this thread may use the run file
     simulated = study.capabilities.simulated_time
     lengths: dict[tuple[str, ...], float] = {}
@@ -166,12 +203,12 @@ def run_trials(
                 lengths[key] = trial_seconds(scenario_of(study, trial.treatment, trial.block))
         return sum(lengths[tuple(trial.treatment.values())] for trial in trials)
 
-    def attempt(engine: Backend, trial: PlannedTrial, name: str = "") -> Made:
+    def attempt(engine: Backend, trial: PlannedTrial, warm_up: bool) -> Made:
         made = resolve(study, trial.treatment, trial.block, seed)
         resolved = made.scenario
         grace = None if simulated else time_limit(resolved)
-        capture = None if name else capture_of(made.origins.settings, trial, run.directory)
-        name = name or str(trial.number)
+        capture = None if warm_up else capture_of(made.origins.settings, trial, run.directory)
+        name = f"warm-up {trial.number}" if warm_up else str(trial.number)
         _LOG.info("trial %s begins: %s", name, in_words(trial.treatment))
         began = time.monotonic()
         try:
@@ -188,22 +225,24 @@ def run_trials(
 
         hands, several = Workers(cluster, study, seed), True
     else:
-        size = at_once(study, environment)
-        hands, several = Crew(backend, size, attempt), size > 1
+        size = at_once(study, environment, len(backends))
+        places = [Place(name, backend) for name, backend in backends.items()]
+        places += [Place(None, places[0].backend.another()) for _ in range(size - len(places))]
+        begun = _blocks_at_home(run, run.pending(), list(backends), say)
+        hands, several = Crew(places, attempt, begun), size > 1
     with run.session(environment) as session, hands as crew, Stop(crew.kill, several) as stop:
         remove_partial(run.directory)
-        pending = run.pending() or _next_block(run, session, say)
+        pending = run.pending() or _next_blocks(run, session, say, len(crew.left()))
         estimates = None if quiet else _estimates(run)
         done = len(run.plan) - len(pending)
         with Display(done, len(run.plan), seconds(pending), estimates, quiet, crew.standing) as display:
-            for trial in pending[: study.warm_up_trials]:
-                if stop.wanted:
-                    break
+            for _, outcome in crew.warm_up(pending[: study.warm_up_trials], lambda: stop.wanted):
                 try:
-                    attempt(backend, trial, f"warm-up {trial.number}")
+                    outcome.result()
                 except TrialFailed as failed:
                     if not stop.at_once:
                         display.note(f"warm-up failed: {failed}")
+                        _tell_of_loss(failed, crew.left(), display.note)
             display.current = in_words(pending[0].treatment) if pending and not several else ""
             display.begin()
             while pending and not stop.wanted:
@@ -218,6 +257,7 @@ def run_trials(
                             continue
                         session.failed(trial, str(failed))
                         display.failed(f"trial {trial.number} ({in_words(trial.treatment)}): {failed}")
+                        _tell_of_loss(failed, crew.left(), display.note)
                         continue
                     try:
                         session.finished(trial, made.scenario, made.record)
@@ -229,7 +269,8 @@ def run_trials(
                             estimates.add(trial, made.read_record())
                         display.finished(made.warnings)
                 # A failed trial is not repeated in this session, and no block is added after it.
-                pending = [] if stop.wanted or run.pending() else _next_block(run, session, display.note)
+                more = not stop.wanted and not run.pending()
+                pending = _next_blocks(run, session, display.note, len(crew.left())) if more else []
                 display.extend(len(pending), seconds(pending))
         stopped = stop.wanted and unfinished(run)
         if stopped:

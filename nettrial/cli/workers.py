@@ -84,6 +84,16 @@ class Workers:
         count = len(self._good())
         return f"{count} worker{'s' * (count != 1)}"
 
+    def left(self) -> list[str]:
+        """Returns no names: workers are no sets of machines."""
+        return []
+
+    def warm_up(
+        self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
+    ) -> Iterator[tuple[PlannedTrial, Outcome]]:
+        """Runs nothing: simulated trials have no warm-up."""
+        return iter(())
+
     def run(
         self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
     ) -> Iterator[tuple[PlannedTrial, Outcome]]:

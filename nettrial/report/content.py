@@ -116,7 +116,8 @@ class Report:
     packet_sizes: list[wires.Sizes]
     """The packet sizes on the wires, where packets were counted."""
     machines: list[str]
-    """The user's machines on which trials ran, each with its operating system and version."""
+    """The user's machines on which trials ran, each with its operating system and version, and the sets of
+    machines with their numbers of trials."""
     traffic_share: float | None
     """The mean share of a trial's duration during which traffic was sent, from 0 to 1; None for simulated
     trials."""
@@ -174,7 +175,10 @@ def gather(run: Run) -> Report:
         stopping=stopping.sentences(run),
         pacing=wires.pacing(read.detailed),
         packet_sizes=wires.packet_sizes(run.study, read.detailed),
-        machines=[f"{name}: {m.system}, {m.kernel}" for name, m in _machines(run).items()],
+        machines=[
+            *(f"{name}: {m.system}, {m.kernel}" for name, m in _machines(run).items()),
+            *_sets(read.sets),
+        ],
         traffic_share=sum(shares) / len(shares) if shares else None,
         trial_seconds=sum(total for _, total in spans) / 1e9 / len(spans) if spans else None,
     )
@@ -185,6 +189,12 @@ def _machines(run: Run) -> dict[str, Machine]:
     return {
         machine.name: machine for session in run.sessions for machine in session.environment.machines or []
     }
+
+
+def _sets(sets: Mapping[int, str]) -> list[str]:
+    """Returns the number of trials that each set of machines ran."""
+    counted = Counter(sets.values())
+    return [f"set {name}: {numbers.counted(counted[name], 'trial')}" for name in sorted(counted)]
 
 
 def _section(

@@ -13,6 +13,7 @@ from nettrial.design import scenario_of, traffic_seconds
 from nettrial.scenario import Record, Scenario, TimerLateness
 from nettrial.study import load
 from tests.lab.lacking import lacking
+from tests.lab.machines import ROW, Machines, installed
 from tests.lab.sandbox import Sandbox
 from tests.measuring import Attempt, until_it_holds
 
@@ -80,6 +81,13 @@ def timers() -> TimerLateness | None:
     """Returns the current lateness of the machine's timers, which an engine measures when it starts."""
     with Backend("lab") as now:
         return now.preflight().environment.timer_lateness
+
+
+@pytest.fixture(scope="session")
+def row(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    """Yields four machines in a row, for tests that change only their links."""
+    with installed(tmp_path_factory.mktemp("row"), ROW) as made:
+        yield made
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from nettrial.backends.find import engine
 from tests import forked
+from tests.lab.lacking import lacking
 from tests.lab.sandbox import Sandbox, children, wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +27,11 @@ SERVER = ROOT / ".venv" / "openssh-server"
 MACHINES = ("sender", "router", "receiver")
 OTHERS = {"sender": "client", "receiver": "server"}
 """The names of machines for nodes of studies that differ."""
+ROW = ("sender", "left", "right", "receiver")
+"""The names of four machines in a row."""
+SETS = {"one": {"sender": "eth0", "left": "eth0"}, "other": {"right": "eth1", "receiver": "eth0"}}
+"""Two sets of machines: the first two of a row and the last two, each with the interface that leads to the
+other machine of its set."""
 MAY_CHANGE = "mtu, offloads, icmp, congestion_control, sysctls"
 OFFLOADS = (sys.executable, "-I", "-S", str(ROOT / "tests" / "lab" / "offloads.py"))
 """The command that prints the offloads of interfaces."""
@@ -206,6 +212,22 @@ class Machines:
             lines += [f"    may_change: [{may_change}]", f"    nodes: [{nodes}]"]
         self.file.write_text("\n".join([*lines, ""]))
 
+    def write_sets(self, file: str, sets: Mapping[str, Mapping[str, str]]) -> None:
+        """Writes an inventory in which machines of a row are sets of a sender and a receiver."""
+        lines = ["machines:"]
+        for name, machines in sets.items():
+            for node, (machine, interface) in zip(("sender", "receiver"), machines.items(), strict=True):
+                addresses = ", ".join(f'"{address}"' for address in self.interfaces[machine][interface])
+                lines += [
+                    f"  {machine}:",
+                    f"    ssh: root@{machine}",
+                    f"    interfaces: {{{interface}: [{addresses}]}}",
+                    f"    may_change: [{MAY_CHANGE}]",
+                    f"    nodes: [{node}]",
+                    f"    set: {name}",
+                ]
+        (self.folder / file).write_text("\n".join([*lines, ""]))
+
     def nettrial(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs a command of nettrial on the runner."""
         return forked.run(self._command(arguments))
@@ -267,6 +289,28 @@ class Machines:
             for number, command in self.sandbox.processes().items()
             if any(word in command for word in ("engine", "/proc/self/exe", "ServerAlive"))
         }
+
+
+@contextmanager
+def installed(folder: Path, names: tuple[str, ...] = MACHINES) -> Iterator[Machines]:
+    """Yields machines with an installed engine, and removes them afterwards. Skips the test without an
+    OpenSSH server."""
+    if not SERVER.exists():
+        lacking("there is no OpenSSH server: tools/setup-tests.sh fetches it")
+    sandbox = Sandbox()
+    try:
+        made = Machines(sandbox, folder, names)
+        made.install()
+        yield made
+    finally:
+        sandbox.close()
+
+
+def settled(machines: Machines, before: dict[str, str]) -> None:
+    """Checks that every setting has its earlier value, and that no process of nettrial is left."""
+    assert wait_for(lambda: not machines.engines(), 60), machines.engines()
+    after = machines.state()
+    assert {name: after[name] for name in after if after[name] != before[name]} == {}
 
 
 def _is_listening(log: Path) -> bool:

@@ -15,7 +15,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from scipy import stats
@@ -23,8 +22,7 @@ from scipy import stats
 from nettrial.backends import Backend
 from nettrial.backends.find import engine
 from nettrial.store import Run
-from tests.lab.lacking import lacking
-from tests.lab.machines import MACHINES, ROOT, SERVER, Machines, environment, short_study
+from tests.lab.machines import MACHINES, ROOT, Machines, environment, installed, settled, short_study
 from tests.lab.sandbox import Sandbox, wait_for
 from tests.measuring import ATTEMPTS
 
@@ -50,13 +48,8 @@ KILLS = 50
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     """Yields machines with an installed engine, for tests that leave them unchanged."""
-    yield from _made(tmp_path_factory.mktemp("machines"))
-
-
-@pytest.fixture(scope="module")
-def row(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    """Yields four machines in a row, for tests that change only their links."""
-    yield from _made(tmp_path_factory.mktemp("row"), ("sender", "left", "right", "receiver"))
+    with installed(tmp_path_factory.mktemp("machines")) as made:
+        yield made
 
 
 @pytest.fixture
@@ -68,25 +61,6 @@ def machines(shared: Machines) -> Iterator[Machines]:
     yield shared
     for path, text in kept.items():
         path.write_text(text)
-
-
-def _made(folder: Path, names: tuple[str, ...] = MACHINES) -> Iterator[Machines]:
-    if not SERVER.exists():
-        lacking("there is no OpenSSH server: tools/setup-tests.sh fetches it")
-    sandbox = Sandbox()
-    try:
-        made = Machines(sandbox, folder, names)
-        made.install()
-        yield made
-    finally:
-        sandbox.close()
-
-
-def settled(machines: Machines, before: dict[str, str]) -> None:
-    """Checks that every setting has its earlier value, and that no process of nettrial is left."""
-    assert wait_for(lambda: not machines.engines(), 60), machines.engines()
-    after = machines.state()
-    assert {name: after[name] for name in after if after[name] != before[name]} == {}
 
 
 def test_a_study_runs_over_ssh_and_leaves_the_machines_as_they_were(shared: Machines) -> None:

@@ -83,6 +83,12 @@ def _machines_add(
             help="A node of studies whose role the machine takes. May be given more than once.",
         ),
     ] = None,
+    of_set: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--set", metavar="SET", help="The set of machines to which it belongs, if several share a run."
+        ),
+    ] = None,
     file: InventoryFile = MACHINES_FILE,
     verbose: Verbose = 0,
 ) -> None:
@@ -91,7 +97,7 @@ def _machines_add(
     A missing inventory is created."""
     from nettrial.cli import machines
 
-    machines.add(file, name, ssh, command, interface, may_change or (), node or ())
+    machines.add(file, name, ssh, command, interface, may_change or (), node or (), of_set)
 
 
 @command(commands, "install", "machines")

@@ -1,0 +1,126 @@
+"""Two sets of machines, reached through OpenSSH, that share a run. Whatever happens, changed settings are
+restored on the machines of both."""
+
+from __future__ import annotations
+
+import signal
+from collections import defaultdict
+from itertools import pairwise
+
+import pytest
+
+from nettrial.store import Run, Trial
+from tests.lab.machines import SETS, Machines, settled, short_study
+from tests.lab.sandbox import wait_for
+
+FILE = "--machines=sets.yaml"
+TREATMENTS = 2
+
+
+def study(duration: str, replicates: int) -> list[str]:
+    """Returns the words of a run of two treatments, which change the MTU and offloads of the machines."""
+    return [
+        "run",
+        *short_study(duration, replicates=replicates),
+        "--set=network.topology=pair",
+        "--backend=hosts",
+        FILE,
+    ]
+
+
+@pytest.fixture
+def pairs(row: Machines) -> Machines:
+    """Returns the row of machines with an inventory in which they are two sets."""
+    row.write_sets("sets.yaml", SETS)
+    return row
+
+
+def finished(machines: Machines, out: str) -> list[Trial]:
+    """Returns the finished trials of a run."""
+    return Run.open(machines.folder / out).trials()
+
+
+def sets_of(trials: list[Trial]) -> dict[int, set[str | None]]:
+    """Returns the sets that ran the trials of each block."""
+    found: dict[int, set[str | None]] = defaultdict(set)
+    for trial in trials:
+        found[trial.planned.block].add(trial.record.set)
+    return found
+
+
+def exclusive(trials: list[Trial]) -> None:
+    """Checks that no set ran two trials at the same time."""
+    spans = defaultdict(list)
+    for trial in trials:
+        phases = trial.record.phases
+        length = phases.network_ns + phases.checks_ns + phases.traffic_ns + phases.tear_down_ns
+        spans[trial.record.set].append((trial.record.started_unix_ns, length))
+    for of_set in spans.values():
+        of_set.sort()
+        for (start, length), (later, _) in pairwise(of_set):
+            assert start + length <= later
+
+
+def begun(machines: Machines, out: str, sets: int) -> bool:
+    """Returns whether trials of that many sets are finished."""
+    try:
+        return len({trial.record.set for trial in finished(machines, out)}) >= sets
+    except Exception:  # the run does not exist yet
+        return False
+
+
+def test_a_run_is_shared_and_each_block_stays_on_one_set(pairs: Machines) -> None:
+    before = pairs.state()
+    done = pairs.nettrial(*study("150 ms", replicates=2), "--out=shared")
+    assert done.returncode == 0, done.stderr
+    settled(pairs, before)
+    trials = finished(pairs, "shared")
+    assert len(trials) == 2 * TREATMENTS
+    assert sorted(str(*names) for names in sets_of(trials).values()) == ["one", "other"]
+    exclusive(trials)
+    for trial in trials:
+        checks = [check.found for check in trial.record.checks if check.name == "path_mtu"]
+        assert checks == [trial.planned.treatment["mtu"]] * 2
+    environment = Run.open(pairs.folder / "shared").sessions[0].environment
+    assert [machine.name for machine in environment.machines or []] == ["left", "sender", "receiver", "right"]
+
+
+def test_a_killed_runner_leaves_every_machine_as_it_was_and_the_run_resumes(pairs: Machines) -> None:
+    before = pairs.state()
+    with pairs.start(*study("700 ms", replicates=3), "--out=killed-sets") as runner:
+        assert wait_for(lambda: begun(pairs, "killed-sets", 2) or runner.poll() is not None, 300)
+        pairs.sandbox.send(runner.pid, signal.SIGKILL)
+        runner.communicate(timeout=120)
+    settled(pairs, before)
+    first = sets_of(finished(pairs, "killed-sets"))
+    done = pairs.nettrial("resume", "killed-sets", FILE)
+    assert done.returncode == 0, done.stderr
+    settled(pairs, before)
+    trials = finished(pairs, "killed-sets")
+    assert [trial.planned.number for trial in trials] == list(range(1, 3 * TREATMENTS + 1))
+    found = sets_of(trials)
+    assert {len(sets) for sets in found.values()} == {1}
+    assert {block: found[block] for block in first} == first
+    exclusive(trials)
+
+
+def test_a_set_whose_machine_vanishes_costs_its_trial_and_the_run_goes_on(pairs: Machines) -> None:
+    before = pairs.state()
+    with pairs.start(*study("1 s", replicates=4), "--out=lost-set") as runner:
+        assert wait_for(lambda: begun(pairs, "lost-set", 2) or runner.poll() is not None, 300)
+        pairs.do("receiver", "ip", "link", "set", "control", "down")
+        pairs.sandbox.kill("root@receiver sh", signal.SIGKILL)  # ssh here; otherwise it takes 15 s to notice
+        _, said = runner.communicate(timeout=300)
+    pairs.do("receiver", "ip", "link", "set", "control", "up")
+    settled(pairs, before)
+    assert runner.returncode == 4, said
+    assert "the set other is lost: machine receiver (ssh root@receiver): " in said
+    assert "the run goes on with one" in said
+    found = sets_of(finished(pairs, "lost-set"))
+    assert {len(sets) for sets in found.values()} == {1}
+    missing = {trial.block for trial in Run.open(pairs.folder / "lost-set").pending()}
+    assert len(missing) == 1
+    done = pairs.nettrial("resume", "lost-set", FILE)
+    assert done.returncode == 0, done.stderr
+    settled(pairs, before)
+    assert len(finished(pairs, "lost-set")) == 4 * TREATMENTS
