@@ -170,6 +170,7 @@ bench: build ## timings, as ratios or shares
 	$(as_root) $(python) benches/against_peers.py
 	$(as_root) $(python) benches/fabric.py
 	$(as_root) $(python) benches/machines.py
+	$(as_root) $(python) benches/machine_sets.py
 	$(python) benches/large_run.py
 	$(python) benches/simulator.py
 	$(as_root) $(python) benches/rfc6356.py
