@@ -8,21 +8,33 @@ from __future__ import annotations
 import hashlib
 import platform
 import threading
+import time
 from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import nettrial
 from nettrial.backends import find
 from nettrial.backends.backend import Backend
-from nettrial.scenario import Record, Scenario
+from nettrial.backends.keeper import Keeper
+from nettrial.scenario import Event, Record, Request, Scenario
+
+Kept = TypeVar("Kept", bound=Keeper)
 
 MOST_ENDED = 1000
 """The number of ended sessions that a worker remembers."""
+IDLE_SECONDS = 20.0
+"""The time in seconds after which an idle engine with a session on the user's machines ends, so that these
+restore their settings if the runner is gone."""
 
 _LOCK = threading.Lock()
-_IDLE: dict[str, list[Backend]] = defaultdict(list)
-_RUNNING: dict[str, set[Backend]] = defaultdict(set)
+_IDLE: dict[tuple[str, ...], list[Keeper]] = defaultdict(list)
+_RUNNING: dict[str, set[Keeper]] = defaultdict(set)
 _ENDED: dict[str, None] = {}
+_USED: WeakKeyDictionary[Keeper, float] = WeakKeyDictionary()
 
 
 class SessionEnded(Exception):
@@ -60,21 +72,50 @@ def build() -> Build:
 def run(session: str, backend: str, trial: str, scenario: Scenario) -> Record:
     """Runs a trial with an engine of this process, without a time limit; raises TrialFailed, CannotRun, and
     SessionEnded if the session has ended."""
+    with _engine(session, (backend,), lambda: Backend(backend)) as engine:
+        return engine.run(trial, scenario, None)
+
+
+def exchange(session: str, arguments: tuple[str, ...], request: Request, timeout: float | None) -> Event:
+    """Returns the answer of an engine of this process with these arguments, within `timeout` seconds; raises
+    EngineLost, CannotRun, and SessionEnded if the session has ended."""
+    with _engine(session, arguments, lambda: Keeper(*arguments)) as engine:
+        event = engine.event(request, timeout)
+    timer = threading.Timer(IDLE_SECONDS, _expire, [arguments])
+    timer.daemon = True
+    timer.start()
+    return event
+
+
+@contextmanager
+def _engine(session: str, arguments: tuple[str, ...], make: Callable[[], Kept]) -> Iterator[Kept]:
+    """Yields an engine with these arguments for a session: an idle one, or one that `make` returns."""
     with _LOCK:
         if session in _ENDED:
             raise SessionEnded
-        engine = _IDLE[backend].pop() if _IDLE[backend] else Backend(backend)
+        engine: Kept = _IDLE[arguments].pop() if _IDLE[arguments] else make()  # type: ignore[assignment]
         _RUNNING[session].add(engine)
     try:
-        return engine.run(trial, scenario, None)
+        yield engine
     finally:
         with _LOCK:
             kept = engine in _RUNNING[session]
             _RUNNING[session].discard(engine)
             if kept:
-                _IDLE[backend].append(engine)
+                _IDLE[arguments].append(engine)
+                _USED[engine] = time.monotonic()
         if not kept:  # it was killed
             engine.close()
+
+
+def _expire(arguments: tuple[str, ...]) -> None:
+    """Ends the engines with these arguments that have been idle for long."""
+    with _LOCK:
+        limit = time.monotonic() - IDLE_SECONDS
+        ended = [engine for engine in _IDLE[arguments] if _USED[engine] <= limit]
+        _IDLE[arguments] = [engine for engine in _IDLE[arguments] if engine not in ended]
+    for engine in ended:
+        engine.close()
 
 
 def end(session: str) -> None:

@@ -50,6 +50,8 @@ class Cluster:
         """The runner's build, which every worker must run, too."""
         self.threads: dict[str, int] = {}
         """The number of threads of each worker, by its address; hung workers are left out."""
+        self.resources: dict[str, set[str]] = {}
+        """The names of each worker's resources, by its address; hung workers are left out."""
         self.hung: set[str] = set()
         """The keys of the tasks assigned to hung workers."""
         self._local: Any = None
@@ -197,6 +199,11 @@ class Cluster:
         silent = [address for address, (_, count) in looks.items() if count >= patience]
         held = self.client.processing(silent) if silent else {}
         self.hung = {str(key) for keys in held.values() for key in keys}
+        self.resources = {
+            address: set(worker.get("resources") or ())
+            for address, worker in workers.items()
+            if address not in silent
+        }
         self.threads = {
             address: int(worker["nthreads"]) for address, worker in workers.items() if address not in silent
         }

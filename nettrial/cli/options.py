@@ -180,7 +180,8 @@ On = Annotated[
         "--on",
         metavar="SCHEDULER",
         help="Run simulated trials on a Dask cluster, given by its scheduler's address (tcp://HOST:PORT) or "
-        "a scheduler file. local[N] starts N workers on this machine.",
+        "a scheduler file. local[N] starts N workers on this machine. With --backend hosts, workers drive "
+        "sets of machines.",
     ),
 ]
 """The option `--on`."""

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from nettrial.backends import BACKENDS, Backend, Configuration, Machines
 from nettrial.cli import READING, log, permission, sets
 from nettrial.cli.checking import Work, check
-from nettrial.cli.cluster import Cluster
+from nettrial.cli.cluster import LOCAL, Cluster
 from nettrial.cli.console import output, say
 from nettrial.cli.design import Design, DesignOptions, Scenarios, as_time
 from nettrial.cli.session import at_once, run_trials, unfinished
 from nettrial.design import PlannedTrial, plan
-from nettrial.errors import BadInput, CannotRun, TrialsFailed
+from nettrial.errors import BadInput, CannotRun, Lack, TrialsFailed
 from nettrial.machines import Inventory
 from nettrial.report import numbers
 from nettrial.scenario import Environment, Scenario
@@ -96,11 +96,33 @@ def configurations(study: Study, machines: Path | None, scenarios: Iterable[Scen
 
 
 @contextmanager
-def _started(study: Study, settings: Configurations) -> Iterator[Backends]:
-    """Starts the study's backend with each of the configurations."""
+def _started(study: Study, settings: Configurations, cluster: Cluster | None) -> Iterator[Backends]:
+    """Starts the study's backend with each of the configurations, on workers of the cluster if these drive
+    sets of machines; raises CannotRun if a set has no worker."""
     kind = BACKENDS[study.backend]
     with ExitStack() as stack:
-        yield {name: stack.enter_context(kind.start(each)) for name, each in settings.items()}
+        if cluster is None or study.capabilities.parallel:
+            yield {name: stack.enter_context(kind.start(each)) for name, each in settings.items()}
+            return
+        from nettrial.cli.far import FarBackend  # when it is needed
+
+        far: dict[str | None, FarBackend] = {
+            name: stack.enter_context(FarBackend(cluster, study.backend, each, name))
+            for name, each in settings.items()
+            if name is not None
+        }
+        lacks = [
+            Lack(
+                f"a worker for the set {name}",
+                f"no worker has the resource {name}",
+                f"start one where its machines are reached: dask worker SCHEDULER --resources {name}=1",
+            )
+            for name, backend in far.items()
+            if not backend.workers()
+        ]
+        if lacks:
+            raise CannotRun("reaching the sets of machines", lacks)
+        yield far
 
 
 def start(
@@ -119,7 +141,10 @@ def start(
         read_published(published_text, study)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     settings = configurations(study, manner.machines, (scenario for _, scenario in design.scenarios))
-    with _started(study, settings) as backends, _reached(study, manner.on) as cluster:
+    with (
+        _reached(study, manner.on, settings) as cluster,
+        _started(study, settings, cluster) as backends,
+    ):
         environment = _preflight(backends)
         work = check(backends, study, design.scenarios)
         trials = plan(study, design.replicates, seed)
@@ -187,7 +212,10 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
         return _close(run, False, manner)
     scenarios = Scenarios(study)
     settings = configurations(study, manner.machines, (scenario for _, scenario in scenarios))
-    with _started(study, settings) as backends, _reached(study, manner.on) as cluster:
+    with (
+        _reached(study, manner.on, settings) as cluster,
+        _started(study, settings, cluster) as backends,
+    ):
         environment = _preflight(backends)
         work = check(backends, study, scenarios)
         permission.ask((scenario for _, scenario in scenarios), manner.allows_commands)
@@ -238,17 +266,24 @@ def _preflight(backends: Backends) -> Environment:
     return sets.together({name: preflight.environment for name, preflight in found.items()})
 
 
-def _reached(study: Study, where: str | None) -> AbstractContextManager[Cluster | None]:
+def _reached(
+    study: Study, where: str | None, settings: Configurations
+) -> AbstractContextManager[Cluster | None]:
     """Connects to the Dask cluster if trials are to run on one; raises BadInput if they can't run there, and
     CannotRun."""
     if where is None:
         return nullcontext()
-    if not study.capabilities.parallel:
+    if not study.capabilities.parallel and not sets.named(settings):
         hint = f"trials of the backend {study.backend} need their machines to themselves"
+        if isinstance(settings[None], Machines):
+            hint += "; workers can drive them if the inventory has sets (`set`)"
         raise BadInput(READING, "--on", where, "no --on with this backend", hint)
     if study.measurement.capture.trials != "none":
         hint = "captures would be files on the workers"
         raise BadInput(READING, "--on", where, "no capture of packets", hint)
+    if sets.named(settings) and LOCAL.fullmatch(where):
+        hint = "without --on, this machine drives all sets of machines"
+        raise BadInput(READING, "--on", where, "a scheduler whose workers drive the sets of machines", hint)
     cluster = Cluster(where)
     count, dashboard = len(cluster.threads), cluster.dashboard
     say(f"{numbers.counted(count, 'worker')} on {where}" + (f", dashboard: {dashboard}" if dashboard else ""))
@@ -257,6 +292,8 @@ def _reached(study: Study, where: str | None) -> AbstractContextManager[Cluster 
 
 def _size(study: Study, environment: Environment, cluster: Cluster | None, backends: Backends) -> int:
     """Returns the number of trials that run at the same time."""
+    if not study.capabilities.parallel:
+        return len(backends)
     return sum(cluster.threads.values()) if cluster else at_once(study, environment, len(backends))
 
 
@@ -281,7 +318,8 @@ def _go_on(
     run: Run, backends: Backends, environment: Environment, manner: Manner, cluster: Cluster | None
 ) -> int:
     log.keep(run.directory)
-    stopped = run_trials(run, backends, environment, manner.quiet, cluster)
+    workers = cluster if run.study.capabilities.parallel else None  # others drive sets of machines
+    stopped = run_trials(run, backends, environment, manner.quiet, workers)
     return _close(run, stopped, manner)
 
 

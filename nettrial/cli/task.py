@@ -10,9 +10,11 @@ from typing import Literal, NamedTuple, TypeAlias
 import nettrial
 from nettrial.backends import TrialFailed, station
 from nettrial.backends.backend import TrialLost
+from nettrial.backends.engine import EngineLost
 from nettrial.cli.crew import Made
 from nettrial.design import resolve
 from nettrial.errors import NettrialError
+from nettrial.scenario import Request
 from nettrial.study import Study
 
 Kind: TypeAlias = Literal["made", "failed", "lost", "ended", "refused"]
@@ -45,7 +47,7 @@ class Answer(NamedTuple):
     kind: Kind
     """The kind of outcome."""
     text: str = ""
-    """The reason, if there is no record."""
+    """The reason, if there is no record; the event that answers a question."""
     worker: str = ""
     """The worker's address."""
     made: Made | None = None
@@ -67,6 +69,21 @@ def _build() -> station.Build:
     return station.build()
 
 
+class Question(NamedTuple):
+    """A request to the engine that drives a set of machines."""
+
+    session: str
+    """The identifier of the runner's session."""
+    build: station.Build
+    """The runner's build."""
+    arguments: tuple[str, ...]
+    """The engine's arguments, the subcommand first."""
+    request: str
+    """The request as JSON."""
+    timeout: float | None
+    """The time limit of the answer in seconds; None without one."""
+
+
 def version() -> str:
     """Returns the version of nettrial in this process."""
     return nettrial.__version__
@@ -78,6 +95,29 @@ def attempt(asked: Asked) -> Answer:
     from distributed import get_worker  # imported here: a runner without Dask imports this module, too
 
     return answer._replace(worker=get_worker().address)
+
+
+def ask(asked: Question) -> Answer:
+    """Has an engine of this process, which is a worker, answer a request; the text of the answer is the event
+    as JSON."""
+    answer = _ask(asked)
+    from distributed import get_worker  # as above
+
+    return answer._replace(worker=get_worker().address)
+
+
+def _ask(asked: Question) -> Answer:
+    try:
+        differs = asked.build.differs(_build())
+        if differs:
+            return Answer("refused", differs)
+        request = Request.model_validate_json(asked.request)
+        event = station.exchange(asked.session, asked.arguments, request, asked.timeout)
+    except station.SessionEnded:
+        return Answer("ended")
+    except (EngineLost, NettrialError) as failed:
+        return Answer("failed", str(failed))
+    return Answer("made", event.model_dump_json(by_alias=True, exclude_none=True))
 
 
 def _attempt(asked: Asked) -> Answer:

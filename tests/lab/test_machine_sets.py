@@ -4,13 +4,15 @@ restored on the machines of both."""
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from collections import defaultdict
 from itertools import pairwise
 
 import pytest
 
 from nettrial.store import Run, Trial
-from tests.lab.machines import SETS, Machines, settled, short_study
+from tests.lab.machines import SETS, Machines, environment, settled, short_study
 from tests.lab.sandbox import wait_for
 
 FILE = "--machines=sets.yaml"
@@ -124,3 +126,40 @@ def test_a_set_whose_machine_vanishes_costs_its_trial_and_the_run_goes_on(pairs:
     assert done.returncode == 0, done.stderr
     settled(pairs, before)
     assert len(finished(pairs, "lost-set")) == 4 * TREATMENTS
+
+
+@pytest.mark.slow
+def test_workers_of_a_cluster_drive_the_sets_and_restore_them_if_the_runner_is_killed(
+    pairs: Machines,
+) -> None:
+    pytest.importorskip("distributed")
+    before = pairs.state()
+    address = "tcp://127.0.0.1:8786"
+    options = ["--host", "127.0.0.1", "--no-dashboard"]
+    resources = ["--nthreads", "2", "--no-nanny", "--resources", "one=1 other=1"]
+    variables = [f"{name}={value}" for name, value in environment().items() if name.isidentifier()]
+    dask = [
+        subprocess.Popen(pairs.inside("runner", ["env", *variables, sys.executable, "-m", *words, *options]))
+        for words in (
+            ["distributed.cli.dask_scheduler", "--port", "8786"],
+            ["distributed.cli.dask_worker", address, *resources],
+        )
+    ]
+    try:
+        with pairs.start(*study("700 ms", replicates=3), "--out=far", f"--on={address}") as runner:
+            assert wait_for(lambda: begun(pairs, "far", 2) or runner.poll() is not None, 300)
+            pairs.sandbox.send(runner.pid, signal.SIGKILL)
+            runner.communicate(timeout=120)
+        assert pairs.state() != before  # the worker keeps its session
+        settled(pairs, before)
+        done = pairs.nettrial("resume", "far", FILE, f"--on={address}")
+        assert done.returncode == 0, done.stderr
+        settled(pairs, before)
+    finally:
+        pairs.sandbox.kill("distributed.cli", signal.SIGKILL)
+        for process in dask:
+            process.wait()
+    trials = finished(pairs, "far")
+    assert len(trials) == 3 * TREATMENTS
+    assert {len(sets) for sets in sets_of(trials).values()} == {1}
+    exclusive(trials)

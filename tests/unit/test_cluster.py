@@ -21,9 +21,11 @@ from nettrial.cli import workers as hands
 from nettrial.cli.task import Answer
 from nettrial.design import PlannedTrial
 from nettrial.errors import CannotRun
+from nettrial.scenario import PreflightRequest, Request
 from nettrial.store import Run
 from nettrial.study import load
 from tests.unit.conftest import FAKE_ENGINE, environment
+from tests.unit.test_machine_sets import inventory, sets_of
 from tests.unit.test_runner import PATIENCE, heard, wait_until
 
 if not os.environ.get("CI"):
@@ -63,9 +65,9 @@ class Dask:
             stderr=(self.directory / "log").open("ab"),
         )
 
-    def work(self, **variables):
-        """Starts a worker with one thread."""
-        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
+    def work(self, *more, **variables):
+        """Starts a worker with one thread; `more` are further options."""
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1", *more]
         worker = self._start("dask_worker", str(self.address), *options, **variables)
         self.workers.append(worker)
         return worker
@@ -198,6 +200,43 @@ def _refusals(dask):
         return len({build.engine for build in client.run(station.build).values()}) == 2
 
 
+# --- Sets of machines
+
+
+SETS = ("run", "jumbo-ipv6", "--backend", "hosts", "--set", "mtu=1500,9000", "--seed", "1", "--out", "mine")
+
+
+def test_workers_drive_sets_of_machines_and_one_that_dies_costs_no_trial(dask, nettrial_process):
+    directory = nettrial_process.directory
+    (directory / "machines.yaml").write_text(inventory("left", "right"))
+    options = ("--machines=machines.yaml", "--replicates=4", "--on", dask.address)
+    alone = nettrial_process(*SETS, *options)
+    assert alone.returncode == 3
+    assert "no worker has the resource left" in alone.stderr
+    assert "dask worker SCHEDULER --resources right=1" in alone.stderr
+    assert not (directory / "mine").exists()
+    first = dask.work("--resources", "left=1")
+    workers = [first, dask.work("--resources", "right=1")]
+    try:
+        _wait_for_workers(dask, 4)
+        with nettrial_process.start(*SETS, *options) as runner:
+            wait_until(lambda: finished(directory / "mine") >= 6, "six trials")
+            first.kill()
+            workers.append(dask.work("--resources", "left=1"))
+            _, errors = runner.communicate(timeout=PATIENCE)
+        assert runner.returncode == 0, errors
+    finally:
+        for worker in workers:
+            worker.kill()
+    found = Run.open(directory / "mine")
+    assert found.pending() == []
+    assert {len(sets) for sets in sets_of(found).values()} == {1}
+    assert {trial.record.set for trial in found.trials()} == {"left", "right"}
+    for log in dask.directory.glob("log-right-*"):  # the trial that was lost with a worker began twice
+        words = [line.split()[0] for line in log.read_text().splitlines()]
+        assert words == ["begins", "ends"] * (len(words) // 2)
+
+
 # --- Without a cluster
 
 
@@ -214,6 +253,21 @@ def test_what_can_not_run_on_a_cluster_is_refused(nettrial, options, expected):
     assert done.returncode == 2
     assert "--on: " in done.stderr
     assert expected in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("sets", "expected"),
+    [
+        ((None,), "workers can drive them if the inventory has sets (`set`)"),
+        (("left", "right"), "without --on, this machine drives all sets of machines"),
+    ],
+)
+def test_machines_without_sets_and_workers_on_this_machine_are_refused(nettrial, sets, expected):
+    (nettrial.directory / "machines.yaml").write_text(inventory(*sets))
+    done = nettrial(*SETS, "--machines=machines.yaml", "--on", "local[2]")
+    assert done.returncode == 2
+    assert "--on: local[2]" in done.stderr
+    assert expected in " ".join(done.stderr.split())
 
 
 def test_who_has_no_dask_is_told_what_to_install(nettrial, monkeypatch):
@@ -340,8 +394,21 @@ def test_the_engines_of_a_worker_stay_until_its_session_is_abandoned(monkeypatch
         station.end("other")
         with pytest.raises(station.SessionEnded):
             station.run("other", "sim", "3", scenario)
-        (engine,) = station._IDLE["sim"]
+        (engine,) = station._IDLE["sim",]
     finally:
         station.abandon("s")
     assert engine._engine is None
-    assert not station._IDLE["sim"]
+    assert not station._IDLE["sim",]
+
+
+def test_an_idle_engine_with_machines_ends_after_a_while(monkeypatch, tmp_path):
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(station, "IDLE_SECONDS", 0.2)
+    arguments = ("hosts", '{"machines": {}}')
+    try:
+        event = station.exchange("t", arguments, Request(PreflightRequest()), 30.0)
+        assert event.root.event == "preflight"
+        wait_until(lambda: not station._IDLE[arguments], "the end of the engine")
+    finally:
+        station.abandon("t")
