@@ -1,6 +1,8 @@
 """The monitor: its mesh file, its schedule in spite of faults, its archive."""
 
+import contextlib
 import heapq
+import json
 import multiprocessing
 import multiprocessing.synchronize
 import random
@@ -17,6 +19,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from nettrial.backends import TrialFailed
 from nettrial.backends.pair import Pair, Unreached
@@ -343,6 +347,81 @@ def test_faults_of_a_mesh_are_named_with_their_place(tmp_path, old, new, said):
         load(tmp_path, MESH.replace(old, new, 1))
     assert said in str(error.value)
     assert "mesh.yaml:" in str(error.value)
+
+
+WORDS = [
+    "",
+    "null",
+    "~",
+    "-1",
+    "1e999",
+    ".nan",
+    "0x7f",
+    "[]",
+    "{}",
+    "- ",
+    ": ",
+    "&a [*a]",
+    "*a",
+    "!!python/x",
+    "\0",
+    "é",
+    "9" * 30,
+]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    cuts=st.lists(
+        st.tuples(
+            st.integers(0, len(MESH)), st.integers(0, 12), st.sampled_from(WORDS) | st.text(max_size=8)
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_hostile_meshes_are_read_or_refused(tmp_path, cuts):
+    text = MESH
+    for place, length, words in cuts:
+        text = text[:place] + words + text[place + length :]
+    (tmp_path / "mesh.yaml").write_bytes(text.encode(errors="surrogatepass"))
+    with contextlib.suppress(BadInput):
+        meshes.load(tmp_path / "mesh.yaml")
+
+
+@given(
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+        lambda of: st.lists(of, max_size=3) | st.dictionaries(st.text(max_size=5), of, max_size=3),
+        max_leaves=6,
+    ),
+    field=st.sampled_from(
+        [
+            "mesh",
+            "hosts",
+            "limits",
+            "measurements",
+            "alerts",
+            "machines",
+            "kind",
+            "every",
+            "to",
+            "share",
+            "address",
+        ]
+    ),
+)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_meshes_with_other_values_are_read_or_refused(tmp_path, value, field):
+    text = re.sub(
+        rf"\b{field}: ?([^,{{}}\[\]\n]*|\[[^]]*\])",
+        f"{field}: {json.dumps(value)} ".replace("\\", "\\\\"),
+        MESH,
+        count=1,
+    )
+    (tmp_path / "mesh.yaml").write_text(text)
+    with contextlib.suppress(BadInput):
+        meshes.load(tmp_path / "mesh.yaml")
 
 
 def test_a_token_is_read_beside_the_mesh(tmp_path):

@@ -1,6 +1,7 @@
 """STAMP and TWAMP Light: packets, error estimates, the reflector's limits, and the figures of a session.
 Sender and reflector run in this process, over loopback."""
 
+import contextlib
 import json
 import random
 import socket
@@ -99,6 +100,20 @@ def test_no_input_is_answered_with_more_and_none_ends_the_reflector(payload, sec
         assert found is None, "its HMAC can't be right"
         sealed = sent(key=key, size=112) + payload  # Any extensions may follow.
         assert len(answer(reflector, sealed) or b"") == len(sealed)
+
+
+@given(st.binary(max_size=300), st.booleans(), st.integers(0, 200))
+def test_answers_of_anyone_are_packets_or_are_none(payload, secured, place):
+    key = KEY if secured else None
+    reflector = Reflector(Log(lambda _: None), key)
+    genuine = answer(reflector, sent(key=key, size=wire.base_size(key)))
+    answer(reflector, payload)  # The session is known now.
+    start = place % len(genuine)
+    genuine[start : start + len(payload)] = payload
+    for packet in (payload, bytes(genuine)):
+        for read in (wire.read_sent, wire.read_reflected):
+            with contextlib.suppress(wire.NotATestPacket):
+                read(packet, key)
 
 
 def test_flags_say_what_became_of_extensions():
