@@ -111,6 +111,7 @@ def test_a_flood_of_one_kind_hides_no_other_and_is_counted():
     assert said[-2:] == ["5 more lines like the last ones (refused)", "later"]
 
 
+@pytest.mark.settles  # The server reports every 0.25 s, and a test lasts 0.3 s.
 def test_both_directions_are_measured_with_and_without_tls():
     async def run():
         lines, results = [], []

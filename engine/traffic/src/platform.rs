@@ -96,6 +96,15 @@ impl std::ops::AddAssign for Copied {
     }
 }
 
+/// The bounds on another program.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Bounds {
+    /// The room in bytes of a directory in memory, in which the program starts without privileges, if it has one.
+    pub shelter_bytes: Option<u64>,
+    /// The most descriptors that each of its processes may have open, if they are bounded.
+    pub descriptors: Option<u64>,
+}
+
 /// Datagrams side by side in memory, for an [`Outbox`] to send.
 pub trait Datagrams {
     /// Returns the datagrams' bytes. Neither sending nor [`refuse`](Self::refuse) moves them.

@@ -21,6 +21,7 @@ mod tests;
 mod text;
 mod tftp;
 
+use crate::platform::Bounds;
 use crate::protocol::Side;
 use crate::tcp::PATIENCE;
 use anyhow::{Result, bail};
@@ -32,6 +33,9 @@ use std::time::Duration;
 
 /// The time in which a program must print its version.
 const QUICK: Duration = Duration::from_secs(5);
+
+/// The most descriptors of a receiving program, and so of connections that anyone can open to it.
+const MOST_DESCRIPTORS: u64 = 256;
 
 /// A flow from the point of view of its sending program.
 struct Job<'a> {
@@ -166,10 +170,10 @@ pub fn listen(side: &Side, tool: &Tool) -> Result<u16> {
     let at = SocketAddr::new(side.address, ports::free_pair(side.address)?);
     let program = program(tool.tool);
     let Some(command) = program.receiver(&side.flow, tool, at) else { return Ok(0) };
-    let mut process = match program.shelter_bytes(tool) {
-        Some(bytes) => Process::start_sheltered(&command, bytes)?,
-        None => Process::start(&command, Watch::Nothing)?,
-    };
+    // The limits of a command of the user's own are the user's.
+    let descriptors = (tool.tool != ToolName::Exec).then_some(MOST_DESCRIPTORS);
+    let mut process =
+        Process::serve(&command, Bounds { shelter_bytes: program.shelter_bytes(tool), descriptors })?;
     if command.iter().any(|word| word.contains(&at.port().to_string()))
         && let Err(error) = ports::await_listener(at.port(), &mut process)
     {

@@ -20,7 +20,7 @@ pub use files::{SharedFile, nameless_file, send_file};
 pub use inbox::Inbox;
 pub use mptcp::subflows;
 pub use outbox::Outbox;
-pub use process::{clear_environment, contain, die_with_parent, is_executable, listens, spawn};
+pub use process::{clear_environment, contain, die_with_parent, interface_of, is_executable, listens, spawn};
 pub use processors::processors;
 pub use program_sockets::{congestion_controls_of, sockets_of};
 pub use reading::{Readable, poll_interface, receive, send_some, try_receive, wait};

@@ -1,7 +1,7 @@
 //! Downloads with curl (tested with 7.88): by FTP from vsftpd (3.0.3), and by HTTP/1.1 and HTTP/2 from nginx
 //! (1.22).
 
-use super::download::{self, FILE, MAKE_CERTIFICATE, Times};
+use super::download::{self, FILE, MAKE_CERTIFICATE, MOST_CLIENTS, Times};
 use super::process::Finished;
 use super::text::whole;
 use super::{Job, Program, words};
@@ -54,7 +54,8 @@ impl Curl {
             "listen{six}=YES\nlisten_address{suffix}={address}\nlisten_port={port}\nbackground=NO\n\
              run_as_launching_user=YES\nanonymous_enable=YES\nno_anon_password=YES\nftp_username=nobody\n\
              anon_root=/run/served\nsecure_chroot_dir=/run/served\nwrite_enable=NO\nxferlog_enable=NO\n\
-             isolate=NO\nisolate_network=NO\nseccomp_sandbox=NO\npasv_min_port={next}\npasv_max_port={next}\n"
+             isolate=NO\nisolate_network=NO\nseccomp_sandbox=NO\npasv_min_port={next}\npasv_max_port={next}\n\
+             max_clients={MOST_CLIENTS}\nmax_per_ip={MOST_CLIENTS}\n"
         )
     }
 
@@ -73,6 +74,7 @@ impl Curl {
         format!(
             "user root root; daemon off; master_process off; pid /run/nginx.pid;\nevents {{ worker_connections 64; }}\n\
              http {{ access_log off; sendfile on; tcp_nopush on; {temporary}\n\
+             limit_conn_zone $binary_remote_addr zone=clients:1m; limit_conn clients {MOST_CLIENTS};\n\
              server {{ listen {at}{options}; root /run/served; {tls} }} }}\n"
         )
     }

@@ -9,7 +9,7 @@ use super::process::{Finished, Watch, run};
 use super::record::nanoseconds;
 use super::text::{between, number, plain, whole};
 use super::{Job, Program, words};
-use crate::platform::SharedFile;
+use crate::platform::{SharedFile, interface_of};
 use anyhow::{Context, Result, ensure};
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, Tool, Transport};
@@ -50,6 +50,10 @@ impl Program for Ditg {
     fn receiver(&self, _flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>> {
         let (address, port) = (at.ip().to_string(), at.port().to_string());
         let mut command = words(&["ITGRecv", "-a", &address, "-Sp", &port]);
+        // Its signaling has no option for an address and would listen at all of them, but it has one for an interface.
+        if let Some(interface) = interface_of(at.ip()) {
+            command.extend(words(&["-Si", &interface]));
+        }
         command.extend(tool.server_arguments.iter().cloned());
         Some(command)
     }

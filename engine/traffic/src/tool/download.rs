@@ -11,6 +11,9 @@ use nettrial_scenario::{Flow, FlowRecord, Tool};
 pub const FILE: &str = "file";
 /// The bytes of a directory in memory in addition to those of the file, for settings, certificates and so on.
 const SPARE_BYTES: u64 = 16 << 20;
+/// The most clients that a server serves at a time, if it has an option for that. The flow's client is one, and FTP's
+/// may still be leaving when another one comes.
+pub const MOST_CLIENTS: u32 = 8;
 /// Creates the directory with the file, whose size is the script's first argument. Its bytes are zeros, which
 /// occupy no memory.
 const MAKE_FILE: &str = "mkdir served && truncate -s \"$1\" served/file && chmod 555 served && shift && ";

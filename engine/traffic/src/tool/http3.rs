@@ -8,6 +8,9 @@ use anyhow::{Context, Result};
 use nettrial_scenario::{Flow, FlowRecord, Tool};
 use std::net::SocketAddr;
 
+/// The memory of the server in KiB. It has no bound on its connections, each of which takes memory.
+const MOST_MEMORY_KIB: u32 = 512 << 10;
+
 /// The programs `gtlsclient` and `gtlsserver`.
 pub struct Http3;
 
@@ -31,8 +34,8 @@ impl Program for Http3 {
 
     fn receiver(&self, _flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>> {
         let script = format!(
-            "{MAKE_CERTIFICATE}address=$1 && port=$2 && shift 2 && \
-             exec gtlsserver --quiet --htdocs=/run/served \"$@\" \"$address\" \"$port\" key.pem certificate.pem"
+            "{MAKE_CERTIFICATE}address=$1 && port=$2 && shift 2 && ulimit -v {MOST_MEMORY_KIB} && \
+             exec gtlsserver --quiet --max-dyn-length=0 --htdocs=/run/served \"$@\" \"$address\" \"$port\" key.pem certificate.pem"
         );
         let (address, port) = (at.ip().to_string(), at.port().to_string());
         Some(download::server(tool, &script, &[&address, &port]))

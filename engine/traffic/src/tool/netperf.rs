@@ -37,7 +37,8 @@ impl Program for Netperf {
     fn receiver(&self, _flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>> {
         let version = if at.is_ipv4() { "4" } else { "6" };
         let (listen, port) = (format!("{},{version}", at.ip()), at.port().to_string());
-        let mut command = words(&["netserver", "-D", "-L", &listen, "-p", &port]);
+        // Its process serves one client after the other (-f), and starts none for each.
+        let mut command = words(&["netserver", "-D", "-f", "-L", &listen, "-p", &port]);
         command.extend(tool.server_arguments.iter().cloned());
         Some(command)
     }

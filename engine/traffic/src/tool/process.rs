@@ -1,6 +1,6 @@
 //! Programs that can't outlive the agent: their start, their output, and their end.
 
-use crate::platform;
+use crate::platform::{self, Bounds};
 use anyhow::{Context, Result, bail};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -62,15 +62,20 @@ pub struct Finished {
 impl Process {
     /// Starts `command`, the program and its arguments.
     pub fn start(command: &[String], watch: Watch) -> Result<Self> {
-        Self::begin(command, watch, None)
+        Self::begin(command, watch, Bounds::default())
     }
 
     /// Starts `command` without privileges, in a directory of its own in memory with room for `bytes` bytes.
     pub fn start_sheltered(command: &[String], bytes: u64) -> Result<Self> {
-        Self::begin(command, Watch::Nothing, Some(bytes))
+        Self::begin(command, Watch::Nothing, Bounds { shelter_bytes: Some(bytes), ..Bounds::default() })
     }
 
-    fn begin(command: &[String], watch: Watch, sheltered: Option<u64>) -> Result<Self> {
+    /// Starts `command`, a server, within `bounds`.
+    pub fn serve(command: &[String], bounds: Bounds) -> Result<Self> {
+        Self::begin(command, Watch::Nothing, bounds)
+    }
+
+    fn begin(command: &[String], watch: Watch, bounds: Bounds) -> Result<Self> {
         let name = command.first().context("an empty command")?.clone();
         let (stop, stopped) = channel();
         let (started_sender, started) = channel();
@@ -80,7 +85,7 @@ impl Process {
         let seen = Arc::clone(&congestion_control);
         let looks = if watch == Watch::Connections { LOOKS } else { 0 };
         // The thread is the program's parent: it lives as long as the program, and has no other children.
-        std::thread::spawn(move || match platform::spawn(&words, sheltered) {
+        std::thread::spawn(move || match platform::spawn(&words, bounds) {
             Ok(mut child) => {
                 let pipes = child.stdout.take().zip(child.stderr.take());
                 let _ = started_sender.send(Ok(pipes));
@@ -223,7 +228,7 @@ mod tests {
 
     /// Returns whether this user may create PID namespaces; `make test` runs the tests that need them as root.
     fn may() -> bool {
-        std::thread::spawn(|| platform::spawn(&shell("true"), None).is_ok()).join().unwrap()
+        std::thread::spawn(|| platform::spawn(&shell("true"), Bounds::default()).is_ok()).join().unwrap()
     }
 
     #[test]

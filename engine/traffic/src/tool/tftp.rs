@@ -1,7 +1,7 @@
 //! Downloads by TFTP (RFC 1350) with the options for the size of blocks (RFC 2348) and of windows (RFC 7440): atftp and
 //! atftpd (tested with 0.8.0).
 
-use super::download::{self, FILE, SAY_SIZE, Times, shell};
+use super::download::{self, FILE, MOST_CLIENTS, SAY_SIZE, Times, shell};
 use super::process::Finished;
 use super::text::number;
 use super::{Job, Program, words};
@@ -39,10 +39,12 @@ impl Program for Tftp {
 
     fn receiver(&self, _flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>> {
         // The server keeps the user that it already has.
-        let script = "exec atftpd --daemon --no-fork --no-multicast --bind-address \"$1\" --port \"$2\" \
-             --user \"$(id -un)\" --group \"$(id -gn)\" --logfile - /run/served";
+        let script = format!(
+            "exec atftpd --daemon --no-fork --no-multicast --bind-address \"$1\" --port \"$2\" \
+             --maxthread {MOST_CLIENTS} --user \"$(id -un)\" --group \"$(id -gn)\" --logfile - /run/served"
+        );
         let (address, port) = (at.ip().to_string(), at.port().to_string());
-        Some(download::server(tool, script, &[&address, &port]))
+        Some(download::server(tool, &script, &[&address, &port]))
     }
 
     fn sender(&self, job: &Job) -> Vec<String> {

@@ -5,11 +5,16 @@
 //! when the agent ends, whatever kills the agent.
 
 use super::shelter::shelter;
+use crate::platform::Bounds;
+use nix::ifaddrs::getifaddrs;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
+use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
+use nix::sys::socket::SockaddrStorage;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -36,14 +41,17 @@ pub fn clear_environment(command: &mut Command) {
 }
 
 /// Starts the program and arguments in `words`, with pipes for its outputs and little environment, from a thread
-/// that lives as long as the program and starts nothing else. With `sheltered`, it starts without privileges in a
-/// directory in memory with room for that many bytes.
-pub fn spawn(words: &[String], sheltered: Option<u64>) -> io::Result<Child> {
+/// that lives as long as the program and starts nothing else.
+pub fn spawn(words: &[String], bounds: Bounds) -> io::Result<Child> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     clear_environment(&mut command);
-    if let Some(bytes) = sheltered {
+    if let Some(bytes) = bounds.shelter_bytes {
         shelter(&mut command, bytes)?;
+    }
+    if let Some(most) = bounds.descriptors {
+        // SAFETY: between fork and exec there is only one system call, without allocations or locks.
+        unsafe { command.pre_exec(move || Ok(setrlimit(Resource::RLIMIT_NOFILE, most, most)?)) };
     }
     contain(command)
 }
@@ -76,6 +84,16 @@ pub fn contain(mut command: Command) -> io::Result<Child> {
     let child = command.spawn();
     drop(ours);
     child
+}
+
+/// Returns the name of the interface with this address, if there is one.
+pub fn interface_of(address: IpAddr) -> Option<String> {
+    let has = |storage: SockaddrStorage| match address {
+        IpAddr::V4(four) => storage.as_sockaddr_in().is_some_and(|own| own.ip() == four),
+        IpAddr::V6(six) => storage.as_sockaddr_in6().is_some_and(|own| own.ip() == six),
+    };
+    let mut found = getifaddrs().ok()?;
+    found.find(|interface| interface.address.is_some_and(has)).map(|interface| interface.interface_name)
 }
 
 /// Returns whether a socket of this network namespace listens at `port`, over TCP, or is bound to it, over UDP.
@@ -114,6 +132,12 @@ mod tests {
         let names: Vec<&str> = printed.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
         assert!(names.contains(&"PATH"), "{names:?}");
         assert!(names.iter().all(|name| KEPT.contains(name)), "{names:?}");
+    }
+
+    #[test]
+    fn the_interface_of_an_address_is_found() {
+        assert_eq!(interface_of("127.0.0.1".parse().unwrap()).as_deref(), Some("lo"));
+        assert_eq!(interface_of("203.0.113.1".parse().unwrap()), None);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Other programs can't be run on these systems, because nothing would end them with the agent.
 
 use super::unsupported;
+use crate::platform::Bounds;
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::process::Child;
 
@@ -20,8 +22,13 @@ pub fn is_executable(path: &Path) -> bool {
 }
 
 /// Fails, because this system can't run programs that end with the agent.
-pub fn spawn(_words: &[String], _sheltered: Option<u64>) -> io::Result<Child> {
+pub fn spawn(_words: &[String], _bounds: Bounds) -> io::Result<Child> {
     Err(unsupported("running another program that ends with the agent"))
+}
+
+/// Returns `None`, because no other program runs on this system.
+pub fn interface_of(_address: IpAddr) -> Option<String> {
+    None
 }
 
 /// Fails, because this system does not show another program's connections.
