@@ -298,7 +298,7 @@ def test_a_flood_of_refusals_hides_no_test(tmp_path: Path) -> None:
         control, _ = begin(server)
         with control:
             control.sendall(parameters(client_version="\x1b[2J3.12"))
-            server.await_line(r"test of 127\.0\.0\.1:\d+: 1 streams over TCP, to here, iperf3 .*3\.12")
+            server.await_line(r"test of 127\.0\.0\.1:\d+: 1 stream over TCP, to here, iperf3 .*3\.12")
         assert server.said.count("no iperf3 client") <= 10
         assert "\x1b" not in server.said
 

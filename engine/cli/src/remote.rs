@@ -139,7 +139,7 @@ fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event
     };
     match made {
         Ok(record) => Event::Record { trial: measure.trial, record: Box::new(record) },
-        Err(error) => Event::Failed { trial: measure.trial, message: format!("{error:#}") },
+        Err(error) => Event::Failed { trial: measure.trial, message: nettrial_traffic::in_words(&error) },
     }
 }
 
@@ -164,6 +164,6 @@ fn watched(run: impl FnOnce() -> Result<Record>) -> Result<Record> {
 
 /// Ends this process with a message.
 fn end(status: i32, error: &anyhow::Error) -> ! {
-    eprintln!("error: {error:#}");
+    eprintln!("error: {}", nettrial_traffic::in_words(error));
     std::process::exit(status)
 }

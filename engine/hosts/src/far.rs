@@ -11,7 +11,7 @@ use crate::watch::Watch;
 use anyhow::{Context, Result, bail, ensure};
 use nettrial_scenario::Place;
 use nettrial_session::{Event, Process, Transport, monotonic_ns};
-use nettrial_traffic::{Order, Reply, Report};
+use nettrial_traffic::{Order, Reply, Report, in_words};
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -129,12 +129,12 @@ impl State {
             // The thread that reads them answers these.
             ToMachine::StillHere | ToMachine::Time => return,
         };
-        say(&answer.unwrap_or_else(|error| FromMachine::Failed(format!("{error:#}"))));
+        say(&answer.unwrap_or_else(|error| FromMachine::Failed(in_words(&error))));
     }
 
     fn order(&mut self, order: &Order) {
         let done = match &mut self.agent {
-            Some(agent) => agent.order(order).map_err(|error| format!("{error:#}")),
+            Some(agent) => agent.order(order).map_err(|error| in_words(&error)),
             None => Err("no agent is running".to_owned()),
         };
         if let Err(message) = done {

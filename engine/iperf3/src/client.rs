@@ -72,15 +72,27 @@ impl Client {
         let origin = Instant::now();
         let cookie = Cookie::random();
         let control = self.call(&cookie)?;
-        send_document(&control, &asked.parameters).context("sending the parameters")?;
-        expect(&control, State::CreateStreams).context("sending the parameters")?;
+        self.converse(&control, &cookie, asked, origin)
+            .with_context(|| format!("testing with the iperf3 server at {}", self.server))
+    }
+
+    /// Makes a test with a server that is ready for it. `origin` is the time at which it was called.
+    fn converse(
+        &self,
+        control: &TcpStream,
+        cookie: &Cookie,
+        asked: &ask::Asked,
+        origin: Instant,
+    ) -> Result<Tested> {
+        send_document(control, &asked.parameters).context("sending the parameters")?;
+        expect(control, State::CreateStreams).context("sending the parameters")?;
         let begin = Instant::now();
         let streams = 0..asked.parameters.streams();
-        let open = |_| self.open(&cookie, &asked.parameters);
+        let open = |_| self.open(cookie, &asked.parameters);
         let carriers = streams.map(open).collect::<Result<Vec<Carrier>>>()?;
         let connect = begin.elapsed();
-        expect(&control, State::TestStart)?;
-        expect(&control, State::TestRunning)?;
+        expect(control, State::TestStart).context("opening the streams")?;
+        expect(control, State::TestRunning).context("starting the test")?;
         let begun = origin.elapsed();
         let clock = Clock::start(Duration::ZERO);
         let ours = std::thread::scope(|scope| {
@@ -92,9 +104,9 @@ impl Client {
             });
             // If a thread can't be started, the clock ends those that were.
             let started = threads.collect::<std::io::Result<Vec<_>>>().inspect_err(|_| clock.stop())?;
-            let ended = await_end(&control, asked, clock, &started);
+            let ended = await_end(control, asked, clock, &started);
             clock.stop();
-            let told = State::TestEnd.send(&control);
+            let told = State::TestEnd.send(control);
             let joined = started.into_iter().map(|thread| thread.join());
             let ours =
                 joined.collect::<Result<Vec<_>, _>>().map_err(|_| anyhow!("a stream's thread failed"))?;
@@ -103,12 +115,12 @@ impl Client {
             Ok::<_, anyhow::Error>(ours)
         })?;
         let traffic = origin.elapsed().saturating_sub(begun);
-        await_results(&control, &carriers)?;
-        send_document(&control, &ours_as_results(&ours, asked.direction)).context("sending the results")?;
-        let theirs: Results = read_document(&control, MOST_RESULT_BYTES, Instant::now() + PATIENCE)
+        await_results(control, &carriers)?;
+        send_document(control, &ours_as_results(&ours, asked.direction)).context("sending the results")?;
+        let theirs: Results = read_document(control, MOST_RESULT_BYTES, Instant::now() + PATIENCE)
             .context("reading the server's results")?;
-        expect(&control, State::DisplayResults)?;
-        State::Done.send(&control)?;
+        expect(control, State::DisplayResults).context("ending the test")?;
+        State::Done.send(control).context("ending the test")?;
         Ok(Tested { ours, theirs, connect, begun, traffic, took: origin.elapsed() })
     }
 

@@ -20,8 +20,8 @@ const COOKIE_PATIENCE: Duration = Duration::from_secs(5);
 /// quickly opens 256.
 const LIMITS: Limits = Limits { pending: 1024, pending_each: 320 };
 
-/// Serves iperf3 clients for ever at `address`, or at every address if none is given. `ready` is called with the
-/// address once the ports are open.
+/// Serves iperf3 clients until the process ends, at `address`, or at every address if none is given. `ready` is
+/// called with the address once the ports are open.
 ///
 /// # Errors
 /// Fails if the ports cannot be opened.

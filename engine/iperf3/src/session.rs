@@ -43,7 +43,10 @@ pub fn run(shared: &Shared, guest: &Guest) -> io::Result<()> {
     }
     let Some(_seats) = shared.guests.streams(guest.peer.ip(), parameters.streams()) else {
         State::AccessDenied.send(control)?;
-        let why = format!("{} streams are more than are free", parameters.streams());
+        let why = match parameters.streams() {
+            1 => "no stream is free".to_owned(),
+            streams => format!("{streams} streams are more than are free"),
+        };
         return Err(io::Error::new(ErrorKind::QuotaExceeded, why));
     };
     let peer = guest.peer;
@@ -75,7 +78,11 @@ fn in_words(parameters: &Parameters) -> String {
         (false, false) => "to here",
     };
     let version: String = parameters.client_version.chars().take(20).collect();
-    format!("{} streams over {transport}, {direction}, iperf3 {version}", parameters.parallel)
+    let streams = match parameters.parallel {
+        1 => "1 stream".to_owned(),
+        several => format!("{several} streams"),
+    };
+    format!("{streams} over {transport}, {direction}, iperf3 {version}")
 }
 
 /// Opens the test's streams, and returns them in the order in which the client opened them. With both directions,
@@ -191,7 +198,7 @@ fn await_end(guest: &Guest, parameters: &Parameters, clock: &Clock, bounds: &Bou
                 return Err(io::Error::new(ErrorKind::ConnectionAborted, "the client stopped it"));
             }
             Ok(other) => {
-                let why = format!("the client said {other:?} in the middle of it");
+                let why = format!("the client sent the state {other:?} during the test");
                 return Err(io::Error::new(ErrorKind::InvalidData, why));
             }
             Err(error) if error.kind() == ErrorKind::TimedOut => {}

@@ -8,7 +8,7 @@ use nettrial_session::{
     Agents, Event, Findings, Offset, Process, Reader, Reading, Round, Sink, Token, Transport, Writer, enter,
     monotonic_ns,
 };
-use nettrial_traffic::Order;
+use nettrial_traffic::{Order, in_words};
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,6 +19,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The number of rounds from which a clock's offset is estimated.
 const ROUNDS: usize = 16;
+/// The error of a session that the server ended.
+const CLOSED: &str = "the server closed the session; its own messages say why";
 
 /// One of the two hosts of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,14 +139,14 @@ fn listen(
     let why = loop {
         match lines.receive() {
             Ok(Some(ToClient::Report(report))) => tell(Event::Report(*report)),
-            Ok(Some(ToClient::AgentEnded)) => {
-                tell(Event::Ended("its agent ended in the middle of it".into()))
-            }
+            Ok(Some(ToClient::AgentEnded)) => tell(Event::Ended(
+                "its agent ended during the measurement; the server's messages may say why".into(),
+            )),
             // Nobody listens any more if this fails.
             Ok(Some(answer)) => drop(answers.send(Ok((answer, monotonic_ns())))),
-            Ok(None) => break "the server closed the session".to_owned(),
-            Err(error) if is_closed(&error) => break "the server closed the session".to_owned(),
-            Err(error) => break error.to_string(),
+            Ok(None) => break CLOSED.to_owned(),
+            Err(error) if is_closed(&error) => break CLOSED.to_owned(),
+            Err(error) => break in_words(&error.into()),
         }
     };
     tell(Event::Ended(why.clone()));
@@ -163,7 +165,8 @@ impl Client {
         let connection = Connection::open(stream, token)?;
         let welcome = match connection.answers.recv_timeout(PATIENCE) {
             Ok(Ok((ToClient::Welcome(welcome), _))) => welcome,
-            Ok(Err(why)) => bail!("{why}: it has no place for another session"),
+            Ok(Err(why)) if why == CLOSED => bail!("{why}. It may have no place for another session"),
+            Ok(Err(why)) => bail!(why),
             _ => bail!("the server did not welcome"),
         };
         let version = env!("CARGO_PKG_VERSION");

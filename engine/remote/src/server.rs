@@ -8,7 +8,7 @@ use nettrial_admission::{Kind, Limits, Log, Seats, Visitor, bind, raise_descript
 use nettrial_session::{
     Event, Process, Reader, Reading, Sealed, Token, Transport, Writer, WrongToken, admit, monotonic_ns,
 };
-use nettrial_traffic::{Order, Reply, Report};
+use nettrial_traffic::{Order, Reply, Report, in_words};
 use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -32,8 +32,8 @@ const PROBES: u32 = 4;
 /// The writer to the client, which several threads share.
 type Output = Arc<Mutex<Writer<TcpStream>>>;
 
-/// Serves clients that have `token` for ever, at `address` or, if none is given, at every address. `ready` is
-/// called with the address once the port is open.
+/// Serves clients that have `token` until the process ends, at `address` or, if none is given, at every address.
+/// `ready` is called with the address once the port is open.
 ///
 /// # Errors
 /// Fails if the port cannot be opened.
@@ -53,7 +53,7 @@ pub fn serve(
     receive(&listener, LIMITS, &shared, move |visitor| {
         let peer = visitor.peer;
         if let Err((kind, error)) = hear(visitor, &token, (&seats, &flows), &log) {
-            log.line(peer.ip(), kind, &format!("{peer}: {error:#}"));
+            log.line(peer.ip(), kind, &format!("{peer}: {}", in_words(&error)));
         }
     })
 }
@@ -160,7 +160,7 @@ fn obey(
                     }
                     (None, None) => Err("there is no agent yet".into()),
                     (None, Some(agent)) => {
-                        agent.order(&Order { number, command }).map_err(|error| format!("{error:#}"))
+                        agent.order(&Order { number, command }).map_err(|error| in_words(&error))
                     }
                 };
                 if let Err(message) = done {

@@ -100,7 +100,7 @@ fn read(
                 return if line.len() as u64 == MOST_REPORT_BYTES {
                     format!("the agent wrote a line of more than {MOST_REPORT_BYTES} bytes")
                 } else {
-                    "the agent ended in the middle of it".into()
+                    "the agent ended before it had finished".into()
                 };
             }
             Ok(_) => match decode(&line) {

@@ -1,8 +1,9 @@
 //! The agent's loop: orders in, reports out.
 
+use crate::failure::in_words;
 use crate::protocol::{Command, Order, Reply, Report};
 use crate::{flow, listener, path_mtu};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::io::{BufRead, Write};
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ fn answer(number: u64, command: Command) {
     let span = tracing::info_span!("order", number, command = command.name());
     let _entered = span.enter();
     tracing::debug!("carrying it out");
-    let reply = execute(command).unwrap_or_else(|error| Reply::Failed { message: format!("{error:#}") });
+    let reply = execute(command).unwrap_or_else(|error| Reply::Failed { message: in_words(&error) });
     match &reply {
         Reply::Failed { message } => tracing::warn!("failed: {message}"),
         _ => tracing::debug!("done"),
@@ -49,7 +50,8 @@ fn execute(command: Command) -> Result<Reply> {
         }
         Command::Inspect { side, destination } => Reply::Inspected(listener::inspect(&side, destination)?),
         Command::Start { side, destination, sample_ns } => {
-            let (record, warnings) = flow::run(&side, destination, Duration::from_nanos(sample_ns))?;
+            let (record, warnings) = flow::run(&side, destination, Duration::from_nanos(sample_ns))
+                .with_context(|| format!("flow {} to {destination}", side.flow.name))?;
             Reply::Finished(Box::new(record), warnings)
         }
     })

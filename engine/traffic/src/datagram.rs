@@ -4,6 +4,7 @@
 //! port, whose socket takes datagrams from this sender alone. All other datagrams are dropped.
 
 use crate::cookie::{COOKIE_BYTES, OPENING_BYTES, Purpose};
+use crate::failure::in_words;
 use crate::platform;
 use crate::protocol::Side;
 use anyhow::{Context, Result, bail};
@@ -55,7 +56,7 @@ pub fn listen(side: Side, serve: fn(&UdpSocket, &Side) -> Result<()>) -> Result<
                     // The sender asks again for an answer that is lost.
                     let _ = socket.send_to(&answer, sender);
                 }
-                Err(error) => eprintln!("flow {:?}: {error:#}", side.flow.name),
+                Err(error) => eprintln!("flow {:?}: {}", side.flow.name, in_words(&error)),
             }
         }
     });
@@ -83,7 +84,7 @@ fn session(
     let (side, sessions) = (side.clone(), Arc::clone(sessions));
     std::thread::spawn(move || {
         if let Err(error) = serve(&socket, &side) {
-            eprintln!("flow {:?}: {error:#}", side.flow.name);
+            eprintln!("flow {:?}: {}", side.flow.name, in_words(&error));
         }
         sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(&sender);
     });

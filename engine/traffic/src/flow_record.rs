@@ -135,7 +135,7 @@ impl Figures {
         if samples.untold {
             warn(
                 "no_tcp_state",
-                format!("{} tells nettrial nothing of a connection's state", platform::system_name()),
+                format!("{} does not report the state of connections", platform::system_name()),
                 "retransmissions, round-trip times, windows, the segment size and the congestion control are not known, and intervals are absent",
             );
         }

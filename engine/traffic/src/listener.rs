@@ -1,6 +1,7 @@
 //! A flow on its receiver's side, which accepts the flow's connections and serves each.
 
 use crate::cookie::Purpose;
+use crate::failure::in_words;
 use crate::platform;
 use crate::protocol::{Connection, Room, Side};
 use crate::{datagram, exchange, file_transfer, packets, sweep, tcp, tool, transfer};
@@ -84,7 +85,7 @@ impl Crew {
             // The sender, which waits for an answer, reports a connection that fails.
             let admitted = tcp::bound_window(&stream, &self.side).and_then(|()| self.admit(&stream));
             if let Err(error) = admitted.and_then(|purpose| serve(&stream, &self.side, purpose)) {
-                eprintln!("flow {:?}: {error:#}", self.side.flow.name);
+                eprintln!("flow {:?}: {}", self.side.flow.name, in_words(&error));
             }
             drop(stream);
             if self.waiting.load(Ordering::SeqCst) >= WAITING {

@@ -49,7 +49,7 @@ fn answer(hosts: &mut Backend, request: Request) -> Event {
         }
         Request::Run { trial, scenario, capture: None } => match hosts.run(&scenario) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
-            Err(error) => Event::Failed { trial, message: format!("{error:#}") },
+            Err(error) => Event::Failed { trial, message: nettrial_traffic::in_words(&error) },
         },
     }
 }

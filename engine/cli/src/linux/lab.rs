@@ -26,7 +26,7 @@ fn answer(lab: &Result<Lab, Box<Preflight>>, request: Request) -> Event {
         Request::Check { scenario } => Event::Checked { problems: lab.check(&scenario), estimate: None },
         Request::Run { trial, scenario, capture } => match lab.run(&scenario, capture.as_ref()) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
-            Err(error) => Event::Failed { trial, message: format!("{error:#}") },
+            Err(error) => Event::Failed { trial, message: nettrial_traffic::in_words(&error) },
         },
     }
 }
