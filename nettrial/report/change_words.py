@@ -45,12 +45,13 @@ def change(contrast: Contrast) -> str:
         return f" {numbers.signed(told.middle, 1)}{told.unit} (one block: no interval)"
     if told.bounds.side == 0:
         return f": no change shown ({_span(told.bounds, told.unit)})"
-    return f" {_size(told, told.bounds, ' higher' if told.middle > 0 else ' lower')}"
+    size, span = _size(told, told.bounds)
+    return f" {size} {'higher' if told.middle > 0 else 'lower'} ({span})"
 
 
 def changes(contrasts: Sequence[Contrast]) -> str:
     """Returns the changes of a response at several levels in words: the levels at which it is higher and
-    lower, from the smallest to the largest change, and the number of those at which no change is shown."""
+    lower, those with the least and the largest change, and the number of those without a change."""
     levels = len(contrasts)
     told = [estimate for each in contrasts if (estimate := _estimate(each))]
     sure = [(each, each.bounds) for each in told if each.bounds]
@@ -78,11 +79,11 @@ def _in_direction(sure: Sequence[tuple[_Estimate, Interval]], side: int, levels:
     alike = len({each.unit for each, _ in group}) == 1
     group.sort(key=lambda pair: abs(pair[0].middle) if alike else pair[0].difference)
     word = "higher" if side > 0 else "lower"
-    ends = [f"{_size(each, bounds)} at {each.subject}" for each, bounds in (group[0], group[-1])]
+    least, most = (f"{each.subject} ({_estimated(each, bounds)})" for each, bounds in (group[0], group[-1]))
     if len(group) == 1:
-        return f"{word} by {ends[0]}"
+        return f"{word} at {most}"
     named = _levels([each.subject for each, _ in group], levels, f"all {levels} levels")
-    return f"{word} at {named}, from {ends[0]} to {ends[1]}"
+    return f"{word} at {named}: least at {least}, most at {most}"
 
 
 def _levels(subjects: Sequence[str], levels: int, every: str) -> str:
@@ -110,10 +111,14 @@ def _span(bounds: Interval, unit: str) -> str:
     return f"{low} to {high}{unit}" if low != high else f"{low}{unit}, {numbers.narrow(bounds)}"
 
 
-def _size(told: _Estimate, bounds: Interval, word: str = "") -> str:
-    """Returns a change without its sign, with its interval: "5.4% (5.2 to 5.6%)"; `word` stands before the
-    interval."""
+def _estimated(told: _Estimate, bounds: Interval) -> str:
+    """Returns a change without its sign, and its interval: "5.4%, 5.2 to 5.6%"."""
+    return ", ".join(_size(told, bounds))
+
+
+def _size(told: _Estimate, bounds: Interval) -> tuple[str, str]:
+    """Returns a change without its sign, and its interval: "5.4%" and "5.2 to 5.6%"."""
     digits = numbers.decimals_of(bounds)
     near, far = (numbers.fixed(bound, digits) for bound in sorted((abs(bounds.low), abs(bounds.high))))
     span = f"{near} to {far}{told.unit}" if near != far else numbers.narrow(bounds)
-    return f"{numbers.fixed(abs(told.middle), digits)}{told.unit}{word} ({span})"
+    return f"{numbers.fixed(abs(told.middle), digits)}{told.unit}", span

@@ -89,11 +89,12 @@ def _level(report: Report, contrasts: Sequence[Contrast], subject: str) -> str:
 
 
 def _many_levels(report: Report, contrasts: Sequence[Contrast], levels: int) -> list[str]:
-    """Returns a sentence about the comparison with many levels, one about each response, and one about the
-    chart."""
+    """Returns a sentence about the comparison with many levels, and one about each response."""
     first = contrasts[0]
     title = report.run.study.factors[_finding(report, first).factor].title
-    compared = f"{levels} levels of {title} compared with the baseline {first.against}{_over(report, first)}"
+    compared = (
+        f"{levels} levels of {title} compared with the baseline ({first.against}){_over(report, first)}"
+    )
     found = [f"{compared}{_sure(contrasts)}:"]
     responses = list(dict.fromkeys(each.response.name for each in contrasts))
     for name in responses[:MOST_RESPONSES]:
@@ -102,9 +103,6 @@ def _many_levels(report: Report, contrasts: Sequence[Contrast], levels: int) -> 
     more = len(responses) - MOST_RESPONSES
     if more > 0:
         found.append(f"The tables have {numbers.counted(more, 'more response')}.")
-    drawn = len(drawn_levels(contrasts))
-    if drawn:
-        found.append(f"The chart shows {'all' if drawn == levels else f'{drawn} of'} {levels} levels.")
     return found
 
 
