@@ -59,6 +59,12 @@ PHRASES = {
     ", for there ": ", because there",
     ", for nobody ": ", because nobody",
     ", for nothing ": ", because nothing",
+    "for ever ": "forever, or until it is stopped",
+    "by the doing of": "because of",
+    "in the middle of it": "during the test",
+    "nothing of a ": "nothing about a",
+    "whatever the control.": "with every congestion control",
+    "changes nothing in ": "does not affect",
 }
 """Beginnings of phrases, in lower case, and what to write instead."""
 READ = {
@@ -72,6 +78,8 @@ READ = {
 """The files that are read of each kind."""
 
 _WORDS = "|".join(OPENINGS)
+_UNSPACED = re.compile(r"(?m)^ *//[/!](?=[A-Za-z])")
+"""The beginning of a documentation comment without a space."""
 _OPENING = {
     ".rs": re.compile(rf"//[/!] (?:{_WORDS})\b.*"),
     ".py": re.compile(rf'(?<=\n) *r?"""(?:{_WORDS})\b.*|\Ar?"""(?:{_WORDS})\b.*'),
@@ -84,6 +92,9 @@ def findings(text: str, suffix: str) -> Iterator[tuple[int, str, str]]:
     if suffix in _OPENING:
         for found in _OPENING[suffix].finditer(text):
             yield found.start(), found.group().strip(), SUBJECT
+    if suffix == ".rs":
+        for found in _UNSPACED.finditer(text):
+            yield found.start(), found.group().strip(), "put a space after it"
     lowered = text.lower()
     for phrase, instead in PHRASES.items():
         at = lowered.find(phrase)

@@ -34,4 +34,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-    os._exit(0)  # Threads of os-ken may wait for ever.
+    os._exit(0)  # Threads of os-ken may wait forever.

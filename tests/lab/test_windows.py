@@ -114,7 +114,7 @@ def test_an_agent_for_windows_and_one_for_linux_measure_both_directions(machines
         for name in ("packets-there", "packets-back"):
             assert flows[name].packets.received_pkts > 50
         assert flows["there"].intervals
-        assert not flows["back"].intervals, "Wine tells nothing of a connection"
+        assert not flows["back"].intervals, "Wine does not report the state of connections"
         codes = {warning.code for warning in record.warnings}
         assert {"system_settings", "no_tcp_state"} <= codes
         assert [check for check in record.checks if not check.passed] == []

@@ -28,6 +28,8 @@ _spec.loader.exec_module(check_words)
         (".md", "The command fails, for there is no engine.\n"),
         (".md", "Means ± half of their 95% intervals.\n"),
         (".py", '"""The share of intervals that hold the truth."""\n'),
+        (".rs", "    //!The queue of a flow.\n"),
+        (".rs", "/// Serves clients for ever at a port.\n"),
         (".yaml", "question: What is it?\n# what came of the run\n"),
     ],
 )

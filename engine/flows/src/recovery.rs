@@ -100,7 +100,7 @@ fn after(spans: &[Span], before: u64, at: u64, next: u64, share: f64) -> Result<
     let bytes: u64 = steady.iter().map(|span| span.2).sum();
     let time_ns = steady[steady.len() - 1].1 - steady[0].0;
     let enough = share * bytes as f64 * 1e9 / time_ns.max(1) as f64;
-    // One sample among many says nothing of a busy machine's flow.
+    // One sample among many says nothing about a busy machine's flow.
     if steady.iter().filter(|span| rate(span) < enough).count() * 10 > steady.len() {
         return Err(format!("its goodput fell as low before {}, too", event()));
     }

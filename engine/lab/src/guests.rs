@@ -6,7 +6,7 @@
 //!
 //! The guest has the addresses, routes and TCP settings, and its node's namespace has none. A guest that is not in
 //! use is kept for the next trial that needs the same system and hardware. A trial's node is a process in its own
-//! network namespace inside the guest, so nothing of a trial is left there.
+//! network namespace inside the guest, so no part of a trial remains there.
 
 mod carried;
 mod preflight;

@@ -1,11 +1,11 @@
 //! Prefetches the memory of upcoming events, so that events need not wait for memory one after the other.
-//!The links, packets and connections of a large fabric do not fit into the CPU's cache. If each event waited for
-//!its own data, that would take most of a hop's time. So the data of all events in the calendar's next bucket is
-//!read before the first of them, and the CPU waits for all of it at once. Prefetching changes nothing, and no
-//!result depends on it.
-//!A type lists the fields to read in [`read_ahead!`], one in each cache line. Compiling the tests checks that the
-//!listed fields are no farther apart, and `#[repr(C)]` keeps them in place. Some CPUs fetch lines in pairs, others
-//!don't: there, one field in each 128 bytes left every other line to be waited for.
+//! The links, packets and connections of a large fabric do not fit into the CPU's cache. If each event waited for
+//! its own data, that would take most of a hop's time. So the data of all events in the calendar's next bucket is
+//! read before the first of them, and the CPU waits for all of it at once. Prefetching changes nothing, and no
+//! result depends on it.
+//! A type lists the fields to read in [`read_ahead!`], one in each cache line. Compiling the tests checks that the
+//! listed fields are no farther apart, and `#[repr(C)]` keeps them in place. Some CPUs fetch lines in pairs, others
+//! don't: there, one field in each 128 bytes left every other line to be waited for.
 
 use crate::network::Network;
 

@@ -1,7 +1,7 @@
 //! The radio channels of a network, modelled by [`nettrial_wlan`] in simulated time.
-//!A packet stays in its channel from the sending interface to the destination's, and passes the access point if it
-//!crosses the air twice. The time at which it leaves its sender is not known beforehand, so senders are notified
-//!once it has left.
+//! A packet stays in its channel from the sending interface to the destination's, and passes the access point if it
+//! crosses the air twice. The time at which it leaves its sender is not known beforehand, so senders are notified
+//! once it has left.
 
 use crate::{Endpoint, Time};
 use nettrial_routing::Interfaces;

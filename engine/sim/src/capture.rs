@@ -1,8 +1,8 @@
 //! Captures packets at the interfaces of a simulated network, as pcapng files.
-//!A frame is captured at the sending interface when its transmission begins (as on a real host, whose captures see
-//!frames after the queue), and at the receiving interface when its last bit has arrived. On a radio channel, every
-//!frame is captured when it begins. Headers are generated only for captures, see [`headers`]. Capturing changes
-//!neither a trial nor its record.
+//! A frame is captured at the sending interface when its transmission begins (as on a real host, whose captures see
+//! frames after the queue), and at the receiving interface when its last bit has arrived. On a radio channel, every
+//! frame is captured when it begins. Headers are generated only for captures, see [`headers`]. Capturing changes
+//! neither a trial nor its record.
 
 mod headers;
 mod options;

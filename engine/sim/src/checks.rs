@@ -1,7 +1,7 @@
 //! The problems that keep a scenario from being simulated.
-//!A setting without an effect in the simulator is refused, because a study that compares its levels would find no
-//!difference. There are two exceptions: `busy_poll` is accepted because every simulated reader polls, and `gro` is
-//!accepted because its effect shows only in the trial; the record has a warning if there was none.
+//! A setting without an effect in the simulator is refused, because a study that compares its levels would find no
+//! difference. There are two exceptions: `busy_poll` is accepted because every simulated reader polls, and `gro` is
+//! accepted because its effect shows only in the trial; the record has a warning if there was none.
 
 use crate::supported;
 use nettrial_routing::Paths;
@@ -67,7 +67,7 @@ pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
     problems
 }
 
-/// Refuses a flow whose packets take no time, because it would continue for ever at one instant.
+/// Refuses a flow whose packets take no time, because it would continue forever at one instant.
 fn check_time(
     flow: &Flow,
     place: &Place,

@@ -1,13 +1,13 @@
 //! Generic receive offload: a receiver's interface coalesces segments before TCP sees them (net/core/gro.c,
 //! net/ipv4/tcp_offload.c).
-//!The packets found by an interrupt are handed over in polls of 64. Within a poll, consecutive segments of a flow
-//!that do not differ otherwise are coalesced: the resulting segment counts as one packet for the CPU and for TCP,
-//!which acknowledges it once. Without a `cost`, a host has an interrupt for every packet and coalesces only
-//!packets that arrive at the same instant, which does not happen on links with a rate: `coalescing` makes packets
-//!arrive together.
-//!The model differs from Linux as follows: nothing is kept from one poll to the next; a coalesced packet is handed
-//!over at the position of its first segment instead of at the end of the poll; no segment has PSH, which ends a
-//!coalesced packet in Linux. Timestamps are compared in milliseconds, the kernel's default tick.
+//! The packets found by an interrupt are handed over in polls of 64. Within a poll, consecutive segments of a flow
+//! that do not differ otherwise are coalesced: the resulting segment counts as one packet for the CPU and for TCP,
+//! which acknowledges it once. Without a `cost`, a host has an interrupt for every packet and coalesces only
+//! packets that arrive at the same instant, which does not happen on links with a rate: `coalescing` makes packets
+//! arrive together.
+//! The model differs from Linux as follows: nothing is kept from one poll to the next; a coalesced packet is handed
+//! over at the position of its first segment instead of at the end of the poll; no segment has PSH, which ends a
+//! coalesced packet in Linux. Timestamps are compared in milliseconds, the kernel's default tick.
 
 use crate::arena::Arena;
 use crate::{Flags, Packet, Time};

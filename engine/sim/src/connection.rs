@@ -1,8 +1,8 @@
 //! A TCP or MPTCP (RFC 8684) connection: both sides, and all subflows.
-//!This MPTCP differs from Linux's as follows: there are no tokens or keys, so a subflow opens with the same three
-//!packets as TCP; the end of the data is signalled by the subflows' FINs, which leave once all data is
-//!acknowledged (DATA_FIN would signal it up to a round trip earlier); data is assigned to a subflow when it
-//!leaves, not before.
+//! This MPTCP differs from Linux's as follows: there are no tokens or keys, so a subflow opens with the same three
+//! packets as TCP; the end of the data is signalled by the subflows' FINs, which leave once all data is
+//! acknowledged (DATA_FIN would signal it up to a round trip earlier); data is assigned to a subflow when it
+//! leaves, not before.
 
 mod scheduler;
 mod settings;

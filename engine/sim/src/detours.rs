@@ -1,9 +1,9 @@
 //! The paths of packets around failed links.
-//!A packet starts on the path chosen by the scenario's routing. The router next to a failed link sends it to
-//!another one of its equal next hops, as Linux does with `ignore_routes_with_linkdown`; if there is none, the
-//!packet is lost. No other router learns of the failure, because routes are static. So a path around a failure
-//!begins with the links that the packet has already crossed, and is determined where the packet meets the failed
-//!link.
+//! A packet starts on the path chosen by the scenario's routing. The router next to a failed link sends it to
+//! another one of its equal next hops, as Linux does with `ignore_routes_with_linkdown`; if there is none, the
+//! packet is lost. No other router learns of the failure, because routes are static. So a path around a failure
+//! begins with the links that the packet has already crossed, and is determined where the packet meets the failed
+//! link.
 
 use crate::paths::PathTable;
 use crate::{PathId, Time};

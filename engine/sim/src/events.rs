@@ -1,8 +1,8 @@
 //! The queue of future events, in order of time; events at the same time keep the order in which they were added.
-//!The queue is a calendar of buckets (Brown 1988, "Calendar queues") with one turn: an event within the horizon is
-//!added to the list of its bucket, and an event beyond it to a heap, which it leaves when the horizon reaches it.
-//!A bucket is sorted when its time comes. The width of buckets adapts to the number of events. Nothing is
-//!allocated after the queue has reached its largest number of events.
+//! The queue is a calendar of buckets (Brown 1988, "Calendar queues") with one turn: an event within the horizon is
+//! added to the list of its bucket, and an event beyond it to a heap, which it leaves when the horizon reaches it.
+//! A bucket is sorted when its time comes. The width of buckets adapts to the number of events. Nothing is
+//! allocated after the queue has reached its largest number of events.
 
 #[cfg(test)]
 mod tests;

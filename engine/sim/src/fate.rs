@@ -1,6 +1,6 @@
 //! The arrival times of the frames of an impaired link, from the fates that [`nettrial_impair`] draws for them.
-//!Fates are drawn as on the lab's delay lines: after the queue, independently for each frame. Jitter keeps the
-//!order of frames; a frame that is held back leaves the order, and delays no others.
+//! Fates are drawn as on the lab's delay lines: after the queue, independently for each frame. Jitter keeps the
+//! order of frames; a frame that is held back leaves the order, and delays no others.
 
 use crate::Time;
 use nettrial_impair::Fates;

@@ -6,9 +6,9 @@
 //!             connections (TCP, MPTCP)        ├─ world: events in order of time ─> record
 //!             applications (the workload)     ┘
 //! ```
-//!A trial runs in one thread and depends only on its scenario: not on clocks, memory addresses, hashes with
-//!changing seeds, or a varying order of floating-point operations. Packets are not routed hop by hop: a flow's
-//!path follows from the scenario, so each packet has the number of its path and its position on it.
+//! A trial runs in one thread and depends only on its scenario: not on clocks, memory addresses, hashes with
+//! changing seeds, or a varying order of floating-point operations. Packets are not routed hop by hop: a flow's
+//! path follows from the scenario, so each packet has the number of its path and its position on it.
 
 #![forbid(unsafe_code)]
 

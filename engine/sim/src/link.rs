@@ -1,7 +1,7 @@
 //! One direction of a link: a transmit queue, a rate and a delay.
-//!If the fate of a frame depends only on the queue that it finds, its departure time is known immediately, so that
-//!a single event carries it to the next node, without events for the beginning and end of its transmission. Only
-//!CoDel, which decides at the head of the queue, needs an event for each frame that waited.
+//! If the fate of a frame depends only on the queue that it finds, its departure time is known immediately, so that
+//! a single event carries it to the next node, without events for the beginning and end of its transmission. Only
+//! CoDel, which decides at the head of the queue, needs an event for each frame that waited.
 
 use crate::ahead::read_ahead;
 use crate::arena::{Arena, Travel};

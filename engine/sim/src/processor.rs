@@ -1,16 +1,16 @@
 //! The CPU cost of packets: each host has one CPU, which does one thing at a time.
-//!A packet that is sent or has arrived takes its time on the CPU before it continues; work that finds the CPU busy
-//!waits, however long. The first packet to arrive makes the interface interrupt after the coalescing time, or once
-//!the CPU is idle; the interrupt starts the processing of all packets that have arrived by then. A packet that the
-//!host sends in response (an acknowledgment) is processed before the next packet that has arrived. Unlike on a
-//!real host, there is no backlog that overflows (net.core.netdev_max_backlog), the work of applications costs
-//!nothing, and sending never waits for an interrupt. The scenario gives the costs, and has to justify them.
-//!A burst that is sent (TSO, GSO) costs the time of one packet, and so does a coalesced packet (GRO); the time for
-//!bytes is that of all segments. This is the largest possible saving by offloads. The kernel segments a burst just
-//!before the driver (net/core/dev.c, validate_xmit_skb), so that a burst passes TCP, IP and the queue once with
-//!GSO as with TSO; the work of segmenting, coalescing and the driver for each segment (skb_segment,
-//!skb_gro_receive) is not modelled separately, and a scenario can include it in the time for bytes. The first
-//!segment of a burst bears the time of the packet, and the others follow it after the time of their bytes.
+//! A packet that is sent or has arrived takes its time on the CPU before it continues; work that finds the CPU busy
+//! waits, however long. The first packet to arrive makes the interface interrupt after the coalescing time, or once
+//! the CPU is idle; the interrupt starts the processing of all packets that have arrived by then. A packet that the
+//! host sends in response (an acknowledgment) is processed before the next packet that has arrived. Unlike on a
+//! real host, there is no backlog that overflows (net.core.netdev_max_backlog), the work of applications costs
+//! nothing, and sending never waits for an interrupt. The scenario gives the costs, and has to justify them.
+//! A burst that is sent (TSO, GSO) costs the time of one packet, and so does a coalesced packet (GRO); the time for
+//! bytes is that of all segments. This is the largest possible saving by offloads. The kernel segments a burst just
+//! before the driver (net/core/dev.c, validate_xmit_skb), so that a burst passes TCP, IP and the queue once with
+//! GSO as with TSO; the work of segmenting, coalescing and the driver for each segment (skb_segment,
+//! skb_gro_receive) is not modelled separately, and a scenario can include it in the time for bytes. The first
+//! segment of a burst bears the time of the packet, and the others follow it after the time of their bytes.
 
 use crate::Time;
 use crate::arena::Arena;

@@ -1,9 +1,9 @@
 //! A link's transmit queue: its limit, and its decisions about packets.
-//!The queue behaves as in the lab, where HTB passes a packet on once its predecessors have had their time at the
-//!link's rate: the packet in transmission is not in the queue and does not count against its limit, and bytes are
-//!those that frames occupy on the wire. With a limit in bytes that is smaller than a frame, such frames never
-//!pass, even on an idle link (net/sched/sch_fifo.c, bfifo_enqueue). A packet that arrives at the moment at which
-//!another one's transmission begins does not find that one in the queue.
+//! The queue behaves as in the lab, where HTB passes a packet on once its predecessors have had their time at the
+//! link's rate: the packet in transmission is not in the queue and does not count against its limit, and bytes are
+//! those that frames occupy on the wire. With a limit in bytes that is smaller than a frame, such frames never
+//! pass, even on an idle link (net/sched/sch_fifo.c, bfifo_enqueue). A packet that arrives at the moment at which
+//! another one's transmission begins does not find that one in the queue.
 
 mod red;
 

@@ -1,9 +1,9 @@
 //! One side of a subflow: TCP as implemented by Linux (net/ipv4/tcp_input.c, tcp_output.c, tcp_recovery.c,
 //! tcp_timer.c), from RFCs 9293, 7323, 2018, 2883, 8985 (RACK-TLP), 6937 (PRR), 6298, 5682 (F-RTO), 3168 and 8257.
-//!The model differs from Linux as follows: segments are never split, coalesced or trimmed once they are sent,
-//!unless their receiver's interface coalesces them; receivers never withdraw a SACK; acknowledgments of
-//!out-of-order data are not compressed (tcp_comp_sack_nr), and there is no backlog; times are exact, while the
-//!kernel's timers, and by default its timestamps, tick in milliseconds.
+//! The model differs from Linux as follows: segments are never split, coalesced or trimmed once they are sent,
+//! unless their receiver's interface coalesces them; receivers never withdraw a SACK; acknowledgments of
+//! out-of-order data are not compressed (tcp_comp_sack_nr), and there is no backlog; times are exact, while the
+//! kernel's timers, and by default its timestamps, tick in milliseconds.
 
 mod ack;
 mod acknowledging;

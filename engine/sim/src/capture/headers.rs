@@ -1,8 +1,8 @@
 //! The headers of a captured frame, generated from the simulator's state of a packet.
-//!They differ from those of a real capture as follows: initial sequence numbers, keys and nonces are derived from
-//!the connection's number; payload bytes are zeros; the hop limit stays 64; MAC addresses are numbered and belong
-//!to the link's two interfaces, whereas a switch would keep those of the hosts; successive connections of a flow
-//!have consecutive source ports unless the path depends on the port. See [`super::options`] for the TCP options.
+//! They differ from those of a real capture as follows: initial sequence numbers, keys and nonces are derived from
+//! the connection's number; payload bytes are zeros; the hop limit stays 64; MAC addresses are numbered and belong
+//! to the link's two interfaces, whereas a switch would keep those of the hosts; successive connections of a flow
+//! have consecutive source ports unless the path depends on the port. See [`super::options`] for the TCP options.
 
 use super::options::{self, initial_sequence};
 use crate::connection::window_shift;

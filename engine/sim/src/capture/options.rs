@@ -1,8 +1,8 @@
 //! TCP options as written by Linux (net/ipv4/tcp_output.c, net/mptcp/options.c), in the space that the simulator
 //! accounts for.
-//!They differ from Linux as follows: MP_CAPABLE has a key only in the answer to the SYN, and the third packet of
-//!the handshake has none; the last packet of MP_JOIN has no HMAC; the answer to an additional subflow's SYN is 4
-//!bytes longer than in the simulator, whose handshakes have 12 bytes of MPTCP options in every SYN.
+//! They differ from Linux as follows: MP_CAPABLE has a key only in the answer to the SYN, and the third packet of
+//! the handshake has none; the last packet of MP_JOIN has no HMAC; the answer to an additional subflow's SYN is 4
+//! bytes longer than in the simulator, whose handshakes have 12 bytes of MPTCP options in every SYN.
 
 use super::headers::Side;
 use crate::{Endpoint, Flags, Packet, Time};

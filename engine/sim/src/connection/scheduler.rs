@@ -1,8 +1,8 @@
 //! The assignment of data to subflows: the scheduler, reinjection after a timeout, and opportunistic
 //! retransmission when the shared window is full (Raiciu et al., "How Hard Can It Be?", NSDI 2012, section 4.2).
-//!Both schedulers are those of the out-of-tree Linux MPTCP (net/mptcp/mptcp_sched.c, mptcp_rr.c) without the
-//!halving of the slow subflow's window; mainline Linux has a different scheduler, which is based on the time that
-//!a subflow needs to send its backlog.
+//! Both schedulers are those of the out-of-tree Linux MPTCP (net/mptcp/mptcp_sched.c, mptcp_rr.c) without the
+//! halving of the slow subflow's window; mainline Linux has a different scheduler, which is based on the time that
+//! a subflow needs to send its backlog.
 
 use super::Side;
 use crate::Io;

@@ -1,9 +1,9 @@
 //! The receive window and its automatic sizing (tcp_rcv_space_adjust, tcp_grow_window, tcp_select_window).
-//!The buffer holds only out-of-order data, because the application reads immediately. The size of a buffer counts
-//!the memory of segments, that of a window their payload: half of the buffer until data arrives
+//! The buffer holds only out-of-order data, because the application reads immediately. The size of a buffer counts
+//! the memory of segments, that of a window their payload: half of the buffer until data arrives
 //!(TCP_DEFAULT_SCALING_RATIO), then the share of payload in a segment's memory (tcp_measure_rcv_mss, Linux 6.6 and
-//!later), which is larger for larger segments. The memory that a driver adds to a segment varies; here it is the
-//!head of a small socket buffer.
+//! later), which is larger for larger segments. The memory that a driver adds to a segment varies; here it is the
+//! head of a small socket buffer.
 
 use crate::{Packet, Time};
 use nettrial_scenario::{Size, Stack};

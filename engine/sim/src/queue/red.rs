@@ -1,9 +1,9 @@
 //! Random early detection (Floyd and Jacobson 1993, "Random Early Detection Gateways for Congestion Avoidance"),
 //! with the "gentle" probability above the maximum (Floyd 2000).
-//!The average is taken over the queue's bytes as packets find it on arrival (net/sched/sch_red.c). A link's idle
-//!time counts as the full frames that it could have sent (figure 2 of the paper: avg (1 - w)^m); the kernel
-//!approximates that power by a table (red_calc_qavg_from_idle_time), while this model computes it. From twice the
-//!maximum on, all packets are dropped, even ECN-capable ones (RFC 3168 section 7), which the kernel marks.
+//! The average is taken over the queue's bytes as packets find it on arrival (net/sched/sch_red.c). A link's idle
+//! time counts as the full frames that it could have sent (figure 2 of the paper: avg (1 - w)^m); the kernel
+//! approximates that power by a table (red_calc_qavg_from_idle_time), while this model computes it. From twice the
+//! maximum on, all packets are dropped, even ECN-capable ones (RFC 3168 section 7), which the kernel marks.
 
 use super::Decision;
 use crate::Time;

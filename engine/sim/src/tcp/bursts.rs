@@ -1,11 +1,11 @@
 //! Bursts: segments that leave a host as one GSO packet, which its interface (TSO) or its kernel just before that
 //! (GSO) segments. This module determines the size of bursts, and the times at which a sender waits to send a
 //! larger one (tcp_tso_autosize, tcp_tso_should_defer and tcp_write_xmit in net/ipv4/tcp_output.c, Linux 6.18).
-//!The model differs from Linux as follows: in Linux, TCP makes bursts whatever the interface's capabilities
+//! The model differs from Linux as follows: in Linux, TCP makes bursts whatever the interface's capabilities
 //!(sk_setup_caps); here, a host with neither offload sends segment by segment. A burst ends where the
-//!application's data ends, not at the end of a buffer. Its segments arrive at the first queue one after the other
-//!at the same instant, and the queue counts and drops them individually, while a qdisc of Linux sees one large
-//!packet. Retransmissions are sent segment by segment.
+//! application's data ends, not at the end of a buffer. Its segments arrive at the first queue one after the other
+//! at the same instant, and the queue counts and drops them individually, while a qdisc of Linux sees one large
+//! packet. Retransmissions are sent segment by segment.
 
 use super::{Readiness, Scope, Tcp};
 use crate::Time;
