@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import pytest
 
+from nettrial.backends import Backend
 from nettrial.scenario import Record, Scenario, TimerLateness
 
 ATTEMPTS = 5
@@ -85,6 +86,12 @@ def late(timers: TimerLateness | None) -> list[str]:
     return [f"late timers: one of a hundred by {timers.p99_ns / 1e6:.1f} ms or more"]
 
 
+def timers_now() -> TimerLateness | None:
+    """Returns the current lateness of the machine's timers, which an engine measures when it starts."""
+    with Backend("lab") as now:
+        return now.preflight().environment.timer_lateness
+
+
 def in_one_attempt(run: Run | None, attempt: Attempt) -> list[str]:
     """Repeats a functional test until an attempt holds, and returns the messages of the failed attempts
     before it.
@@ -93,7 +100,7 @@ def in_one_attempt(run: Run | None, attempt: Attempt) -> list[str]:
     the machine. Without a `run` there are no records, and every failed attempt may be repeated."""
     failures: list[str] = []
     while True:
-        watched = Watched(run or _nothing, DISTURBANCES | LOSSES)
+        watched = Watched(run or nothing, DISTURBANCES | LOSSES)
         try:
             attempt(watched)
         except AssertionError as error:
@@ -104,5 +111,6 @@ def in_one_attempt(run: Run | None, attempt: Attempt) -> list[str]:
             return failures
 
 
-def _nothing(scenario: Scenario) -> Record:
+def nothing(scenario: Scenario) -> Record:
+    """Runs no scenario, for attempts that measure otherwise."""
     raise NotImplementedError(f"there is nothing to run {scenario} with")

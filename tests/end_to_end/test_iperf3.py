@@ -34,6 +34,7 @@ from tests.end_to_end.serving import (
     serving,
     until,
 )
+from tests.measuring import nothing, timers_now, until_it_holds
 
 pytestmark = pytest.mark.end_to_end
 
@@ -362,17 +363,12 @@ def test_parallel_streams_against_the_real_server(kind: str, reverse: tuple[str,
 def test_measure_and_iperf3s_own_client_agree() -> None:
     """Measures against one server in turns: both goodputs are equal within the interval of their difference.
 
-    Both transports have a rate, because the highest rate depends on other work on the machine. One of three
-    attempts must succeed: a machine that does something else for a second fails one."""
-    found = []
-    while len(found) < 3 and None not in found:
-        found.append(disagreement())
-    assert None in found, found
+    Both transports have a rate, because the highest rate depends on other work on the machine."""
+    until_it_holds(nothing, lambda _: pairs_agree(), timers_now)
 
 
-def disagreement() -> str | None:
-    """Returns the differences of three pairs of measurements if they are larger than allowed, or else
-    None."""
+def pairs_agree() -> None:
+    """Compares three pairs of measurements for each transport."""
     ours: dict[str, list[float]] = {"tcp": [], "udp": []}
     theirs: dict[str, list[float]] = {"tcp": [], "udp": []}
     losses = []
@@ -396,9 +392,7 @@ def disagreement() -> str | None:
         differences = [a - b for a, b in zip(ours[kind], theirs[kind], strict=True)]
         interval = mean_interval(differences)
         assert interval is not None
-        if not interval.contains(0) and max(map(abs, differences)) >= 0.02 * 8:
-            return f"{kind}: {differences}"
-    return None
+        assert interval.contains(0) or max(map(abs, differences)) < 0.02 * 8, (kind, differences)
 
 
 def test_measure_against_our_own_server(server: Server, tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from nettrial.backends import Backend
 from nettrial.design import scenario_of, traffic_seconds
-from nettrial.scenario import Record, Scenario, TimerLateness
+from nettrial.scenario import Record, Scenario
 from nettrial.study import load
 from tests.lab.lacking import lacking
 from tests.lab.machines import ROW, Machines, installed
 from tests.lab.sandbox import Sandbox
-from tests.measuring import Attempt, until_it_holds
+from tests.measuring import Attempt, timers_now, until_it_holds
 
 TRANSFER, PROBE = (f"workload.{flow}.traffic.duration" for flow in ("transfer", "probe"))
 
@@ -74,13 +74,7 @@ def run(lab: Backend) -> Callable[[Scenario], Record]:
 def holds(run: Callable[[Scenario], Record]) -> Callable[[Attempt], None]:
     """Returns a function that repeats a measurement in the lab until an attempt holds, or clearly none
     does."""
-    return lambda attempt: until_it_holds(run, attempt, timers)
-
-
-def timers() -> TimerLateness | None:
-    """Returns the current lateness of the machine's timers, which an engine measures when it starts."""
-    with Backend("lab") as now:
-        return now.preflight().environment.timer_lateness
+    return lambda attempt: until_it_holds(run, attempt, timers_now)
 
 
 @pytest.fixture(scope="session")

@@ -21,10 +21,9 @@ from nettrial.scenario import Duration, GuestHardware, Outage, Record, Scenario,
 from nettrial.study import load
 from nettrial.systems import GUEST_SYSTEMS
 from tests.lab import test_radio as radio
-from tests.lab.conftest import timers
 from tests.lab.sandbox import Sandbox, wait_for
 from tests.lab.test_routing import diamond
-from tests.measuring import until_it_holds
+from tests.measuring import timers_now, until_it_holds
 
 SYSTEMS = Path(os.environ.get(GUEST_SYSTEMS) or Path(__file__).parents[2] / ".venv" / "systems")
 """The directory into which tools/setup-tests.sh puts kernels."""
@@ -318,5 +317,5 @@ def test_a_wire_between_guests_is_as_fast_as_it_says(guests: Backend, mtu: int) 
         assert found == pytest.approx(expected, rel=0.03)
 
     until_it_holds(
-        lambda scenario: guests.run("test", scenario, traffic_seconds(scenario) + 300), attempt, timers
+        lambda scenario: guests.run("test", scenario, traffic_seconds(scenario) + 300), attempt, timers_now
     )
