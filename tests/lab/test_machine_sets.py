@@ -71,23 +71,7 @@ def begun(machines: Machines, out: str, sets: int) -> bool:
         return False
 
 
-def test_a_run_is_shared_and_each_block_stays_on_one_set(pairs: Machines) -> None:
-    before = pairs.state()
-    done = pairs.nettrial(*study("150 ms", replicates=2), "--out=shared")
-    assert done.returncode == 0, done.stderr
-    settled(pairs, before)
-    trials = finished(pairs, "shared")
-    assert len(trials) == 2 * TREATMENTS
-    assert sorted(str(*names) for names in sets_of(trials).values()) == ["one", "other"]
-    exclusive(trials)
-    for trial in trials:
-        checks = [check.found for check in trial.record.checks if check.name == "path_mtu"]
-        assert checks == [trial.planned.treatment["mtu"]] * 2
-    environment = Run.open(pairs.folder / "shared").sessions[0].environment
-    assert [machine.name for machine in environment.machines or []] == ["left", "sender", "receiver", "right"]
-
-
-def test_a_killed_runner_leaves_every_machine_as_it_was_and_the_run_resumes(pairs: Machines) -> None:
+def test_sets_share_a_run_and_a_killed_runner_leaves_every_machine_as_it_was(pairs: Machines) -> None:
     before = pairs.state()
     with pairs.start(*study("700 ms", replicates=3), "--out=killed-sets") as runner:
         assert wait_for(lambda: begun(pairs, "killed-sets", 2) or runner.poll() is not None, 300)
@@ -104,6 +88,11 @@ def test_a_killed_runner_leaves_every_machine_as_it_was_and_the_run_resumes(pair
     assert {len(sets) for sets in found.values()} == {1}
     assert {block: found[block] for block in first} == first
     exclusive(trials)
+    for trial in trials:
+        checks = [check.found for check in trial.record.checks if check.name == "path_mtu"]
+        assert checks == [trial.planned.treatment["mtu"]] * 2
+    (first_session, _) = Run.open(pairs.folder / "killed-sets").sessions
+    assert sorted(machine.name for machine in first_session.environment.machines or []) == sorted(pairs.names)
 
 
 def test_a_set_whose_machine_vanishes_costs_its_trial_and_the_run_goes_on(pairs: Machines) -> None:
