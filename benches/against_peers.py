@@ -32,9 +32,13 @@ class Row:
     """A figure to compare, and the expected ratio."""
 
     title: str
+    """The name of the figure."""
     unit: str
+    """The unit of the figure."""
     figure: Figure
+    """The function that reads the figure from a record."""
     wanted: str
+    """The expected ratio of nettrial's figure to the peer's, as text."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +46,17 @@ class Comparison:
     """The same traffic of nettrial and of a peer, and the figures of their records to compare."""
 
     title: str
+    """The name of the traffic."""
     rows: tuple[Row, ...]
+    """The figures to compare."""
     ours: dict[str, Any]
+    """nettrial's workload."""
     theirs: dict[str, Any]
+    """The peer's workload."""
     offloads: bool = True
+    """True with segmentation offloads."""
     loss: bool = False
+    """True if the link loses packets."""
 
     def title_of(self, row: Row) -> str:
         """Returns the full title of a row."""

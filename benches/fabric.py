@@ -58,8 +58,11 @@ class Times:
     """The times of a trial in seconds."""
 
     build: float
+    """The construction of the network."""
     checks: float
+    """The duration of the checks before the traffic."""
     gone: float
+    """From the end of the traffic until the network is gone."""
     whole: float
     """From the request to its record."""
 

@@ -130,6 +130,7 @@ class Arrivals:
     nodes: NDArray[np.int64]
     """The number of the node of each."""
     at_ns: NDArray[np.int64]
+    """The time of each arrival in nanoseconds."""
 
 
 def captured(scenario: Scenario) -> Arrivals:
@@ -191,7 +192,9 @@ class Counts:
     """The events of each window (rows) in each part (columns)."""
 
     switches: NDArray[np.int64]
+    """The number of events at switches."""
     hosts: NDArray[np.int64]
+    """The number of events at hosts."""
 
     def bound(self, host_cost: int) -> float:
         """Returns the speed of one CPU for each part in times that of one CPU."""

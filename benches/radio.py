@@ -57,23 +57,34 @@ class Case:
     """A scenario for both simulators."""
 
     name: str
+    """The name of the case."""
     standard: str = "n"
+    """The amendment of 802.11, such as `n`."""
     width: int = 20
+    """The width of the channel in MHz."""
     streams: int = 1
+    """The number of spatial streams."""
     mcs: int = 7
+    """The modulation and coding scheme."""
     guard_ns: int = 800
+    """The guard interval in nanoseconds."""
     stations: int = 1
+    """The number of stations."""
     direction: str = "up"
     """`up`: each station sends to a host behind the access point; `down`: that host sends to each station;
     `across`: each station of the first half sends to one of the second half."""
     transport: str = "udp"
+    """`udp` or `tcp`."""
     size: int = 1400
     """The bytes of a datagram."""
     rate_bps: int = 100_000_000
     """The offered rate of each UDP flow."""
     aggregation: int = 1
+    """The largest number of MPDUs in an A-MPDU."""
     rts: int = 0
+    """1 if an RTS precedes packets of 500 bytes or more."""
     mpdu_loss: float = 0.0
+    """The share of MPDUs that are lost."""
     hidden: int = 0
     """1 if the two stations are on opposite sides of the access point and do not hear each other."""
     queue: int = 1000
@@ -195,7 +206,9 @@ class Result:
     """The goodput of all flows of a case, and its CPU seconds."""
 
     goodput_bps: float
+    """The sum of the goodputs of all flows in bits per second."""
     seconds: float
+    """The CPU time in seconds."""
 
 
 def simulate(case: Case, seconds: float, scratch: Path) -> Result:

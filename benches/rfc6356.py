@@ -68,8 +68,11 @@ class Network:
     seed: int
     """The seed of random losses."""
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The nodes by name."""
     links: list[dict[str, Any]] = field(default_factory=list)
+    """The links."""
     flows: list[dict[str, Any]] = field(default_factory=list)
+    """The flows."""
 
     def host(self, name: str, control: str) -> str:
         """Adds a host with this congestion control, large buffers, and otherwise Linux's defaults."""
@@ -236,8 +239,11 @@ class Goal:
     """A goal, and the figures that show whether it is met."""
 
     title: str
+    """The goal in words."""
     scenario: Callable[[float, int], Scenario]
+    """Returns the scenario for a duration in seconds and a seed."""
     figures: dict[str, Callable[[Record], dict[str, float]]]
+    """The functions that read each figure by network from a record."""
     missed: Callable[[dict[str, dict[str, float]]], list[str]]
     """Returns the parts of the goal that the means of each figure and network miss, in words."""
 

@@ -61,7 +61,9 @@ class Run:
     """The simulated packets of a run, and its CPU seconds."""
 
     packets: int
+    """The number of packets, counted at every link."""
     seconds: float
+    """The CPU time in seconds."""
 
     @property
     def speed(self) -> float:
