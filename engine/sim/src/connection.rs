@@ -67,9 +67,14 @@ impl Connection {
         side.stream.read_ahead();
     }
 
-    /// Prefetches the memory of that endpoint's subflow, and returns the path of its packets.
-    pub(crate) fn read_further_ahead(&self, endpoint: Endpoint) -> PathId {
-        self.sides[usize::from(endpoint.side)].subflows[usize::from(endpoint.subflow)].read_all_ahead()
+    /// Prefetches the memory of that endpoint's subflow.
+    pub(crate) fn read_further_ahead(&self, endpoint: Endpoint) {
+        self.sides[usize::from(endpoint.side)].subflows[usize::from(endpoint.subflow)].read_ahead();
+    }
+
+    /// Prefetches the memory to which that endpoint's subflow refers, and returns the path of its packets.
+    pub(crate) fn read_rest_ahead(&self, endpoint: Endpoint) -> PathId {
+        self.sides[usize::from(endpoint.side)].subflows[usize::from(endpoint.subflow)].read_rest_ahead()
     }
 
     /// Handles the arrival of a packet whose `to` names this connection.

@@ -152,8 +152,14 @@ impl Endpoints for Hosts<'_> {
         }
     }
 
-    fn read_further_ahead(&self, endpoint: Endpoint) -> Option<PathId> {
-        self.connections.get(endpoint.connection).map(|connection| connection.read_further_ahead(endpoint))
+    fn read_further_ahead(&self, endpoint: Endpoint) {
+        if let Some(connection) = self.connections.get(endpoint.connection) {
+            connection.read_further_ahead(endpoint);
+        }
+    }
+
+    fn read_rest_ahead(&self, endpoint: Endpoint) -> Option<PathId> {
+        self.connections.get(endpoint.connection).map(|connection| connection.read_rest_ahead(endpoint))
     }
 
     fn size_bytes(&self) -> usize {

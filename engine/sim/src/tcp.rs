@@ -176,15 +176,22 @@ impl Tcp {
         }
     }
 
-    /// Prefetches the memory that a packet or a timer will need, and returns its path.
-    pub(crate) fn read_all_ahead(&self) -> PathId {
+    /// Prefetches the memory that a packet or a timer will need.
+    pub(crate) fn read_ahead(&self) {
         if self.has_sent() {
-            self.read_ahead();
-            black_box(self.board.front().map(|segment| segment.sequence));
+            ReadAhead::read_ahead(self);
         } else {
             // Data needs only the first fields.
             black_box((self.path, self.next, self.acks.acked, self.timers.due, self.counts.acked_bytes));
             black_box((self.receiver.held_bytes, self.receiver.next, self.rtt.smoothed, self.rtt.floor));
+        }
+    }
+
+    /// Prefetches the oldest segment and the oldest packet in the interface, and returns its path.
+    pub(crate) fn read_rest_ahead(&self) -> PathId {
+        if self.has_sent() {
+            black_box(self.board.front().map(|segment| segment.sequence));
+            black_box(self.interface.oldest_departure());
         }
         self.path
     }

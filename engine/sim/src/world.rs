@@ -27,9 +27,12 @@ pub trait Endpoints {
     /// Prefetches the memory that a packet or a timer of this endpoint will need first.
     fn read_ahead(&self, _: Endpoint) {}
 
-    /// Prefetches the memory to which the memory of [`Endpoints::read_ahead`] refers, and returns the path of an
-    /// answer.
-    fn read_further_ahead(&self, _: Endpoint) -> Option<PathId> {
+    /// Prefetches the memory to which the memory of [`Endpoints::read_ahead`] refers.
+    fn read_further_ahead(&self, _: Endpoint) {}
+
+    /// Prefetches the memory to which the memory of [`Endpoints::read_further_ahead`] refers, and returns the path of
+    /// an answer.
+    fn read_rest_ahead(&self, _: Endpoint) -> Option<PathId> {
         None
     }
 
@@ -468,13 +471,16 @@ pub struct World<E> {
     pub endpoints: E,
     /// True if the memory that upcoming events need is prefetched.
     reads_ahead: bool,
+    /// The endpoints of the upcoming events, and the place in the list of paths at which their answers begin; kept
+    /// so that the list is allocated once.
+    ahead: Vec<(Endpoint, Option<u32>)>,
 }
 
 impl<E: Endpoints> World<E> {
     /// Returns a world at time zero with no events.
     pub fn new(network: Network, endpoints: E) -> Self {
         let reads_ahead = ahead::pays(&network, endpoints.size_bytes());
-        Self { engine: Engine::new(network), endpoints, reads_ahead }
+        Self { engine: Engine::new(network), endpoints, reads_ahead, ahead: Vec::new() }
     }
 
     /// Lets endpoints act now, for example to begin.
@@ -485,9 +491,11 @@ impl<E: Endpoints> World<E> {
     }
 
     /// Prefetches the memory that the events of the calendar's next bucket need: first the objects that they name,
-    /// then the objects to which these refer, and so on. Within each step, the CPU waits for all objects at once.
-    fn read_ahead(&self) {
+    /// then the objects to which these refer, and so on. Within each step, the CPU waits for all objects at once,
+    /// so no step reads what another read of the same step has to find first.
+    fn read_ahead(&mut self) {
         let Engine { network, events, arena, .. } = &self.engine;
+        self.ahead.clear();
         for event in events.upcoming() {
             match Event::from(*event) {
                 Event::Enter { number, direction } => {
@@ -502,34 +510,38 @@ impl<E: Endpoints> World<E> {
             }
         }
         for event in events.upcoming() {
-            match Event::from(*event) {
+            let endpoint = match Event::from(*event) {
                 Event::Enter { number, direction } => {
                     network.paths.read_ahead(arena.place(number) + 1);
                     network.links[direction as usize].read_queue_ahead();
+                    continue;
                 }
-                Event::Arrive(number) => self.endpoints.read_ahead(arena.to(number)),
-                Event::Timer(endpoint) => self.endpoints.read_ahead(endpoint),
-                _ => {}
-            }
-        }
-        for event in events.upcoming() {
-            let endpoint = match Event::from(*event) {
                 Event::Arrive(number) => arena.to(number),
                 Event::Timer(endpoint) => endpoint,
                 _ => continue,
             };
-            if let Some(direction) = self.read_endpoint_ahead(endpoint) {
-                network.links[direction as usize].read_queue_ahead();
-            }
+            self.endpoints.read_ahead(endpoint);
+            self.ahead.push((endpoint, None));
         }
+        self.read_endpoints_ahead();
     }
 
-    /// Prefetches an endpoint and the first link of its path, and returns that link's direction.
-    fn read_endpoint_ahead(&self, endpoint: Endpoint) -> Option<u32> {
+    /// Prefetches the rest of the endpoints of the upcoming events, and the first links of their paths.
+    fn read_endpoints_ahead(&mut self) {
         let Network { paths, links, .. } = &self.engine.network;
-        let direction = paths.link(paths.start(self.endpoints.read_further_ahead(endpoint)?))?;
-        links[direction as usize].read_ahead();
-        Some(direction)
+        for (endpoint, _) in &self.ahead {
+            self.endpoints.read_further_ahead(*endpoint);
+        }
+        for (endpoint, place) in &mut self.ahead {
+            *place = self.endpoints.read_rest_ahead(*endpoint).map(|path| paths.start(path));
+        }
+        let first = |place: &Option<u32>| Some(&links[paths.link((*place)?)? as usize]);
+        for link in self.ahead.iter().filter_map(|(_, place)| first(place)) {
+            link.read_ahead();
+        }
+        for link in self.ahead.iter().filter_map(|(_, place)| first(place)) {
+            link.read_queue_ahead();
+        }
     }
 
     /// Runs until no event is left, the next event is after `end`, or the endpoints are done. Returns the time of

@@ -85,6 +85,11 @@ impl Interface {
         self.last_sent_at.max(self.paced_until)
     }
 
+    /// Returns the departure time of the oldest packet.
+    pub(super) fn oldest_departure(&self) -> Option<Time> {
+        self.departures.front().map(|departure| departure.0)
+    }
+
     /// Notes that the interface reported the departure of the oldest packet. Returns whether the sender waited for
     /// it.
     fn on_left(&mut self) -> bool {
