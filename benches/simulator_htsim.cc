@@ -3,6 +3,11 @@
 //
 //     simulator_htsim HOSTS FLOWS SUBFLOWS SECONDS
 //
+// In htsim's directory `sim`, after `make libhtsim.a` (with -O3, its default):
+//
+//     g++ -O3 -std=c++11 -I. -Idatacenter -o simulator_htsim .../simulator_htsim.cc \
+//         datacenter/{fat_tree_topology,fat_tree_switch,firstfit,connection_matrix}.cpp libhtsim.a
+//
 // Prints the CPU time of the event loop in seconds, and the number of packet-hops: data packets that arrived and their
 // acknowledgments, multiplied by the number of links that each crossed. Dropped packets do not count.
 
