@@ -29,6 +29,9 @@ import sys
 import time
 from pathlib import Path
 
+RUNNER = os.getppid()
+"""The process that started this engine, whose end ends a waiting trial."""
+
 
 def trials(variable):
     return os.environ.get(variable, "").split(",")
@@ -201,6 +204,8 @@ def run(trial, scenario):
     if trial in trials("FAKE_WAIT"):
         Path(f"waits-{trial}").touch()
         while not Path("go-on").exists():
+            if os.getppid() != RUNNER:
+                sys.exit(1)
             time.sleep(0.01)
     if gone():
         return {"event": "failed", "trial": trial, "message": f"{gone()[0]} has vanished"}
