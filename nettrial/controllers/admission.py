@@ -11,6 +11,7 @@ import threading
 import time
 from typing import Any
 
+import os_ken.base.app_manager  # noqa: F401  os-ken's parts import each other in a circle that begins here
 from os_ken.controller.controller import Datapath
 from os_ken.controller.handler import MAIN_DISPATCHER
 from os_ken.lib import hub

@@ -1,5 +1,6 @@
 """A run's table, summary, warnings and published figures, against known figures."""
 
+import csv
 import math
 from pathlib import Path
 from statistics import fmean
@@ -281,13 +282,18 @@ def test_published_figures_that_cannot_be_read_are_bad_input(tmp_path: Path, tex
 
 def test_printed_percentages_follow_from_printed_values_as_far_as_rounding_allows() -> None:
     """The README makes this statement about the paper, for each of the 24 percentages of Tables 2 to 4."""
-    rows = [line.split(",") for line in (load("jumbo-ipv6").published_text() or "").splitlines()[1:]]
-    values = {(row[0], row[2], row[3], row[4]): float(row[5]) for row in rows if row[5]}
+    rows = list(csv.DictReader((load("jumbo-ipv6").published_text() or "").splitlines()))
+    values = {
+        (row["table"], row["mtu"], row["sender"], row["receiver"]): float(row["value"])
+        for row in rows
+        if row["value"]
+    }
     checked = 0
-    for table, _, mtu, sender, receiver, value, _, percent in rows:
-        if not value or mtu == "1500 B":
+    for row in rows:
+        value, percent = row["value"], row["change_percent"]
+        if not value or row["mtu"] == "1500 B":
             continue
-        base = values[table, "1500 B", sender, receiver]
+        base = values[row["table"], "1500 B", row["sender"], row["receiver"]]
         corners = [
             100 * ((float(value) + up) / (base + down) - 1)
             for up in (-0.005, 0.005)

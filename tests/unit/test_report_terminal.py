@@ -1,5 +1,6 @@
 """The report on the terminal: its content and width, and that it is plain text."""
 
+import csv
 import io
 import re
 from pathlib import Path
@@ -54,11 +55,9 @@ def test_standard_deviations_and_numbers_of_trials_are_shown_where_asked_for(run
 
 def test_every_published_figure_is_there(run: Run) -> None:
     shown = text(run, 170)
-    published = (load("jumbo-ipv6").published_text() or "").splitlines()[1:]
-    for row in published:
-        *_, value, _, change = row.split(",")
-        assert value in shown
-        assert change in shown
+    for row in csv.DictReader((load("jumbo-ipv6").published_text() or "").splitlines()):
+        assert row["value"] in shown
+        assert row["change_percent"] in shown
 
 
 def test_the_counterpart_is_compared_and_the_others_are_named_as_without(run: Run) -> None:
