@@ -3836,6 +3836,10 @@ class RunRequest(Generated):
     """
     The scenario.
     """
+    threads: Annotated[int | None, Field(ge=0)] = 1
+    """
+    The number of threads in which the simulator may run the trial. The record does not depend on it.
+    """
     trial: str
     """
     Repeated in the answer.

@@ -251,6 +251,8 @@ def main():
         elif request["request"] == "check":
             event = check(request["scenario"])
         else:
+            if (threads := request["threads"]) > 1:
+                Path(f"threads-{request['trial']}").write_text(str(threads))
             event = run(request["trial"], request["scenario"])
         print(json.dumps(event), flush=True)
     if os.environ.get("FAKE_STUCK"):

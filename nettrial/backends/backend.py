@@ -101,14 +101,19 @@ class Backend(Keeper):
         return event
 
     def run(
-        self, trial: str, scenario: Scenario, timeout: float | None, capture: Capture | None = None
+        self,
+        trial: str,
+        scenario: Scenario,
+        timeout: float | None,
+        capture: Capture | None = None,
+        threads: int = 1,
     ) -> Record:
         """Runs a trial of that name; raises TrialFailed, also if it takes more than `timeout` seconds, unless
-        that is None. `capture` selects the packets to capture, if any."""
+        that is None. `capture` selects the packets to capture, if any; the simulator may use `threads`
+        threads."""
+        request = RunRequest(trial=trial, scenario=scenario, capture=capture, threads=threads)
         try:
-            event = self.event(
-                Request(RunRequest(trial=trial, scenario=scenario, capture=capture)), timeout
-            ).root
+            event = self.event(Request(request), timeout).root
         except EngineLost as lost:
             raise TrialLost(str(lost)) from None
         if isinstance(event, RecordEvent) and event.trial == trial:

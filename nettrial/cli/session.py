@@ -190,6 +190,7 @@ def run_trials(
     `quiet`, no progress is shown."""
     study, seed = run.study, run.seed  # read here: only this thread may use the run file
     simulated = study.capabilities.simulated_time
+    size, threads = at_once(study, environment, len(backends)), 1
     lengths: dict[tuple[str, ...], float] = {}
 
     def seconds(trials: Sequence[PlannedTrial]) -> float:
@@ -212,7 +213,7 @@ def run_trials(
         _LOG.info("trial %s begins: %s", name, in_words(trial.treatment))
         began = time.monotonic()
         try:
-            record = engine.run(name, resolved, grace, capture)
+            record = engine.run(name, resolved, grace, capture, threads)
         except TrialFailed as failed:
             _LOG.error("trial %s failed: %s", name, failed)
             raise
@@ -225,7 +226,6 @@ def run_trials(
 
         hands, several = Workers(cluster, study, seed), True
     else:
-        size = at_once(study, environment, len(backends))
         places = [Place(name, backend) for name, backend in backends.items()]
         places += [Place(None, places[0].backend.another()) for _ in range(size - len(places))]
         begun = _blocks_at_home(run, run.pending(), list(backends), say)
@@ -235,6 +235,8 @@ def run_trials(
         pending = run.pending() or _next_blocks(run, session, say, len(crew.left()))
         estimates = None if quiet else _estimates(run)
         done = len(run.plan) - len(pending)
+        # CPUs without a trial of their own help with the others.
+        threads = max(1, size // len(pending)) if pending else 1
         with Display(done, len(run.plan), seconds(pending), estimates, quiet, crew.standing) as display:
             for _, outcome in crew.warm_up(pending[: study.warm_up_trials], lambda: stop.wanted):
                 try:

@@ -202,6 +202,18 @@ def test_simulated_trials_run_at_once_and_give_the_same_however_many(nettrial, r
     assert "--backend sim" in Run.open(nettrial.directory / "on-4").command
 
 
+def test_processors_without_a_trial_help_with_the_others(nettrial, run):
+    def threads():
+        return {int(path.read_text()) for path in nettrial.directory.glob("threads-*")}
+
+    assert nettrial(*SIMULATED, FAKE_PROCESSORS="3").returncode == 0
+    assert threads() == set(), "each trial has one thread"
+    enough = 2 * len(run().plan) + 1
+    (nettrial.directory / "mine").rename(nettrial.directory / "before")
+    assert nettrial(*SIMULATED, FAKE_PROCESSORS=str(enough)).returncode == 0
+    assert threads() == {2}
+
+
 def test_signals_end_every_simulated_trial_that_runs(nettrial, run):
     with nettrial.start(*SIMULATED, FAKE_PROCESSORS="3", FAKE_WAIT="2,4,6") as process:
         wait_for(3, run)  # These are trials 1, 3 and 5.

@@ -95,10 +95,12 @@ fn simulate(request: Request) -> Event {
             Ok(estimate) => Event::Checked { problems: Vec::new(), estimate: Some(estimate) },
             Err(problems) => Event::Checked { problems, estimate: None },
         },
-        Request::Run { trial, scenario, capture } => match sim::run(&scenario, capture.as_ref()) {
-            Ok(record) => Event::Record { trial, record: Box::new(record) },
-            Err(error) => Event::Failed { trial, message: format!("{error:#}") },
-        },
+        Request::Run { trial, scenario, capture, threads } => {
+            match sim::run(&scenario, capture.as_ref(), threads as usize) {
+                Ok(record) => Event::Record { trial, record: Box::new(record) },
+                Err(error) => Event::Failed { trial, message: format!("{error:#}") },
+            }
+        }
     }
 }
 

@@ -35,7 +35,14 @@ pub enum Request {
         /// The packets to capture and their directory; if absent, nothing is captured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         capture: Option<Capture>,
+        /// The number of threads in which the simulator may run the trial. The record does not depend on it.
+        #[serde(default = "one")]
+        threads: u32,
     },
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// The packets of a trial to capture, and their directory. Capturing is not part of the scenario, because the

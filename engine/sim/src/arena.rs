@@ -20,10 +20,11 @@ read_ahead!(Travel: next);
 /// The rest of a packet, without its SACK blocks: few packets have any, and they take as much memory as all else.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct Load {
+pub struct Load {
     path: PathId,
     payload_bytes: u32,
-    to: Endpoint,
+    /// The endpoint that receives it.
+    pub to: Endpoint,
     segment_bytes: u16,
     flags: Flags,
     has_blocks: bool,
@@ -73,18 +74,46 @@ impl Arena {
     pub fn insert(&mut self, packet: &Packet, next: u32) -> u32 {
         let travel = Travel { next, ip_bytes: packet.ip_bytes, ecn: packet.ecn };
         let load = Load::of(packet);
-        let number = if let Some(number) = self.free.pop() {
-            self.travels[number as usize] = travel;
-            self.loads[number as usize] = load;
-            number
-        } else {
-            self.travels.push(travel);
-            self.loads.push(load);
-            self.blocks.push(SackBlocks::default());
-            self.loads.len() as u32 - 1
-        };
+        let number = self.add(travel, load);
         if load.has_blocks {
             self.blocks[number as usize] = packet.sack;
+        }
+        number
+    }
+
+    /// Adds a packet without its SACK blocks, and returns its number.
+    fn add(&mut self, travel: Travel, load: Load) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.travels[number as usize] = travel;
+            self.loads[number as usize] = load;
+            return number;
+        }
+        self.travels.push(travel);
+        self.loads.push(load);
+        self.blocks.push(SackBlocks::default());
+        self.loads.len() as u32 - 1
+    }
+
+    /// Takes packet `number` out to be put into another arena: its progress, the rest, and its SACK blocks if it has
+    /// any.
+    pub fn take(&mut self, number: u32) -> (Travel, Load, Option<SackBlocks>) {
+        self.free.push(number);
+        let number = number as usize;
+        let load = self.loads[number];
+        (self.travels[number], load, load.has_blocks.then(|| self.blocks[number]))
+    }
+
+    /// Puts in a packet that was taken out of another arena, and returns its number. A packet that has SACK blocks
+    /// takes the next ones.
+    pub fn put<'a>(
+        &mut self,
+        travel: Travel,
+        load: Load,
+        blocks: &mut impl Iterator<Item = &'a SackBlocks>,
+    ) -> u32 {
+        let number = self.add(travel, load);
+        if let Some(blocks) = load.has_blocks.then(|| blocks.next()).flatten() {
+            self.blocks[number as usize] = *blocks;
         }
         number
     }

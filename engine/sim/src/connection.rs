@@ -25,7 +25,7 @@ use scheduler::Scheduling;
 use std::hint::black_box;
 
 /// One side of a connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Side {
     subflows: Vec<Tcp>,
     stream: Stream,
@@ -59,6 +59,51 @@ impl Connection {
 
     /// The memory in bytes that a connection with one subflow takes.
     pub(crate) const SIZE_BYTES: usize = size_of::<Self>() + 2 * size_of::<Tcp>();
+
+    /// Takes one side out of the connection, for a part of the network that has its host. The rest is the
+    /// connection of the part that has the other host.
+    pub(crate) fn divide(&mut self, side: u8) -> Self {
+        let mut sides = <[Side; 2]>::default();
+        std::mem::swap(&mut sides[usize::from(side)], &mut self.sides[usize::from(side)]);
+        Self { number: self.number, sides }
+    }
+
+    /// Restores a connection of which the other one was taken.
+    pub(crate) fn join(&mut self, mut other: Self) {
+        for (own, other) in self.sides.iter_mut().zip(&mut other.sides) {
+            if own.subflows.is_empty() {
+                std::mem::swap(own, other);
+            }
+        }
+    }
+
+    /// Returns whether it has both sides: neither is in another part of the network.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.sides.iter().all(|side| !side.subflows.is_empty())
+    }
+
+    /// Returns whether it has its first side.
+    pub(crate) fn has_first(&self) -> bool {
+        !self.sides[0].subflows.is_empty()
+    }
+
+    /// Returns whether it has its second side.
+    pub(crate) fn has_second(&self) -> bool {
+        !self.sides[1].subflows.is_empty()
+    }
+
+    /// Returns whether the side that it has, if the other is in another part, has closed and everything is
+    /// acknowledged; `None` if a subflow failed, which both sides must know.
+    pub(crate) fn half_is_over(&self) -> Option<bool> {
+        let subflows = || self.sides.iter().flat_map(|side| side.subflows.iter().enumerate());
+        let is_over = |(index, tcp): (usize, &Tcp)| tcp.is_over() || (tcp.is_listening() && index > 0);
+        (!subflows().any(|(_, tcp)| tcp.has_failed())).then(|| subflows().all(is_over))
+    }
+
+    /// Returns whether the application at `side` was told that the other side has closed.
+    pub(crate) fn is_closed(&self, side: u8) -> bool {
+        self.sides[usize::from(side)].stream.is_closed()
+    }
 
     /// Prefetches the memory of that endpoint's side.
     pub(crate) fn read_ahead(&self, endpoint: Endpoint) {

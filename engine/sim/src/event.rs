@@ -38,7 +38,7 @@ const LEFT: u32 = 7;
 /// An event in 8 bytes, two thirds of what the enumeration takes: its number, and its kind with a value above the
 /// kind's bits, which is the direction of a link, or an endpoint's side and subflow.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Packed {
+pub struct Packed {
     number: u32,
     kind: u32,
 }

@@ -138,6 +138,11 @@ impl<E: Copy> Default for Events<E> {
 }
 
 impl<E: Copy> Events<E> {
+    /// Returns a queue without events at time `now`.
+    pub fn at(now: Time) -> Self {
+        Self { now, bucket: now.0 >> FIRST_SHIFT, ..Self::default() }
+    }
+
     /// Returns the time of the last event taken.
     pub fn now(&self) -> Time {
         self.now
@@ -158,6 +163,14 @@ impl<E: Copy> Events<E> {
         assert!(at >= self.now, "an event at {at:?}, before {:?}", self.now);
         self.count += 1;
         self.place(at, event);
+    }
+
+    /// Returns a time before which there is no event: that of the next one, or the beginning of its bucket.
+    pub fn quiet_until(&self) -> Time {
+        let listed = || self.next_occupied().map(|bucket| Time(bucket << self.shift));
+        let far = || self.far.peek().map(|far| far.at);
+        let next = self.current.last().map(|entry| entry.at);
+        next.or_else(listed).or_else(far).unwrap_or(Time::NEVER)
     }
 
     /// Takes the next event, unless it is after `end`.

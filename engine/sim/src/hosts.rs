@@ -1,6 +1,7 @@
 //! The endpoints at which packets arrive: the connections and applications of all flows.
 
 use crate::connection::Connection;
+use crate::parallel::PartHosts;
 use crate::sampler::Sampler;
 use crate::traffic::{Application, Assembly, Connections, Figures, Ground, application};
 use crate::wiring::Wiring;
@@ -15,7 +16,7 @@ pub struct Running<'a> {
     pub figures: Figures,
     /// The sampler of its transport state.
     pub sampler: Sampler,
-    application: Box<dyn Application + 'a>,
+    application: Box<dyn Application + Send + 'a>,
     assemblies: [Assembly; 2],
     datagrams: [u64; 2],
     is_started: bool,
@@ -33,7 +34,7 @@ pub struct Hosts<'a> {
 
 /// The sides in a timer's endpoint that stand for a flow's application and for its sampler.
 const APPLICATION: u8 = 0;
-const SAMPLER: u8 = 1;
+pub const SAMPLER: u8 = 1;
 
 impl<'a> Hosts<'a> {
     /// Creates the hosts of flows with these wirings, whose transport state is sampled at every `interval`.
@@ -94,20 +95,56 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    fn sample(&mut self, number: usize, io: &mut dyn Io) {
-        let flow = &mut self.flows[number];
-        if flow.figures.over.is_some() {
-            return;
+    /// Returns the number of the flow of connection `number`; `None` if the connection is gone.
+    pub fn flow_of(&self, number: u32) -> Option<u32> {
+        self.connections.flow(number)
+    }
+
+    /// Returns whether there are connections, and none of them is about to end.
+    pub fn is_divisible(&self) -> bool {
+        let open = self.connections.open();
+        open > 0 && open == self.connections.count()
+    }
+
+    /// Divides the hosts into `count` parts; the list has the parts of each flow's hosts.
+    pub fn divide(self, parts: &[[u8; 2]], count: usize) -> Vec<PartHosts<'a>> {
+        let mut flows: Vec<Vec<Option<Running<'a>>>> = (0..count).map(|_| Vec::new()).collect();
+        for (flow, [part, _]) in self.flows.into_iter().zip(parts) {
+            flows.iter_mut().for_each(|flows| flows.push(None));
+            if let Some(place) = flows[usize::from(*part)].last_mut() {
+                *place = Some(flow);
+            }
         }
-        let connection = flow.sampler.connection().and_then(|number| self.connections.get(number));
-        flow.sampler.sample(io.now(), connection, flow.wiring.flow);
-        let endpoint = Endpoint { connection: flow.wiring.number, side: SAMPLER, subflow: 0 };
-        io.wake(endpoint, io.now() + self.interval);
+        let parts = flows.into_iter().zip(self.connections.divide(parts, count));
+        parts.map(|(flows, connections)| PartHosts::new(flows, connections, self.interval)).collect()
+    }
+
+    /// Restores the hosts that were divided into these parts.
+    pub fn join(divided: Vec<PartHosts<'a>>) -> Self {
+        let interval = divided.first().map_or(Time::NEVER, PartHosts::interval);
+        let (flows, connections): (Vec<_>, Vec<_>) =
+            divided.into_iter().map(|part| (part.flows, part.connections)).unzip();
+        let mut flows: Vec<Running<'a>> = flows.into_iter().flatten().flatten().collect();
+        flows.sort_by_key(|flow| flow.wiring.number);
+        let going = flows.iter().filter(|flow| flow.figures.over.is_none()).count();
+        Self { going, flows, connections: Connections::join(connections), interval }
     }
 }
 
 impl<'a> Running<'a> {
-    fn act(
+    /// Takes a sample of its transport state, and schedules the next one, unless it is over.
+    pub fn sample(&mut self, connections: &Connections, interval: Time, io: &mut dyn Io) {
+        if self.figures.over.is_some() {
+            return;
+        }
+        let connection = self.sampler.connection().and_then(|number| connections.get(number));
+        self.sampler.sample(io.now(), connection, self.wiring.flow);
+        let endpoint = Endpoint { connection: self.wiring.number, side: SAMPLER, subflow: 0 };
+        io.wake(endpoint, io.now() + interval);
+    }
+
+    /// Calls a function with its application.
+    pub fn act(
         &mut self,
         io: &mut dyn Io,
         connections: &mut Connections,
@@ -175,7 +212,7 @@ impl Endpoints for Hosts<'_> {
                 self.connections.forget_if_over(endpoint.connection);
             }
         } else if endpoint.side == SAMPLER {
-            self.sample(number, io);
+            self.flows[number].sample(&self.connections, self.interval, io);
         } else {
             self.with(number, io, |flow, io, connections| {
                 let begins = !std::mem::replace(&mut flow.is_started, true);

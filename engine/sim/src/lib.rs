@@ -6,15 +6,17 @@
 //!             connections (TCP, MPTCP)        ├─ world: events in order of time ─> record
 //!             applications (the workload)     ┘
 //! ```
-//! A trial runs in one thread and depends only on its scenario: not on clocks, memory addresses, hashes with
-//! changing seeds, or a varying order of floating-point operations. Packets are not routed hop by hop: a flow's
-//! path follows from the scenario, so each packet has the number of its path and its position on it.
+//! A trial depends only on its scenario: not on clocks, memory addresses, hashes with changing seeds, a varying
+//! order of floating-point operations, or the number of threads, of which a large trial can use several
+//! ([`parallel`]). Packets are not routed hop by hop: a flow's path follows from the scenario, so each packet has
+//! the number of its path and its position on it.
 
 #![forbid(unsafe_code)]
 
 mod ahead;
 mod air;
 mod arena;
+mod calendar;
 mod capture;
 mod checks;
 mod coalescing;
@@ -31,6 +33,7 @@ mod io;
 mod link;
 mod network;
 mod packet;
+mod parallel;
 mod paths;
 mod processor;
 mod queue;
@@ -69,15 +72,15 @@ pub fn check(scenario: &Scenario) -> Result<Estimate, Vec<Problem>> {
     Ok(estimates::estimate(scenario, &paths))
 }
 
-/// Runs one trial. The same scenario gives the same record, byte for byte, on any machine, with or without
-/// captures.
+/// Runs one trial in at most that many threads. The same scenario gives the same record, byte for byte, on any
+/// machine, in any number of threads, with or without captures.
 ///
 /// # Errors
 /// Fails if the scenario does not pass [`check`], or if a capture can't be written.
-pub fn run(scenario: &Scenario, capture: Option<&Capture>) -> anyhow::Result<Record> {
+pub fn run(scenario: &Scenario, capture: Option<&Capture>, threads: usize) -> anyhow::Result<Record> {
     let paths = paths_of(scenario).map_err(|problems| anyhow::anyhow!("{}", problems[0]))?;
     tracing::info!(links = scenario.links.len(), "simulating");
-    trial::run(scenario, &paths, capture)
+    trial::run(scenario, &paths, capture, threads)
 }
 
 /// Returns the paths of a scenario, or the problems that prevent its simulation.

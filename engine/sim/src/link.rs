@@ -49,8 +49,9 @@ const BIT_PS: u64 = 1_000_000_000_000;
 /// The purpose of RED's random numbers.
 const RED_PURPOSE: u64 = 0x7265_6400_0000_0000;
 
-/// One direction of a link: what every hop needs, in two cache lines.
-#[derive(Debug)]
+/// One direction of a link: what every hop needs, in two cache lines. The default carries nothing: it stands for a
+/// link of another part of the network.
+#[derive(Debug, Default)]
 #[repr(C, align(128))]
 pub struct Link {
     /// The time at which the last bit of all packets with a departure time leaves.
@@ -209,6 +210,11 @@ impl Link {
     fn waiting(&mut self, now: Time) -> Length {
         let Self { waiting, byte_ps, rare, .. } = self;
         waiting.length(now, |wire_bytes| transmission(wire_bytes, *byte_ps, rare))
+    }
+
+    /// Returns the length of its queue, and the bytes that it has sent up to now.
+    pub(crate) fn sample(&mut self, now: Time) -> (Length, u64) {
+        (self.queue(now), self.counters(now).wire_bytes)
     }
 
     /// Returns its counters up to now; waiting frames do not count as sent.

@@ -48,6 +48,49 @@ impl Network {
         Self { links, paths: PathTable::default(), detours: Detours::new(scenario), air, processors }
     }
 
+    /// Returns whether its parts can be on different threads: no CPU, no radio channel and no failing link.
+    pub(crate) fn is_divisible(&self) -> bool {
+        self.processors.is_none() && self.air.len() == 0 && self.detours.is_empty()
+    }
+
+    /// Returns the shortest time in which a frame reaches another node.
+    pub(crate) fn lookahead(&self) -> Time {
+        let times = self.links.iter().map(|link| link.frame_time(0) + link.delay());
+        times.min().unwrap_or(Time::NEVER)
+    }
+
+    /// Divides it into `count` parts, of which each has the links that begin at its interfaces. The list has the
+    /// part of each interface.
+    pub(crate) fn divide(self, parts: &[u8], count: usize) -> Vec<Self> {
+        let part = |_| Self {
+            links: Vec::with_capacity(self.links.len()),
+            paths: self.paths.of_part(),
+            detours: Detours::default(),
+            air: Air::default(),
+            processors: None,
+        };
+        let mut divided: Vec<Self> = (0..count).map(part).collect();
+        for (link, &part) in self.links.into_iter().zip(parts) {
+            let mut link = Some(link);
+            for (number, of) in divided.iter_mut().enumerate() {
+                let own = if number == usize::from(part) { link.take() } else { None };
+                of.links.push(own.unwrap_or_default());
+            }
+        }
+        divided
+    }
+
+    /// Restores the network that was divided into these parts.
+    pub(crate) fn join(mut divided: Vec<Self>, parts: &[u8]) -> Self {
+        let links = parts.iter().enumerate();
+        let links: Vec<Link> = links
+            .map(|(direction, &part)| std::mem::take(&mut divided[usize::from(part)].links[direction]))
+            .collect();
+        let mut whole = divided.swap_remove(0);
+        whole.links = links;
+        whole
+    }
+
     /// Returns the path of a flow's packets with that differentiated services codepoint, by the scenario's
     /// routing; `None` if there is none.
     pub fn path(&mut self, routing: &Paths<'_>, flow: &FiveTuple, dscp: u8) -> Option<PathId> {

@@ -23,6 +23,16 @@ pub struct PathTable {
 }
 
 impl PathTable {
+    /// Returns the same paths for a part of the network, which adds none.
+    pub fn of_part(&self) -> Self {
+        Self {
+            links: self.links.clone(),
+            starts: self.starts.clone(),
+            codepoints: self.codepoints.clone(),
+            known: HashMap::new(),
+        }
+    }
+
     /// Returns the number of the path over these link directions, whose packets arrive at this interface (`None`
     /// for a path without links) and have that differentiated services codepoint.
     pub fn number(&mut self, links: &[u32], arrival: Option<u32>, dscp: u8) -> PathId {

@@ -1,6 +1,6 @@
 //! The counters of interfaces, and samples of their queues.
 
-use crate::{Link, Network, Time};
+use crate::{Length, Link, Network, Time};
 use nettrial_flows::statistics::distribution;
 use nettrial_routing::Interfaces;
 use nettrial_scenario::{InterfaceRecord, InterfaceSample, Scenario};
@@ -60,13 +60,13 @@ impl Queues {
         Self { next: interval, interval, samples: directions.filter_map(samples).collect() }
     }
 
-    /// Takes a sample of all queues at `now`.
-    pub fn sample(&mut self, network: &mut Network, now: Time) {
+    /// Takes a sample of all queues at `now`. The function returns the length of a direction's queue at that time,
+    /// and the bytes that the direction has sent.
+    pub fn sample(&mut self, now: Time, mut look: impl FnMut(u32) -> (Length, u64)) {
         for samples in &mut self.samples {
-            let link = network.link(samples.direction);
-            let length = link.queue(now);
+            let (length, sent) = look(samples.direction);
             samples.at_ns.push(now.as_ns());
-            samples.sent.push(link.counters(now).wire_bytes);
+            samples.sent.push(sent);
             samples.packets.push(length.packets);
             samples.bytes.push(u32::try_from(length.bytes).unwrap_or(u32::MAX));
         }

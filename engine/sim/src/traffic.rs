@@ -13,6 +13,7 @@ mod transfer;
 
 pub use datagram::{Assembly, Datagram};
 pub use ground::{Connections, Figures, Ground};
+pub use transfer::confirm;
 
 use crate::Notice;
 use anyhow::{Result, bail};
@@ -40,7 +41,7 @@ pub trait Application {
 ///
 /// # Errors
 /// Fails if one of its random quantities can't be drawn, or if its kind of traffic is not supported.
-pub fn application(flow: &Flow) -> Result<Box<dyn Application + '_>> {
+pub fn application(flow: &Flow) -> Result<Box<dyn Application + Send + '_>> {
     let is_udp = flow.transport == Transport::Udp;
     Ok(match &flow.traffic {
         Traffic::Transfer(settings) => Box::new(transfer::Bulk::new(settings)),

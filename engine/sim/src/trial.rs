@@ -3,6 +3,7 @@
 use crate::capture::Captures;
 use crate::findings::Findings;
 use crate::hosts::Hosts;
+use crate::parallel::{Divided, Span, State};
 use crate::queue_series::Queues;
 use crate::record;
 use crate::wiring::wire;
@@ -14,24 +15,36 @@ use nettrial_scenario::{Capture, FORMAT, OutageRecord, Phases, Record, Scenario}
 
 /// The time without a sent packet after which a trial counts as stalled: 2 hours, longer than TCP keeps trying
 /// (tcp_retries2).
-const STANDSTILL: Time = Time::from_ms(2 * 3600 * 1000);
+pub const STANDSTILL: Time = Time::from_ms(2 * 3600 * 1000);
 
-/// Runs `scenario`, which has passed the simulator's checks, over its paths.
+/// Runs `scenario`, which has passed the simulator's checks, over its paths, in at most that many threads.
 ///
 /// # Errors
 /// Fails if one of its flows can't be set up.
-pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) -> Result<Record> {
+pub fn run(
+    scenario: &Scenario,
+    routing: &Paths<'_>,
+    capture: Option<&Capture>,
+    threads: usize,
+) -> Result<Record> {
     let mut network = Network::new(scenario);
     let wirings = wire(scenario, routing, &mut network)?;
     let captures = capture
         .map(|capture| Captures::new(capture, scenario, routing.interfaces(), &wirings))
         .transpose()?;
+    let span = Span::new(scenario, &network, &wirings, if captures.is_some() { 1 } else { threads });
     let first = wirings.iter().map(|wiring| wiring.start).min().unwrap_or_default();
     let mut queues = Queues::new(scenario, &network);
     let hosts = Hosts::new(wirings, Time::from_ns(scenario.measurement.interval.0))?;
     let mut world = World::new(network, hosts);
     world.engine.capture(captures);
     world.act(|hosts, engine| hosts.begin(engine));
+    if let Some(span) = span {
+        match drive_parts(world, &mut queues, &span) {
+            Some(whole) => world = whole,
+            None => return run(scenario, routing, capture, 1),
+        }
+    }
     drive(&mut world, &mut queues);
 
     let World { mut engine, endpoints: mut hosts, .. } = world;
@@ -101,7 +114,7 @@ fn drive(world: &mut World<Hosts<'_>>, queues: &mut Queues) {
             return;
         }
         if next == queues.next {
-            queues.sample(world.engine.network(), next);
+            queues.sample(next, |direction| world.engine.network().link(direction).sample(next));
         }
         if next == still_at {
             let before = std::mem::replace(&mut sent, world.engine.balance().sent_pkts);
@@ -111,4 +124,40 @@ fn drive(world: &mut World<Hosts<'_>>, queues: &mut Queues) {
             still_at += STANDSTILL;
         }
     }
+}
+
+/// Runs the simulation in several threads until the last flow may end, and samples its queues meanwhile. Returns `None`
+/// if it has to be repeated in one thread.
+fn drive_parts<'a>(
+    mut world: World<Hosts<'a>>,
+    queues: &mut Queues,
+    span: &Span,
+) -> Option<World<Hosts<'a>>> {
+    while queues.next < span.begin {
+        let next = queues.next;
+        world.run(next);
+        queues.sample(next, |direction| world.engine.network().link(direction).sample(next));
+    }
+    world.run(span.begin);
+    if !world.endpoints.is_divisible() {
+        return Some(world);
+    }
+    let (from_ns, window_ns) = (span.begin.as_ns(), span.lookahead.as_ns());
+    tracing::info!(parts = span.count, from_ns, window_ns, "dividing the network");
+    let mut divided = Divided::new(world, span);
+    loop {
+        let next = queues.next.min(STANDSTILL);
+        match divided.run(next) {
+            State::Dependent => {
+                tracing::info!("beginning again in one thread");
+                return None;
+            }
+            State::Reached if next < STANDSTILL => {
+                queues.sample(next, |direction| divided.link(direction).sample(next));
+            }
+            State::Reached | State::Ending => break,
+        }
+    }
+    tracing::info!(at_ns = divided.reached().as_ns(), "one thread goes on");
+    Some(divided.join())
 }

@@ -1,7 +1,8 @@
 //! The event loop: handles events in order of time, and moves packets from link to link and to their endpoints.
 
 use crate::ahead::{self, ReadAhead};
-use crate::arena::{Arena, Travel};
+use crate::arena::{Arena, Load, Travel};
+use crate::calendar::Calendar;
 use crate::capture::Captures;
 use crate::event::{Event, Packed};
 use crate::events::Events;
@@ -9,9 +10,10 @@ use crate::fate::Outcome;
 use crate::link::Verdict;
 use crate::network::Network;
 use crate::processor::{Next, Processors};
-use crate::{Codepoint, Endpoint, Io, Notice, Packet, PathId, Time};
+use crate::{Codepoint, Endpoint, Io, Notice, Packet, PathId, SackBlocks, Time};
 use nettrial_wlan::{Category, Outcome as OnAir, Packet as OfAir};
 use std::collections::VecDeque;
+use std::ops::AddAssign;
 
 /// The endpoints at which packets arrive: connections and applications.
 pub trait Endpoints {
@@ -68,14 +70,25 @@ pub struct Balance {
     pub hops: u64,
 }
 
-/// The network while the simulation runs.
+impl AddAssign for Balance {
+    fn add_assign(&mut self, other: Self) {
+        self.sent_pkts += other.sent_pkts;
+        self.duplicated_pkts += other.duplicated_pkts;
+        self.delivered_pkts += other.delivered_pkts;
+        self.dropped_pkts += other.dropped_pkts;
+        self.in_flight_pkts += other.in_flight_pkts;
+        self.hops += other.hops;
+    }
+}
+
+/// The network while the simulation runs, with all events or those of a part.
 #[derive(Debug)]
-pub struct Engine {
-    network: Network,
-    events: Events<Packed>,
-    arena: Arena,
+pub struct Engine<C = Events<Packed>> {
+    pub(crate) network: Network,
+    pub(crate) events: C,
+    pub(crate) arena: Arena,
     notices: VecDeque<Notice>,
-    balance: Balance,
+    pub(crate) balance: Balance,
     captures: Option<Box<Captures>>,
 }
 
@@ -83,14 +96,7 @@ impl Engine {
     fn new(network: Network) -> Self {
         assert!(network.links.len() <= Packed::DIRECTIONS, "too many interfaces");
         let channels = network.air.len();
-        let mut new = Self {
-            network,
-            events: Events::default(),
-            arena: Arena::default(),
-            notices: VecDeque::new(),
-            balance: Balance::default(),
-            captures: None,
-        };
+        let mut new = Self::with(network, Events::default());
         // Access points send beacons even if there are no packets.
         (0..channels).for_each(|channel| new.schedule(channel));
         new
@@ -106,6 +112,37 @@ impl Engine {
     /// Completes the captures.
     pub(crate) fn captured(&mut self) -> anyhow::Result<()> {
         self.captures.take().map_or(Ok(()), |captures| captures.finish())
+    }
+}
+
+impl<C: Calendar> Engine<C> {
+    /// Returns a network without packets, with these events.
+    pub(crate) fn with(network: Network, events: C) -> Self {
+        Self {
+            network,
+            events,
+            arena: Arena::default(),
+            notices: VecDeque::new(),
+            balance: Balance::default(),
+            captures: None,
+        }
+    }
+
+    /// Returns the future events.
+    pub(crate) fn calendar(&mut self) -> &mut C {
+        &mut self.events
+    }
+
+    /// Takes over a packet that was taken out of another arena, and returns the event of its arrival where its path
+    /// continues. A packet that has SACK blocks takes the next ones.
+    pub(crate) fn receive<'a>(
+        &mut self,
+        travel: Travel,
+        load: Load,
+        blocks: &mut impl Iterator<Item = &'a SackBlocks>,
+    ) -> Packed {
+        let number = self.arena.put(travel, load, blocks);
+        self.at_next(number).into()
     }
 
     /// Adds an event.
@@ -140,9 +177,8 @@ impl Engine {
             self.drop(number);
             return None;
         };
-        let arrives = leaves + link.delay();
-        let event = self.advance(number);
-        self.push(arrives, event);
+        let (arrives, far) = (leaves + link.delay(), link.far());
+        self.forward(number, far, arrives);
         Some(leaves)
     }
 
@@ -195,20 +231,19 @@ impl Engine {
     /// Moves packet `number`, whose last bit leaves at `leaves`, to the other end of the link, unless the link
     /// loses it.
     fn carry(&mut self, number: u32, direction: u32, leaves: Time) {
-        let event = self.advance(number);
         let now = self.events.now();
-        let outcome = self.network.links[direction as usize].carry(now, leaves);
+        let link = &mut self.network.links[direction as usize];
+        let (outcome, far) = (link.carry(now, leaves), link.far());
         if self.captures.is_some() {
             self.take_down(number, direction, leaves, outcome);
         }
         match outcome {
-            Outcome::Arrives(at) => self.push(at, event),
+            Outcome::Arrives(at) => self.forward(number, far, at),
             Outcome::ArrivesTwice(at) => {
                 self.balance.duplicated_pkts += 1;
                 let copy = self.arena.copy(number);
-                self.push(at, event);
-                let of_copy = self.at_next(copy);
-                self.push(at, of_copy);
+                self.forward(number, far, at);
+                self.forward(copy, far, at);
             }
             Outcome::Lost => {
                 self.balance.dropped_pkts += 1;
@@ -270,6 +305,18 @@ impl Engine {
             let between = network.between(arena.travel(number).next)?;
             Some((arena.packet(number), between.map(|interface| interface as usize)))
         });
+    }
+
+    /// Moves packet `number` over a link of its path to interface `far`, where it arrives at `at`.
+    fn forward(&mut self, number: u32, far: u32, at: Time) {
+        let event = self.advance(number);
+        match self.events.elsewhere(far) {
+            None => self.push(at, event),
+            Some(part) => {
+                let packet = self.arena.take(number);
+                self.events.send(part, at, packet);
+            }
+        }
     }
 
     /// Moves packet `number` beyond a link of its path, and returns the event of its arrival there.
@@ -434,7 +481,7 @@ impl Engine {
     }
 }
 
-impl Io for Engine {
+impl<C: Calendar> Io for Engine<C> {
     fn now(&self) -> Time {
         self.events.now()
     }
@@ -464,16 +511,16 @@ impl Io for Engine {
 
 /// A network and the endpoints at which packets arrive.
 #[derive(Debug)]
-pub struct World<E> {
+pub struct World<E, C = Events<Packed>> {
     /// The network.
-    pub engine: Engine,
+    pub engine: Engine<C>,
     /// The endpoints at which packets arrive.
     pub endpoints: E,
     /// True if the memory that upcoming events need is prefetched.
-    reads_ahead: bool,
+    pub(crate) reads_ahead: bool,
     /// The endpoints of the upcoming events, and the place in the list of paths at which their answers begin; kept
     /// so that the list is allocated once.
-    ahead: Vec<(Endpoint, Option<u32>)>,
+    pub(crate) ahead: Vec<(Endpoint, Option<u32>)>,
 }
 
 impl<E: Endpoints> World<E> {
@@ -482,12 +529,21 @@ impl<E: Endpoints> World<E> {
         let reads_ahead = ahead::pays(&network, endpoints.size_bytes());
         Self { engine: Engine::new(network), endpoints, reads_ahead, ahead: Vec::new() }
     }
+}
 
+impl<E: Endpoints, C: Calendar> World<E, C> {
     /// Lets endpoints act now, for example to begin.
-    pub fn act<R>(&mut self, act: impl FnOnce(&mut E, &mut Engine) -> R) -> R {
+    pub fn act<R>(&mut self, act: impl FnOnce(&mut E, &mut Engine<C>) -> R) -> R {
         let result = act(&mut self.endpoints, &mut self.engine);
         self.notify();
         result
+    }
+
+    /// Prefetches the memory of the loaded events once more, after events were added to them.
+    pub(crate) fn read_added_ahead(&mut self) {
+        if self.reads_ahead {
+            self.read_ahead();
+        }
     }
 
     /// Prefetches the memory that the events of the calendar's next bucket need: first the objects that they name,
@@ -497,7 +553,7 @@ impl<E: Endpoints> World<E> {
         let Engine { network, events, arena, .. } = &self.engine;
         self.ahead.clear();
         for event in events.upcoming() {
-            match Event::from(*event) {
+            match Event::from(event) {
                 Event::Enter { number, direction } => {
                     arena.read_ahead(number);
                     network.links[direction as usize].read_ahead();
@@ -510,10 +566,14 @@ impl<E: Endpoints> World<E> {
             }
         }
         for event in events.upcoming() {
-            let endpoint = match Event::from(*event) {
+            let endpoint = match Event::from(event) {
                 Event::Enter { number, direction } => {
                     network.paths.read_ahead(arena.place(number) + 1);
-                    network.links[direction as usize].read_queue_ahead();
+                    let link = &network.links[direction as usize];
+                    link.read_queue_ahead();
+                    if events.elsewhere(link.far()).is_some() {
+                        arena.read_packet_ahead(number);
+                    }
                     continue;
                 }
                 Event::Arrive(number) => arena.to(number),
@@ -551,7 +611,7 @@ impl<E: Endpoints> World<E> {
             if self.engine.events.turn() && self.reads_ahead {
                 self.read_ahead();
             }
-            let Some((_, event)) = self.engine.events.pop(end) else { break };
+            let Some(event) = self.engine.events.pop(end) else { break };
             match Event::from(event) {
                 Event::Enter { number, direction } => {
                     self.engine.enter(number, direction);

@@ -47,7 +47,7 @@ fn answer(hosts: &mut Backend, request: Request) -> Event {
         Request::Run { trial, capture: Some(_), .. } => {
             Event::Failed { trial, message: "packets can't be captured on machines of your own".into() }
         }
-        Request::Run { trial, scenario, capture: None } => match hosts.run(&scenario) {
+        Request::Run { trial, scenario, capture: None, .. } => match hosts.run(&scenario) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
             Err(error) => Event::Failed { trial, message: nettrial_traffic::in_words(&error) },
         },

@@ -24,7 +24,7 @@ fn answer(lab: &Result<Lab, Box<Preflight>>, request: Request) -> Event {
     match request {
         Request::Preflight { thorough } => Event::Preflight { preflight: Box::new(lab.preflight(thorough)) },
         Request::Check { scenario } => Event::Checked { problems: lab.check(&scenario), estimate: None },
-        Request::Run { trial, scenario, capture } => match lab.run(&scenario, capture.as_ref()) {
+        Request::Run { trial, scenario, capture, .. } => match lab.run(&scenario, capture.as_ref()) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
             Err(error) => Event::Failed { trial, message: nettrial_traffic::in_words(&error) },
         },

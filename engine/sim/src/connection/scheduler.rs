@@ -11,7 +11,7 @@ use nettrial_scenario::Scheduler;
 use std::collections::VecDeque;
 
 /// The scheduling state of a side.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Scheduling {
     scheduler: Scheduler,
     /// The subflow that sent last.

@@ -24,7 +24,7 @@ pub(crate) struct Chunk {
 }
 
 /// The data of one side.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Stream {
     is_mptcp: bool,
@@ -113,6 +113,11 @@ impl Stream {
     /// Notes that the application has written all of its data.
     pub(crate) fn close(&mut self) {
         self.is_closing = true;
+    }
+
+    /// Returns whether the application was told that the other side has closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.told_closed
     }
 
     /// Returns whether the application is waiting for room.

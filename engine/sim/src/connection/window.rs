@@ -18,7 +18,7 @@ const OVERHEAD_BYTES: u64 = 256 + 704;
 const INITIAL_SEGMENTS: u64 = 10;
 
 /// The receive window of a side. Offsets count bytes of its data.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct ReceiveWindow {
     pub(super) buffer_bytes: u64,

@@ -49,6 +49,46 @@ pub struct Connections {
     slots: Vec<Slot>,
 }
 
+impl Connections {
+    /// Divides all connections into `count` parts; the list has the parts of each flow's hosts.
+    pub fn divide(self, parts: &[[u8; 2]], count: usize) -> Vec<Self> {
+        let mut divided: Vec<Self> = (0..count).map(|_| Self::new(self.first)).collect();
+        for mut slot in self.slots {
+            let [one, other] = parts[slot.flow as usize].map(usize::from);
+            let far = slot.connection.as_mut().filter(|_| one != other).map(|own| Box::new(own.divide(1)));
+            let mut sides = [(one, slot.connection), (other, far)];
+            for (number, part) in divided.iter_mut().enumerate() {
+                let own = sides.iter_mut().find(|(part, side)| *part == number && side.is_some());
+                let connection = own.and_then(|(_, side)| side.take());
+                part.slots.push(Slot { connection, ..slot });
+            }
+        }
+        divided
+    }
+
+    /// Restores the connections that were divided into these parts.
+    pub fn join(divided: Vec<Self>) -> Self {
+        let mut parts = divided.into_iter();
+        let mut whole = parts.next().unwrap_or_else(|| Self::new(0));
+        for part in parts {
+            for (own, other) in whole.slots.iter_mut().zip(part.slots) {
+                // The application, which releases connections, is that of the first side.
+                match (&mut own.connection, other.connection) {
+                    (Some(one), Some(other_side)) => {
+                        own.is_released = if one.has_first() { own.is_released } else { other.is_released };
+                        one.join(*other_side);
+                    }
+                    (None, Some(connection)) => {
+                        *own = Slot { connection: Some(connection), ..other };
+                    }
+                    (_, None) => {}
+                }
+            }
+        }
+        whole
+    }
+}
+
 /// A connection and its flow. What every event asks for is here, and not in the connection's memory.
 struct Slot {
     /// The connection, until it has ended and is removed.
@@ -84,6 +124,39 @@ impl Connections {
     pub fn flow(&self, number: u32) -> Option<u32> {
         let slot = self.slots.get(self.place(number))?;
         slot.connection.is_some().then_some(slot.flow)
+    }
+
+    /// Returns whether the flow of a connection no longer needs it.
+    pub fn is_released(&self, number: u32) -> bool {
+        self.slots.get(self.place(number)).is_some_and(|slot| slot.is_released)
+    }
+
+    /// Notes that the flow of a connection no longer needs it.
+    pub fn set_released(&mut self, number: u32) {
+        let place = self.place(number);
+        if let Some(slot) = self.slots.get_mut(place) {
+            slot.is_released = true;
+        }
+    }
+
+    /// Removes the connection of that number.
+    pub fn remove(&mut self, number: u32) {
+        let place = self.place(number);
+        if let Some(slot) = self.slots.get_mut(place) {
+            slot.connection = None;
+        }
+    }
+
+    /// Returns the number of connections that have not been removed.
+    pub fn count(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.connection.is_some()).count()
+    }
+
+    /// Returns the number of connections that have their second side here, which does not know yet that the first one
+    /// has closed.
+    pub fn open(&self) -> usize {
+        let connections = self.slots.iter().filter_map(|slot| slot.connection.as_ref());
+        connections.filter(|connection| connection.has_second() && !connection.is_closed(1)).count()
     }
 
     /// Removes the connection of that number if it has ended.

@@ -1,13 +1,19 @@
 //! Bulk transfers over TCP and MPTCP.
 
 use super::{Application, Ground};
-use crate::{Notice, Time};
+use crate::{Connection, Io, Notice, Time};
 use nettrial_scenario::Transfer;
 
 /// The bytes of the receiver's confirmation.
 pub const CONFIRMATION_BYTES: u64 = 8;
 /// A number of bytes that exceeds every send buffer.
 const ALL_THERE_IS_ROOM_FOR: u64 = 1 << 40;
+
+/// Confirms at the receiver of a connection that all data has arrived.
+pub fn confirm(connection: &mut Connection, io: &mut dyn Io) {
+    connection.write(1, CONFIRMATION_BYTES, io);
+    connection.close(1, io);
+}
 
 /// The transfers of a flow, one after the other.
 pub struct Bulk<'a> {
@@ -66,7 +72,7 @@ impl<'a> Bulk<'a> {
     /// Handles the receiver's confirmation: begins the next transfer or ends the flow.
     fn confirmed(&mut self, ground: &mut Ground<'_, '_>) {
         ground.figures.active_ns += ground.since_ns(self.first_write);
-        ground.figures.bytes += ground.received(self.connection, 1);
+        ground.figures.bytes += self.written;
         ground.release(self.connection);
         if self.settings.size.is_some() {
             ground.figures.completion.record(ground.since_ns(self.begin));
@@ -98,8 +104,9 @@ impl Application for Bulk<'_> {
     fn on_notice(&mut self, notice: Notice, ground: &mut Ground<'_, '_>) {
         match notice {
             Notice::Closed { connection, side: 1 } => {
-                ground.write(connection, 1, CONFIRMATION_BYTES);
-                ground.close(connection, 1);
+                if let Some(connection) = ground.connections.get_mut(connection) {
+                    confirm(connection, ground.io);
+                }
             }
             Notice::Connected { connection, side: 0 } if connection == self.connection => {
                 ground.figures.connect.record(ground.since_ns(self.begin));

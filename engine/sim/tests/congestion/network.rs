@@ -52,7 +52,7 @@ impl Network {
             "routing": {"policy": "shortest_path"},
             "measurement": {"interval": interval, "queue_drops": "allowed", "queue_interval": "10 ms"},
         }));
-        nettrial_sim::run(&scenario.unwrap(), None).unwrap()
+        nettrial_sim::run(&scenario.unwrap(), None, 1).unwrap()
     }
 }
 

@@ -43,7 +43,7 @@ fn what_the_simulator_does_not_have_is_refused_by_name() {
     scenario.nodes[1].stack.as_mut().unwrap().congestion_control = "hybla".into();
     assert_eq!(refused(&scenario), ["congestion_control"]);
     assert!(nettrial_sim::check(&scenario).unwrap_err()[0].expected.contains("reno"));
-    assert!(nettrial_sim::run(&scenario, None).is_err());
+    assert!(nettrial_sim::run(&scenario, None, 1).is_err());
 
     let tool = json!({"kind": "tool", "tool": "ping", "duration": "1 s"});
     assert_eq!(refused(&with(pair(&link()), [flow("a0", "b0", "icmp", tool)])), ["kind", "transport"]);

@@ -101,7 +101,7 @@ pub fn with(scenario: Scenario, flows: impl IntoIterator<Item = Flow>) -> Scenar
 
 /// Returns the record of a scenario that can run.
 pub fn run(scenario: &Scenario) -> Record {
-    nettrial_sim::run(scenario, None).unwrap()
+    nettrial_sim::run(scenario, None, 1).unwrap()
 }
 
 /// Returns the record of the scenario's only flow, after checking that there are no warnings.

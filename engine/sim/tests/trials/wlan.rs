@@ -30,7 +30,7 @@ fn scenario(wlan: Value, [from, to]: [&str; 2], transport: &str, traffic: Value)
 }
 
 fn record(scenario: &Scenario) -> Record {
-    let record = run(scenario, None).unwrap();
+    let record = run(scenario, None, 1).unwrap();
     for channel in &record.channels {
         let used = channel.stations.iter().map(|station| station.airtime);
         let used: u64 = used.map(|used| used.data_ps + used.errors_ps + used.overhead_ps).sum();
