@@ -13,7 +13,7 @@ cargo_test := cargo test --locked --quiet --all-targets
 # Tests that build networks mostly wait, so several run at once on each CPU.
 together := $(shell echo $$((3 * $$(nproc))))
 # Unit tests compute more than they wait.
-computing := $(shell echo $$(($$(nproc) + 1)))
+computing := $(shell echo $$(($$(nproc) + 2)))
 ifeq ($(shell id -u),0)
   as_root :=
 else
@@ -50,7 +50,7 @@ demo: build ## run the first study and leave report.html
 # Everything is installed while the engine is compiled. Then comes a job of networks, which mostly waits, one that
 # compiles, one of unit tests, and one of lints.
 test: $(stamp)system ## everything but the tests marked slow; those that measure run last, alone, one at a time
-	@$(MAKE) --no-print-directory --jobs 2 test-engine $(stamp)tests
+	@$(MAKE) --no-print-directory --jobs 3 test-engine $(stamp)tests $(stamp)modules
 	@$(MAKE) --no-print-directory test-build
 	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target networks engine-checks unit lint-python
 	@$(MAKE) --no-print-directory measurements
@@ -79,6 +79,12 @@ test-engine: $(stamp)system
 
 $(stamp)system: tools/setup.sh
 	@$(stage) setup tools/setup.sh
+	@touch $@
+
+# Nine processes of pytest begin at the same time and import the same modules, which each of them would compile first. This
+# compiles them once, while the engine is compiled. Whatever fails here fails in the tests, too, which report it.
+$(stamp)modules: $(stamp)packages
+	@$(stage) "compilation of Python modules" $(python) -m pytest -q --collect-only -m "not slow" tests >/dev/null || true
 	@touch $@
 
 # nettrial itself extracts the kernels of guests from their packages.

@@ -12,6 +12,7 @@ from nettrial.errors import BadInput
 from nettrial.scenario import Scenario
 from nettrial.study import Study, imix, load
 
+THREE_HOSTS = load("mtu-packet-size")
 STUDY = """
 study: mine
 title: Mine
@@ -289,7 +290,7 @@ def test_a_group_can_be_absent(study):
     both=st.booleans(),
 )
 def test_a_group_has_every_flow_once(count, stagger, senders, both):
-    made = load("mtu-packet-size")
+    made = THREE_HOSTS
     entry = made.workload[0].model_copy(
         update={
             "count": count,
