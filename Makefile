@@ -13,7 +13,7 @@ cargo_test := cargo test --locked --quiet --all-targets
 # Tests that build networks mostly wait, so several run at once on each CPU.
 together := $(shell echo $$((3 * $$(nproc))))
 # Unit tests compute more than they wait.
-computing := $(shell echo $$(($$(nproc) + 2)))
+computing := $(shell echo $$(($$(nproc) + 1)))
 ifeq ($(shell id -u),0)
   as_root :=
 else
