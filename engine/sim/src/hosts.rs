@@ -5,7 +5,7 @@ use crate::parallel::PartHosts;
 use crate::sampler::Sampler;
 use crate::traffic::{Application, Assembly, Connections, Figures, Ground, application};
 use crate::wiring::Wiring;
-use crate::{Endpoint, Endpoints, Io, Notice, Packet, PathId, Time};
+use crate::{Endpoint, Endpoints, Io, Notice, Packet, Time};
 use anyhow::{Context, Result};
 
 /// A running flow.
@@ -183,20 +183,8 @@ impl Endpoints for Hosts<'_> {
         }
     }
 
-    fn read_ahead(&self, endpoint: Endpoint) {
-        if let Some(connection) = self.connections.get(endpoint.connection) {
-            connection.read_ahead(endpoint);
-        }
-    }
-
-    fn read_further_ahead(&self, endpoint: Endpoint) {
-        if let Some(connection) = self.connections.get(endpoint.connection) {
-            connection.read_further_ahead(endpoint);
-        }
-    }
-
-    fn read_rest_ahead(&self, endpoint: Endpoint) -> Option<PathId> {
-        self.connections.get(endpoint.connection).map(|connection| connection.read_rest_ahead(endpoint))
+    fn connection(&self, number: u32) -> Option<&Connection> {
+        self.connections.get(number)
     }
 
     fn size_bytes(&self) -> usize {

@@ -103,11 +103,11 @@ fn run(
         && let Some(outcomes) = outcomes.next()
     {
         let window_end = (begin + lookahead).min(end);
-        world.engine.calendar().begin(window_end);
+        world.engine.events.begin(window_end);
         world.run(Time(window_end.0 - 1));
         {
             let mut outcome = outcomes[part].write().unwrap_or_else(PoisonError::into_inner);
-            world.engine.calendar().end(&mut outcome, &mut later);
+            world.engine.events.end(&mut outcome, &mut later);
             world.endpoints.tell(&mut outcome.endings);
         }
         if !shared.barrier.wait() {
@@ -156,14 +156,14 @@ fn exchange(
             if next.is_some_and(|(crossing, _)| crossing < creator) {
                 break;
             }
-            world.engine.calendar().add(new.at, new.what, Origin::of(creator, new.child));
+            world.engine.events.add(new.at, new.what, Origin::of(creator, new.child));
             own.next();
         }
         let Some((creator, other)) = next else { break };
         let other = &mut others[other];
         if let Some(New { at, child, what: (travel, load), .. }) = other.packets.next() {
             let event = world.engine.receive(*travel, *load, &mut other.blocks);
-            world.engine.calendar().add(*at, event, Origin::of(creator, *child));
+            world.engine.events.add(*at, event, Origin::of(creator, *child));
         }
         other.look();
     }

@@ -10,7 +10,7 @@ use crate::fate::Outcome;
 use crate::link::Verdict;
 use crate::network::Network;
 use crate::processor::{Next, Processors};
-use crate::{Codepoint, Endpoint, Io, Notice, Packet, PathId, SackBlocks, Time};
+use crate::{Codepoint, Connection, Endpoint, Io, Notice, Packet, SackBlocks, Time};
 use nettrial_wlan::{Category, Outcome as OnAir, Packet as OfAir};
 use std::collections::VecDeque;
 use std::ops::AddAssign;
@@ -26,15 +26,8 @@ pub trait Endpoints {
     /// Handles the departure of a packet of this endpoint, if [`Io::send`] could not tell its departure time.
     fn on_left(&mut self, _: Endpoint, _: &mut impl Io) {}
 
-    /// Prefetches the memory that a packet or a timer of this endpoint will need first.
-    fn read_ahead(&self, _: Endpoint) {}
-
-    /// Prefetches the memory to which the memory of [`Endpoints::read_ahead`] refers.
-    fn read_further_ahead(&self, _: Endpoint) {}
-
-    /// Prefetches the memory to which the memory of [`Endpoints::read_further_ahead`] refers, and returns the path of
-    /// an answer.
-    fn read_rest_ahead(&self, _: Endpoint) -> Option<PathId> {
+    /// Returns the connection of that number, whose memory is prefetched; `None` if nothing is to be prefetched.
+    fn connection(&self, _number: u32) -> Option<&Connection> {
         None
     }
 
@@ -126,11 +119,6 @@ impl<C: Calendar> Engine<C> {
             balance: Balance::default(),
             captures: None,
         }
-    }
-
-    /// Returns the future events.
-    pub(crate) fn calendar(&mut self) -> &mut C {
-        &mut self.events
     }
 
     /// Takes over a packet that was taken out of another arena, and returns the event of its arrival where its path
@@ -580,7 +568,9 @@ impl<E: Endpoints, C: Calendar> World<E, C> {
                 Event::Timer(endpoint) => endpoint,
                 _ => continue,
             };
-            self.endpoints.read_ahead(endpoint);
+            if let Some(connection) = self.endpoints.connection(endpoint.connection) {
+                connection.read_ahead(endpoint);
+            }
             self.ahead.push((endpoint, None));
         }
         self.read_endpoints_ahead();
@@ -590,10 +580,13 @@ impl<E: Endpoints, C: Calendar> World<E, C> {
     fn read_endpoints_ahead(&mut self) {
         let Network { paths, links, .. } = &self.engine.network;
         for (endpoint, _) in &self.ahead {
-            self.endpoints.read_further_ahead(*endpoint);
+            if let Some(connection) = self.endpoints.connection(endpoint.connection) {
+                connection.read_further_ahead(*endpoint);
+            }
         }
         for (endpoint, place) in &mut self.ahead {
-            *place = self.endpoints.read_rest_ahead(*endpoint).map(|path| paths.start(path));
+            let connection = self.endpoints.connection(endpoint.connection);
+            *place = connection.map(|connection| paths.start(connection.read_rest_ahead(*endpoint)));
         }
         let first = |place: &Option<u32>| Some(&links[paths.link((*place)?)? as usize]);
         for link in self.ahead.iter().filter_map(|(_, place)| first(place)) {

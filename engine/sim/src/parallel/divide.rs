@@ -62,7 +62,7 @@ impl<'a> Divided<'a> {
                 // `Span` excludes what has other events.
                 other => unreachable!("{other:?} in a divided network"),
             };
-            engines[part].calendar().add(at, event, Origin::initial(number));
+            engines[part].events.add(at, event, Origin::initial(number));
             number += 1;
         }
         debug_assert_eq!(arena.len(), 0, "packets without an event");

@@ -2,7 +2,7 @@
 
 use crate::hosts::{Running, SAMPLER};
 use crate::traffic::{Application, Connections, Ground, confirm};
-use crate::{Connection, Endpoint, Endpoints, Io, Notice, Packet, PathId, Time};
+use crate::{Connection, Endpoint, Endpoints, Io, Notice, Packet, Time};
 use std::collections::HashMap;
 
 /// The sides of connections whose hosts are in a part, and the applications of the flows whose first host is.
@@ -186,20 +186,8 @@ impl Endpoints for PartHosts<'_> {
         }
     }
 
-    fn read_ahead(&self, endpoint: Endpoint) {
-        if let Some(connection) = self.connections.get(endpoint.connection) {
-            connection.read_ahead(endpoint);
-        }
-    }
-
-    fn read_further_ahead(&self, endpoint: Endpoint) {
-        if let Some(connection) = self.connections.get(endpoint.connection) {
-            connection.read_further_ahead(endpoint);
-        }
-    }
-
-    fn read_rest_ahead(&self, endpoint: Endpoint) -> Option<PathId> {
-        self.connections.get(endpoint.connection).map(|connection| connection.read_rest_ahead(endpoint))
+    fn connection(&self, number: u32) -> Option<&Connection> {
+        self.connections.get(number)
     }
 
     fn on_notice(&mut self, notice: Notice, io: &mut impl Io) {
