@@ -10,7 +10,6 @@ import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator
@@ -68,10 +67,10 @@ class Quantity:
         if match is None or scale is None:
             raise UnitError(self.name, text, self.expected)
         fraction = match[2] or ""
-        value = Fraction(int(match[1] + fraction), 10 ** len(fraction)) * scale
-        if value.denominator != 1 or value > LARGEST:
+        value, inexact = divmod(int(match[1] + fraction) * scale, 10 ** len(fraction))
+        if inexact or value > LARGEST:
             raise UnitError(self.name, text, self.expected)
-        return value.numerator
+        return value
 
     def print(self, value: int) -> str:
         """Returns `value` base units as text, in the largest unit that expresses it exactly with at most 3

@@ -44,4 +44,9 @@ def load(name: str) -> Study:
             hint = near(meant, [*names, *cookbook])
             raise BadInput(READING, "STUDY", f"there is no study {name!r}", expected, hint)
         path = (EXAMPLES / path.name / STUDY_FILE).resolve()
+    return read(path)
+
+
+def read(path: Path) -> Study:
+    """Reads a study file; raises BadInput if it is invalid."""
     return Study.of(Document.load(path))

@@ -48,13 +48,15 @@ def members(flow: FlowSettings, hosts: Sequence[str], block: Block = FIRST) -> l
     if flow.from_ in (OTHERS, EVERY):
         senders = [host for host in hosts if host != flow.to]
     first, stagger = units.DURATION.parse(flow.start), units.DURATION.parse(flow.stagger)
+    at = units.DURATION.print(first)
     found = []
     for place, (sender, to) in enumerate(zip(senders, _receivers(flow, senders, block), strict=True)):
         for number in range(flow.count):
             name = "-".join(
                 [flow.flow, *([sender] if several else []), *([str(number + 1)] if flow.count > 1 else [])]
             )
-            at = units.DURATION.print(first + (place * flow.count + number) * stagger)
+            if stagger:  # large fabrics have 100,000 flows, most without a stagger
+                at = units.DURATION.print(first + (place * flow.count + number) * stagger)
             if flow.both_directions:
                 found.append(Member(f"{name}-forward", sender, to, at))
                 found.append(Member(f"{name}-reverse", to, sender, at))

@@ -220,7 +220,8 @@ class Study(Settings):
 
     _document: Document | None = PrivateAttr(default=None)
     _settings: dict[tuple[tuple[str, str], ...], Settings] = PrivateAttr(default_factory=dict)
-    """A cache of the settings of treatments, because every response asks for the flows of all of them."""
+    """A cache of the settings of levels and treatments: conclusions and published figures name levels again, and
+    every response asks for the flows of all treatments."""
 
     @model_validator(mode="before")
     @classmethod
@@ -378,7 +379,7 @@ class Study(Settings):
         if not isinstance(sets, str) and level not in sets:
             raise wrong(at, level, ", ".join(sets), near(level, sets))
         try:
-            settings = self.settings({factor: level})
+            settings = self._kept_settings({factor: level})
         except NoSuchSetting as error:
             names = ", ".join(error.names)
             raise wrong(place, error.path, names, near(error.path.split(".")[-1], error.names)) from None

@@ -4,12 +4,15 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
 
 from nettrial import cli
+from nettrial.study import Study, catalogue
 from tests import forked
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +35,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sorts the longest files to the front. Workers run files in this order (`--no-loadscope-reorder`)."""
     rank = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def made_once() -> Iterator[None]:
+    """Keeps the shipped studies, and the parser of the command line: making them again and again took a fourth
+    of the unit tests' time."""
+    read, folders = catalogue.read, (catalogue.FOLDER.resolve(), catalogue.EXAMPLES.resolve())
+    kept = cache(read)
+
+    def read_once(path: Path) -> Study:
+        return kept(path) if path.parent.parent in folders else read(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalogue, "read", read_once)
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture

@@ -68,6 +68,13 @@ def test_a_study_is_the_same_out_of_its_dump():
     assert again.where("network", "mtu") == "study jumbo-ipv6: network.mtu"
 
 
+def test_a_value_of_a_merged_mapping_has_the_place_of_the_mapping(edited):
+    before = "traffic: {kind: transfer, size: 5 MB, duration: 2 s}"
+    place = f"mine/study.yaml:{line_of(before)}: workload.transfer.traffic.size: '5 xB'"
+    with pytest.raises(BadInput, match=place):
+        edited((before, "traffic: {<<: {kind: transfer, size: 5 xB}, duration: 2 s}"))
+
+
 def test_levels_have_one_form(edited):
     study = edited(
         ("[1500 B, 4000 B, 9000 B]", "[1500, 4 kB, 9000B]"), ("baseline: 1500 B", "baseline: 1.5 kB")
