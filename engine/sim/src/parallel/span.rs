@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The frames of a window and a part below which several threads are no faster than one.
-const FRAMES: f64 = 64.0;
+const FRAMES: f64 = 200.0;
 /// The largest number of parts, whose numbers take a byte.
 const MOST: usize = 128;
 

@@ -29,7 +29,7 @@ fn fabric(transport: &str, changes: &Value, traffic: &Value) -> Scenario {
         let end = |node: &str, last: &[u32]| json!({"node": node, "interface": format!("l{number}"), "mtu": "1500 B", "addresses": addresses(last)});
         let mut link = json!({
             "ends": [end(&near, own), end(&far, &[254])],
-            "rate": "100 Mbit/s", "delay": "2 ms", "queue": "20 packets",
+            "rate": "100 Mbit/s", "delay": "4 ms", "queue": "20 packets",
         });
         for (field, value) in changes.and_then(Value::as_object).into_iter().flatten() {
             link[field] = value.clone();
