@@ -94,7 +94,7 @@ $(stamp)tests: tools/setup-tests.sh $(stamp)packages
 
 $(stamp)packages: $(stamp)system requirements-uv.lock requirements.lock
 	@$(stage) "install of uv" $(python) -m pip install --quiet --require-hashes --requirement requirements-uv.lock
-	@$(stage) "install of packages" .venv/bin/uv pip install --quiet --link-mode copy --python $(python) \
+	@$(stage) "install of packages" .venv/bin/uv pip install --quiet --python $(python) \
 	  --require-hashes --requirement requirements.lock
 	@touch $@
 
