@@ -22,14 +22,12 @@ Runs unprivileged; without an argument, all three parts run. The fabrics are the
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -39,8 +37,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from benches.engine import Engine
 from benches.simulator import LARGE, large
-from nettrial.backends.find import engine
 from nettrial.units import DURATION, RATE
 
 REPEATS = 5
@@ -64,36 +62,6 @@ BLOCK = np.dtype(
 Scenario = dict[str, Any]
 
 
-class Engine:
-    """An engine on one CPU."""
-
-    def __init__(self, cpu: int) -> None:
-        """Starts it."""
-        command = ["taskset", "--cpu-list", str(cpu), str(engine()), "sim"]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
-
-    def ask(self, scenario: Scenario, capture: Mapping[str, Any] | None = None) -> None:
-        """Starts a trial."""
-        request = {"request": "run", "trial": "bench", "scenario": scenario}
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(request | ({"capture": capture} if capture else {})) + "\n")
-        self.process.stdin.flush()
-
-    def finish(self) -> tuple[int, float]:
-        """Ends the engine after its trial. Returns the trial's frames and the engine's CPU seconds."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        event = json.loads(self.process.stdout.readline())
-        self.process.stdin.close()
-        _, status, usage = os.wait4(self.process.pid, 0)
-        self.process.returncode = os.waitstatus_to_exitcode(status)
-        if event["event"] != "record":
-            sys.exit(event.get("message", str(event)))
-        frames = sum(end["frames_pkts"] for end in event["record"]["ends"])
-        return frames, usage.ru_utime + usage.ru_stime
-
-
 def together(scenario: Scenario, cpus: list[int]) -> tuple[int, float, float]:
     """Runs the scenario on each of the CPUs at once.
 
@@ -103,7 +71,7 @@ def together(scenario: Scenario, cpus: list[int]) -> tuple[int, float, float]:
     for each in engines:
         each.ask(scenario)
     done = [each.finish() for each in engines]
-    return done[0][0], fmean(seconds for _, seconds in done), time.monotonic() - began
+    return done[0].frames, fmean(trial.cpu_seconds for trial in done), time.monotonic() - began
 
 
 def processes() -> None:
@@ -139,7 +107,7 @@ def captured(scenario: Scenario) -> Arrivals:
     nodes, times = [], []
     with tempfile.TemporaryDirectory() as directory:
         one = Engine(min(os.sched_getaffinity(0)))
-        one.ask(scenario, {"directory": directory, "name": "b", "snap_bytes": 14})
+        one.ask(scenario, capture={"directory": directory, "name": "b", "snap_bytes": 14})
         one.finish()
         ends = [end for link in scenario["links"] for end in link["ends"]]
         for number, end in enumerate(ends):

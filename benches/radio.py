@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
-from benches.simulator import simulated
+from benches.engine import simulated
 from nettrial.design import scenario_of
 from nettrial.study import load
 
@@ -220,12 +220,12 @@ def simulate(case: Case, seconds: float, scratch: Path) -> Result:
     for node in scenario["nodes"]:
         if "stack" in node:
             node["stack"] |= {"receive_buffer": BUFFER, "send_buffer": BUFFER}
-    record, used = simulated(scenario)
-    flows = record["flows"]
+    trial = simulated(scenario)
+    flows = trial.record["flows"]
     # Packets that wait at the end of a flow's duration still arrive, which takes time.
     lasted_ns = max(flow["active_ns"] for flow in flows)
     goodput = sum(flow["bytes"] for flow in flows) * 8e9 / lasted_ns
-    return Result(goodput, used)
+    return Result(goodput, trial.cpu_seconds)
 
 
 class Ns3:

@@ -24,8 +24,6 @@ each segment and has neither SACK nor headers; its seconds are those of its even
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -34,7 +32,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from nettrial.backends.find import engine
+from benches.engine import simulated
 from nettrial.design import scenario_of
 from nettrial.stacks import STACKS
 from nettrial.study import load
@@ -179,28 +177,10 @@ def large(treatment: dict[str, str], seconds: float) -> dict[str, Any]:
     return document
 
 
-def simulated(scenario: dict[str, Any]) -> tuple[dict[str, Any], float]:
-    """Runs a scenario in the simulator. Returns its record, and the CPU seconds that it took."""
-    request = json.dumps({"request": "run", "trial": "bench", "scenario": scenario}) + "\n"
-    process = subprocess.Popen([engine(), "sim"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write(request)
-    process.stdin.flush()
-    event = json.loads(process.stdout.readline())
-    # The engine ends when its input does, which is after the answer.
-    process.stdin.close()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if event["event"] != "record":
-        sys.exit(event.get("message", str(event)))
-    return event["record"], usage.ru_utime + usage.ru_stime
-
-
 def simulate(scenario: dict[str, Any]) -> Run:
     """Runs a scenario in the simulator, and returns its packets and CPU seconds."""
-    record, seconds = simulated(scenario)
-    return Run(sum(end["frames_pkts"] for end in record["ends"]), seconds)
+    trial = simulated(scenario)
+    return Run(trial.frames, trial.cpu_seconds)
 
 
 class Ns3:
