@@ -67,7 +67,8 @@ class Quantity:
         if match is None or scale is None:
             raise UnitError(self.name, text, self.expected)
         fraction = match[2] or ""
-        value, inexact = divmod(int(match[1] + fraction) * scale, 10 ** len(fraction))
+        denominator: int = 10 ** len(fraction)
+        value, inexact = divmod(int(match[1] + fraction) * scale, denominator)
         if inexact or value > LARGEST:
             raise UnitError(self.name, text, self.expected)
         return value

@@ -96,7 +96,7 @@ class Document:
         node, line, names = self._tree, 0, []
         for step in place:
             if isinstance(node, CommentedMap):
-                # A field that comes from a merged mapping (`<<`) has no line here: that of the mapping is named.
+                # A field of a merged mapping (`<<`) has no line here; that of the mapping is named.
                 if step in (node.lc.data or {}):
                     line = node.lc.key(step)[0]
                 node, name = node.get(step), str(step)

@@ -220,8 +220,8 @@ class Study(Settings):
 
     _document: Document | None = PrivateAttr(default=None)
     _settings: dict[tuple[tuple[str, str], ...], Settings] = PrivateAttr(default_factory=dict)
-    """A cache of the settings of levels and treatments: conclusions and published figures name levels again, and
-    every response asks for the flows of all treatments."""
+    """A cache of the settings of levels and treatments: conclusions and published figures name levels again,
+    and every response asks for the flows of all treatments."""
 
     @model_validator(mode="before")
     @classmethod

@@ -39,8 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def made_once() -> Iterator[None]:
-    """Keeps the shipped studies, and the parser of the command line: making them again and again took a fourth
-    of the unit tests' time."""
+    """Keeps the shipped studies, and the parser of the command line: making them again and again took a
+    fourth of the unit tests' time."""
     read, folders = catalogue.read, (catalogue.FOLDER.resolve(), catalogue.EXAMPLES.resolve())
     kept = cache(read)
 
