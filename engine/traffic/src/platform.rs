@@ -97,6 +97,10 @@ impl std::ops::AddAssign for Copied {
 }
 
 /// The bounds on another program.
+#[cfg_attr(
+    any(not(target_os = "linux"), feature = "portable"),
+    expect(dead_code, reason = "no program is started there")
+)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Bounds {
     /// The room in bytes of a directory in memory, in which the program starts without privileges, if it has one.
