@@ -102,7 +102,8 @@ def main() -> None:
         "port": port,
         "served": last[0],
         "most_served": most[0],
-        "threads": most[1],
+        "threads": last[1],
+        "most_threads": most[1],
     }
     print(json.dumps(said | limits))
 

@@ -91,7 +91,9 @@ def test_their_clients_are_bounded_and_they_listen_at_the_flow_s_address(
             assert said["most_served"] >= 1 or name == "ditg", (server, said)
             assert said["served"] <= most, (server, said)
         if name == "tftp":
-            assert 1 < said["threads"] <= THREADS + 1, said
+            assert said["threads"] <= THREADS + 1, said
+            # A thread that atftpd no longer counts may still be ending.
+            assert 1 < said["most_threads"] <= 2 * THREADS + 1, said
         if name == "http3":
             assert said["memory"] == str(MEMORY_BYTES)
         if name == "ditg":
