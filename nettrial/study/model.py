@@ -220,8 +220,10 @@ class Study(Settings):
 
     _document: Document | None = PrivateAttr(default=None)
     _settings: dict[tuple[tuple[str, str], ...], Settings] = PrivateAttr(default_factory=dict)
-    """A cache of the settings of levels and treatments: conclusions and published figures name levels again,
-    and every response asks for the flows of all treatments."""
+    """A cache of the settings of treatments, because every response asks for the flows of all of them."""
+    _canonical: dict[tuple[str, str], str] = PrivateAttr(default_factory=dict)
+    """A cache of the canonical forms of levels by factor, because conclusions and published figures name
+    levels again. The settings of a level would take 24 kB."""
 
     @model_validator(mode="before")
     @classmethod
@@ -374,12 +376,17 @@ class Study(Settings):
         return self
 
     def _level(self, factor: str, level: str, at: tuple[str | int, ...]) -> str:
+        if (factor, level) not in self._canonical:
+            self._canonical[factor, level] = self._checked_level(factor, level, at)
+        return self._canonical[factor, level]
+
+    def _checked_level(self, factor: str, level: str, at: tuple[str | int, ...]) -> str:
         sets = self.factors[factor].sets
         place: tuple[str | int, ...] = ("factors", factor, "sets")
         if not isinstance(sets, str) and level not in sets:
             raise wrong(at, level, ", ".join(sets), near(level, sets))
         try:
-            settings = self._kept_settings({factor: level})
+            settings = self.settings({factor: level})
         except NoSuchSetting as error:
             names = ", ".join(error.names)
             raise wrong(place, error.path, names, near(error.path.split(".")[-1], error.names)) from None
