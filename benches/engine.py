@@ -67,7 +67,7 @@ class Engine:
         _, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
         if '"event":"record"' not in answer[:100]:
-            sys.exit(answer[:1000])
+            sys.exit(json.loads(answer)["message"] if answer else "the engine ended without an answer")
         return Trial(answer, seconds, usage.ru_utime + usage.ru_stime)
 
 
