@@ -129,3 +129,19 @@ class TrialsFailed(NettrialError):
 
     def __str__(self) -> str:
         return f"error: {self.args[0]}"
+
+
+class Inconclusive(NettrialError):
+    """With `nettrial compare --inconclusive fail`: no condition of `--fail-if` holds, and an interval is too
+    wide to tell whether one does."""
+
+    exit_code = 6
+
+    def __init__(self, conditions: int) -> None:
+        """Creates the error for that many conditions."""
+        super().__init__(conditions)
+        self.conditions = conditions
+
+    def __str__(self) -> str:
+        hold = "1 condition holds" if self.conditions == 1 else f"{self.conditions} conditions hold"
+        return f"error: can't tell whether {hold}: more trials in both runs give narrower intervals"

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from nettrial.analysis.changes import NO_RATIO, Change, corrected, unpaired_change
 from nettrial.analysis.intervals import Interval
+from nettrial.analysis.outcomes import Outcome, above, below
 from nettrial.analysis.run_digest import digest, frame
 from nettrial.analysis.summary import Levels, plan_treatments
 from nettrial.store import Run
@@ -92,15 +93,11 @@ class Condition:
     def __str__(self) -> str:
         return f"{self.response} {self.relation} {self.percent:+g}%"
 
-    def holds(self, difference: Difference) -> bool | None:
-        """Returns whether the difference exceeds the percentage and its interval excludes zero; None if there
-        is no interval."""
-        if difference.interval is None or difference.percent is None:
-            return None
-        beyond = (
-            difference.percent < self.percent if self.relation == "<" else difference.percent > self.percent
-        )
-        return beyond and not difference.interval.contains(0)
+    def outcome(self, difference: Difference) -> Outcome:
+        """Returns the outcome under a treatment: the condition holds if the whole interval lies beyond the
+        limit, and does not hold if no part of it does."""
+        beyond = below if self.relation == "<" else above
+        return beyond(difference.interval, self.percent)
 
 
 def condition(text: str) -> Condition | None:

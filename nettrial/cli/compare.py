@@ -17,10 +17,11 @@ from nettrial.analysis.compare import (
     condition,
 )
 from nettrial.analysis.intervals import CONFIDENCE, quantile
+from nettrial.analysis.outcomes import Outcome
 from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table, say
 from nettrial.design.trial_order import in_words
-from nettrial.errors import BadInput, TrialsFailed
+from nettrial.errors import BadInput, Inconclusive, TrialsFailed
 from nettrial.metrics import METRICS
 from nettrial.registry import near
 from nettrial.report import numbers
@@ -29,6 +30,8 @@ from nettrial.store import Run
 
 FAILED = 1
 """Exit status where a condition of `--fail-if` holds."""
+INCONCLUSIVE = ("pass", "fail")
+"""The values of `--inconclusive`, the default first."""
 ENOUGH = 5
 """The number of trials of a treatment below which the comparison warns of its wide intervals."""
 DIGITS = 5
@@ -36,10 +39,19 @@ DIGITS = 5
 
 
 def show(
-    first: Path, second: Path, fail_if: Sequence[str], only: Sequence[str], as_json: bool = False
+    first: Path,
+    second: Path,
+    fail_if: Sequence[str],
+    only: Sequence[str],
+    inconclusive: str = "pass",
+    as_json: bool = False,
 ) -> int:
-    """Compares two runs, prints the changes and returns the exit status; raises BadInput, and TrialsFailed if
-    a condition can't be judged."""
+    """Compares two runs, prints the changes and the outcome of each condition, and returns the exit status.
+
+    Raises BadInput; TrialsFailed if a condition has no interval to judge it by; and Inconclusive if an
+    interval is too wide to judge a condition and `inconclusive` is "fail"."""
+    if inconclusive not in INCONCLUSIVE:
+        raise BadInput(READING, "--inconclusive", inconclusive, " or ".join(INCONCLUSIVE))
     runs = Run.open(first), Run.open(second)
     found = compare(*runs)
     names = list(dict.fromkeys(difference.response.name for difference in found.differences))
@@ -55,7 +67,8 @@ def show(
         documents.show(_document(found, first, second, judgements))
     else:
         _print(found, first, second)
-    return _judge(judgements)
+        _print_conditions(judgements)
+    return _judge(judgements, inconclusive)
 
 
 def _nothing_common(first: Run, second: Run) -> BadInput:
@@ -135,7 +148,7 @@ def _corrected(intervals: int, level: float) -> str:
 
 def _rows(differences: Sequence[Difference]) -> list[list[str]]:
     """Returns the table rows of one response, with as many decimals as its intervals justify."""
-    percent = numbers.percent_decimals([replace(each.change, interval=each.interval) for each in differences])
+    percent = _decimals(differences)
     largest = max((abs(mean) for each in differences for mean in each.means if mean), default=1.0)
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest)))
     return [
@@ -145,12 +158,22 @@ def _rows(differences: Sequence[Difference]) -> list[list[str]]:
             f"{each.counts[0]}, {each.counts[1]}",
             *("absent" if mean is None else numbers.fixed(mean, decimals) for mean in each.means),
             each.response.unit,
-            _percent(each, percent),
-            numbers.bounds(each.interval, percent) if each.interval else "",
+            *_change(each, percent),
             _verdict(each),
         ]
         for each in differences
     ]
+
+
+def _decimals(differences: Sequence[Difference]) -> int:
+    """Returns the decimals of changes in percent, as many as their intervals justify."""
+    return numbers.percent_decimals([replace(each.change, interval=each.interval) for each in differences])
+
+
+def _change(difference: Difference, decimals: int) -> tuple[str, str]:
+    """Returns the change in percent and its interval as texts, which are empty where they are absent."""
+    bounds = difference.interval
+    return _percent(difference, decimals), numbers.bounds(bounds, decimals) if bounds else ""
 
 
 def _percent(difference: Difference, decimals: int) -> str:
@@ -190,17 +213,57 @@ class Judgement:
     """The condition of `--fail-if`."""
     difference: Difference
     """The difference that it judges."""
-    holds: bool | None
-    """True if the change fulfils the condition; None if it can't be judged."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Returns the outcome of the condition."""
+        return self.condition.outcome(self.difference)
+
+    @property
+    def reason(self) -> str | None:
+        """Returns the reason why the outcome can't be told; None if it can."""
+        if self.outcome is not Outcome.UNKNOWN:
+            return None
+        if self.difference.interval is None:
+            return self.difference.absent
+        return f"the interval has changes on both sides of {self.condition.percent:+g}%"
+
+    def __str__(self) -> str:
+        found = self.difference
+        said = f"{self.condition} ({in_words(found.treatment)})"
+        if found.interval is None or found.percent is None:
+            return f"{said}: {self.reason}"
+        return f"{said}: {numbers.signed(found.percent, 1)}% {numbers.bounds(found.interval, 1)}"
 
 
 def _judgements(found: RunComparison, conditions: Sequence[Condition]) -> list[Judgement]:
     return [
-        Judgement(each, difference, each.holds(difference))
+        Judgement(each, difference)
         for each in conditions
         for difference in found.differences
         if difference.response.name == each.response
     ]
+
+
+def _print_conditions(judgements: Sequence[Judgement]) -> None:
+    """Prints a line for each condition under each treatment, with its outcome."""
+    if not judgements:
+        return
+    print("\nConditions of --fail-if")
+    rows: list[list[str]] = []
+    for judged in dict.fromkeys(each.condition for each in judgements):
+        of_it = [each for each in judgements if each.condition == judged]
+        decimals = _decimals([each.difference for each in of_it])
+        rows += [
+            [
+                str(judged),
+                in_words(each.difference.treatment),
+                *_change(each.difference, decimals),
+                f"{each.outcome}: {each.reason}" if each.reason else str(each.outcome),
+            ]
+            for each in of_it
+        ]
+    print_table(["condition", "treatment", "change", "interval", ""], rows)
 
 
 def _document(
@@ -218,7 +281,10 @@ def _document(
         responses_of_b=list(found.responses_of_one[1]),
         conditions=[
             documents.Judgement(
-                condition=str(each.condition), treatment=each.difference.treatment, holds=each.holds
+                condition=str(each.condition),
+                treatment=each.difference.treatment,
+                holds=HOLDS[each.outcome],
+                reason=each.reason,
             )
             for each in judgements
         ],
@@ -243,26 +309,27 @@ def _as_document(each: Difference) -> documents.Difference:
     )
 
 
-def _judge(judgements: Sequence[Judgement]) -> int:
-    """Prints which conditions hold, and returns the exit status. Raises TrialsFailed if none holds and one
-    can't be judged: a missing measurement does not count as a success."""
-    held = False
-    unjudged: list[str] = []
-    for each in judgements:
-        difference = each.difference
-        where = f"{each.condition} ({in_words(difference.treatment)})"
-        if each.holds is None:
-            unjudged.append(f"{where}: {difference.absent}")
-        elif each.holds:
-            assert difference.interval is not None
-            assert difference.percent is not None
-            held = True
-            change = numbers.signed(difference.percent, 1)
-            say(f"fails: {where}: {change}% {numbers.bounds(difference.interval, 1)}")
-    for text in unjudged:
-        say(f"can't be judged: {text}")
+HOLDS = {Outcome.HOLDS: True, Outcome.DOES_NOT_HOLD: False, Outcome.UNKNOWN: None}
+"""The value of `holds` in the document for each outcome."""
+
+
+def _judge(judgements: Sequence[Judgement], inconclusive: str) -> int:
+    """Says which conditions decide the exit status, and returns it. Raises TrialsFailed if no condition holds
+    and one has no interval: a missing measurement does not count as a success. Raises Inconclusive if a
+    condition's interval is too wide and `inconclusive` is "fail"."""
+    held = [each for each in judgements if each.outcome is Outcome.HOLDS]
+    unknown = [each for each in judgements if each.outcome is Outcome.UNKNOWN]
+    missing = [each for each in unknown if each.difference.interval is None]
+    wide = [each for each in unknown if each.difference.interval is not None]
+    for each in held:
+        say(f"fails: {each}")
+    for each in [*missing, *(wide if inconclusive == "fail" else ())]:
+        say(f"can't tell: {each}")
     if held:
         return FAILED
-    if unjudged:
-        raise TrialsFailed(f"{numbers.counted(len(unjudged), 'condition')} can't be judged")
+    if missing:
+        hold = "1 condition holds" if len(missing) == 1 else f"{len(missing)} conditions hold"
+        raise TrialsFailed(f"can't tell whether {hold}: there is no interval")
+    if wide and inconclusive == "fail":
+        raise Inconclusive(len(wide))
     return 0

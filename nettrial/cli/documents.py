@@ -370,7 +370,10 @@ class Judgement(Part):
     treatment: Levels
     """The level of each factor."""
     holds: bool | None
-    """True if the change fulfils the condition; null if it can't be judged."""
+    """True if the whole interval is beyond the limit, false if no part of it is; null if the interval has
+    changes on both sides of the limit, or if there is none."""
+    reason: str | None
+    """The reason why `holds` is null."""
 
 
 class CompareDocument(Document):
@@ -397,7 +400,7 @@ class CompareDocument(Document):
     responses_of_b: list[str]
     """The responses that only the second run has."""
     conditions: list[Judgement]
-    """The conditions of `--fail-if`, with the verdict for each treatment."""
+    """The conditions of `--fail-if`, with the outcome for each treatment."""
 
 
 class ModelFit(Part):

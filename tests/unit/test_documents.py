@@ -42,7 +42,10 @@ def test_a_run_and_the_commands_that_read_it(nettrial):
     assert done.returncode == 0
     compared = read(done)
     assert {difference.percent for difference in compared.differences} == {0.0}
-    assert [judged.holds for judged in compared.conditions] == [False] * 3
+    assert [judged.holds for judged in compared.conditions] == [None] * 3  # two values decide little
+    assert {judged.reason for judged in compared.conditions} == {
+        "the interval has changes on both sides of -3%"
+    }
     assert read(nettrial("predict", "mine", "--mtu", "3000", "--json")).predictions[0].mtu_bytes == 3000
 
     done = nettrial("report", "mine", "--junit", "junit.xml", "--markdown", "summary.md")

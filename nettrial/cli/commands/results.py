@@ -149,10 +149,17 @@ def _compare(
             "--fail-if",
             metavar="CONDITION",
             help='RESPONSE < PERCENT or RESPONSE > PERCENT, such as "throughput < -3%". The exit status is 1 '
-            "if a change is beyond this limit and its confidence interval excludes 0. May be given more than "
-            "once.",
+            "if the whole confidence interval of a change is beyond this limit. May be given more than once.",
         ),
     ] = None,
+    inconclusive: Annotated[
+        str,
+        typer.Option(
+            metavar="pass|fail",
+            help="The result where an interval is too wide to tell whether a condition holds; with fail the "
+            "exit status is 6.",
+        ),
+    ] = "pass",
     response: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
@@ -169,11 +176,12 @@ def _compare(
 
     Both runs are of the same study, for example on different machines, kernels or versions.
 
-    Exit status: 0 compared, 1 a condition of --fail-if holds, 2 bad input, 4 a condition can't be judged.
+    Exit status: 0 compared, 1 a condition of --fail-if holds, 2 bad input, 4 a condition has no interval,
+    6 an interval is too wide to judge a condition (--inconclusive fail).
     """
     from nettrial.cli import compare
 
-    raise typer.Exit(compare.show(first, second, fail_if or (), response or (), as_json))
+    raise typer.Exit(compare.show(first, second, fail_if or (), response or (), inconclusive, as_json))
 
 
 @command(commands, "predict")
