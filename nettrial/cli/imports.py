@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from nettrial.cli.console import say
 from nettrial.cli.measured_run import Part, keep
-from nettrial.errors import BadInput
+from nettrial.errors import BadInput, TrialsFailed
 from nettrial.imports import Imported, read
 from nettrial.imports.reading import DOING
 from nettrial.report import numbers
@@ -19,25 +20,38 @@ UNKNOWN = "unknown: the imported files do not say"
 
 
 def import_files(files: Sequence[Path], out: Path, ip: int | None) -> None:
-    """Stores the measurements of files as the trials of a run, in the order of their times; raises
-    BadInput."""
+    """Stores the measurements of files as the trials of a run, in the order of their times; those that can't
+    be used are named and left out. Raises BadInput if there are none or if they are of several kinds, and
+    TrialsFailed if some were left out."""
     refuse_existing(out, DOING, hint="choose another directory for each import")
     found: list[Imported] = []
+    refused: list[BadInput] = []
     for file in files:
-        for each in read(file, ip):
-            if found and _form(each) != _form(found[0]):
-                hint = "import measurements of different kinds or IP versions as separate runs"
-                raise BadInput(DOING, str(file), " ".join(_form(each)), " ".join(_form(found[0])), hint)
-            found.append(each)
+        readings = read(file, ip)
+        found += readings.found
+        refused += readings.refused
+    if not found:
+        raise BadInput.listing(DOING, [fault for why in refused for fault in why.faults])
+    _refuse_several_kinds(found)
+    for why in refused:
+        say(str(why))
     found.sort(key=lambda each: each.record.started_unix_ns)
-    first = found[0]
-    flow, title = first.flow, f"{first.title}, {numbers.counted(len(found), 'measurement')}"
-    keep(out, title, [Part(flow, [flow.name])], 0, [each.record for each in found], _environment(found))
+    flows, title = found[0].flows, f"{found[0].title}, {numbers.counted(len(found), 'measurement')}"
+    parts = [Part(flow, [flow.name]) for flow in flows]
+    keep(out, title, parts, 0, [each.record for each in found], _environment(found))
     say(f"imported {numbers.counted(len(found), 'measurement')}: {out}")
+    if refused:
+        count = f"{len(refused)} {'file or document' if len(refused) == 1 else 'files or documents'}"
+        raise TrialsFailed(f"{count} could not be imported; {out} has the other measurements")
 
 
-def _form(imported: Imported) -> tuple[str, str]:
-    return imported.title, f"over IPv{imported.flow.ip.root}"
+def _refuse_several_kinds(found: Sequence[Imported]) -> None:
+    """Raises BadInput if the measurements are not all of one kind."""
+    kinds = Counter(f"{each.title}, over IPv{each.flows[0].ip.root}" for each in found)
+    if len(kinds) > 1:
+        value = "; ".join(f"{count} of {kind}" for kind, count in kinds.items())
+        hint = "import measurements of different kinds or IP versions as separate runs"
+        raise BadInput(DOING, "the files have several kinds of measurements", value, "one kind", hint)
 
 
 def _environment(found: Sequence[Imported]) -> Environment:

@@ -31,12 +31,18 @@ class Imported:
 
     title: str
     """The kind of measurement, and its direction."""
-    flow: Flow
-    """The traffic, as far as the source describes it."""
+    flows: tuple[Flow, ...]
+    """The traffic of each direction, as far as the source describes it."""
     record: Record
-    """The record, as of a trial with a single flow."""
+    """The record, as of a trial with these flows."""
     system: str
     """The system of the host that measured, if the source has it."""
+
+    @classmethod
+    def of(cls, title: str, sources: Sequence[Source]) -> Imported:
+        """Returns the directions of a measurement as a record."""
+        flows = tuple(source.flow() for source in sources)
+        return cls(title, flows, together(sources), sources[0].system)
 
 
 @dataclass
@@ -75,7 +81,7 @@ class Source:
 
     def imported(self) -> Imported:
         """Returns the measurement as a record."""
-        return Imported(self.title, self.flow(), together([self]), self.system)
+        return Imported.of(self.title, [self])
 
     def flow(self) -> Flow:
         """Returns the traffic, as far as the source describes it."""
@@ -93,7 +99,6 @@ class Source:
             "intervals": [],
             "min_rtt_us": 0,
             "mss_bytes": 0,
-            "retransmissions_pkts": 0,
             "srtt_us": NONE,
             "bytes": 0,
         }

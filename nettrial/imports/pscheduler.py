@@ -23,6 +23,20 @@ _DURATION = re.compile(
 """An ISO 8601 duration without months and years."""
 MOST_VALUES = 1_000_000
 """The largest number of values in a list."""
+WITH_RFC3550 = ("iperf2", "iperf3")
+"""The tools whose jitter is that of RFC 3550."""
+OTHER_JITTER = {"nuttcp": "nuttcp reports its largest jitter, which is not that of RFC 3550"}
+"""The reasons for which the jitter of other tools is left out."""
+UNTIMED = {"packet_rate": "pScheduler did not report the time that the packets took"}
+"""The reason for the absence of rates, by metric, if a result has no duration."""
+NOTHING_ARRIVED = "no packet arrived"
+"""The reason for the absence of times and orders of packets if all were lost."""
+ROUND_TRIPS = ("rtt", "rtt_p50", "rtt_p90", "rtt_p99")
+"""The metrics of round trips."""
+DELAYS = ("owd", "owd_p50", "owd_p90", "owd_p99")
+"""The metrics of one-way delays."""
+VARIATIONS = ("delay_variation_p50", "delay_variation_p99")
+"""The metrics of the variation of one-way delays."""
 
 
 class _Part(BaseModel):
@@ -229,10 +243,24 @@ def _throughput(source: Source, document: Document, found: _Summary) -> None:
         if total.retransmits is not None:
             source.record["retransmissions_pkts"] = total.retransmits
         return
-    if total.jitter is not None:
-        source.record["jitter_rfc3550_us"] = total.jitter * 1e3
+    if source.command in WITH_RFC3550:
+        if total.jitter is not None:
+            source.record["jitter_rfc3550_us"] = total.jitter * 1e3
+    else:
+        source.absent["jitter_rfc3550"] = OTHER_JITTER.get(
+            source.command, f"{source.program} does not say how its jitter is computed"
+        )
     if total.sent is not None and total.lost is not None:
         source.record["packets"] = _packets(total.sent, total.lost, None, None)
+
+
+def _counts(
+    sent: int | None, lost: int | None, received: int | None, reordered: int | None, duplicated: int | None
+) -> dict[str, int]:
+    """Returns the numbers of packets; none if the source does not say how many were lost."""
+    if lost is None and sent is not None and received is not None:
+        lost = max(0, sent - received)
+    return {} if sent is None or lost is None else _packets(sent, lost, reordered, duplicated)
 
 
 def _packets(sent: int, lost: int, reordered: int | None, duplicated: int | None) -> dict[str, int]:
@@ -243,10 +271,6 @@ def _packets(sent: int, lost: int, reordered: int | None, duplicated: int | None
     return found if duplicated is None else {**found, "duplicated_pkts": duplicated}
 
 
-UNTIMED = {"packet_rate": "pScheduler did not report the time that the packets took"}
-"""The reason for the absence of rates, by metric, if a result has no duration."""
-
-
 def _requests(source: Source, seconds: list[float]) -> None:
     """Sets the fields of a record of requests and responses from these round-trip times."""
     source.record = {"rtt_us": distribution([each * 1e6 for each in seconds])}
@@ -255,12 +279,19 @@ def _requests(source: Source, seconds: list[float]) -> None:
 
 def _round_trips(source: Source, result: Result, texts: list[str | None]) -> None:
     times = [seconds_of(text) for text in texts if text is not None]
-    if not times:
-        raise Unusable("no round trip with a time", "`roundtrips` with `rtt`")
-    _requests(source, times)
     source.title = "pScheduler rtt"
-    if result.sent is not None and result.lost is not None:
-        source.record["packets"] = _packets(result.sent, result.lost, result.reorders, result.duplicates)
+    counts = _counts(result.sent, result.lost, result.received, result.reorders, result.duplicates)
+    if times:
+        _requests(source, times)
+    elif counts and not counts["received_pkts"]:
+        source.absent |= {
+            **UNTIMED,
+            **dict.fromkeys((*ROUND_TRIPS, "reordering", "duplication"), NOTHING_ARRIVED),
+        }
+    else:
+        raise Unusable("no round trip with a time", "`roundtrips` with `rtt`, or `sent` and `lost`")
+    if counts:
+        source.record["packets"] = counts
 
 
 def _trace(source: Source, paths: list[list[_Hop]]) -> None:
@@ -273,25 +304,44 @@ def _trace(source: Source, paths: list[list[_Hop]]) -> None:
 
 
 def _latency(source: Source, spec: _Specification, result: Result, latencies: dict[str, int]) -> None:
+    source.title = "pScheduler latency"
+    source.absent |= UNTIMED
+    counts = _counts(
+        result.packets_sent,
+        result.packets_lost,
+        result.packets_received,
+        result.packets_reordered,
+        result.packets_duplicated,
+    )
+    if counts:
+        source.record["packets"] = counts
+    if sum(latencies.values()):
+        _delays(source, spec, result, latencies)
+    elif counts and not counts["received_pkts"]:
+        named = (*DELAYS, *VARIATIONS, "owd_error", "reordering", "duplication")
+        source.absent |= dict.fromkeys(named, NOTHING_ARRIVED)
+    else:
+        raise Unusable("a histogram-latency without values", "numbers of packets by number of bucket")
+
+
+def _delays(source: Source, spec: _Specification, result: Result, latencies: dict[str, int]) -> None:
+    """Fills in the one-way delays of packets that arrived. twping reports 0 as the error of the clocks if a
+    clock has no estimate of it (RFC 4656 section 4.1.2: a multiplier of 0 is no estimate)."""
     try:
         delays = [float(key) * spec.bucket_width * 1e6 for key in latencies]
     except ValueError:
         raise Unusable("a histogram-latency with other keys", "numbers of buckets") from None
     counts = list(latencies.values())
-    if not sum(counts) or not all(math.isfinite(each) and abs(each) <= MOST for each in delays):
+    if not all(math.isfinite(each) and abs(each) <= MOST for each in delays):
         raise Unusable("a histogram-latency without values", "numbers of packets by number of bucket")
     least = min(delay for delay, count in zip(delays, counts, strict=True) if count)
-    source.title = "pScheduler latency"
-    source.absent |= UNTIMED
-    source.record = {"delay_variation_us": distribution([each - least for each in delays], counts)}
-    if result.clock_error is None:
-        source.absent["owd"] = "pScheduler did not report the error of the clocks"
+    source.record["delay_variation_us"] = distribution([each - least for each in delays], counts)
+    if not result.clock_error:
+        why = "pScheduler did not report the error of the clocks"
     elif least <= result.clock_error * 1e3:
-        source.absent["owd"] = "the smallest delay is not above the error of the clocks"
+        why = "the smallest delay is not above the error of the clocks"
     else:
         source.record["owd_us"] = distribution(delays, counts)
         source.record["owd_error_us"] = result.clock_error * 1e3
-    if result.packets_sent is not None and result.packets_lost is not None:
-        source.record["packets"] = _packets(
-            result.packets_sent, result.packets_lost, result.packets_reordered, result.packets_duplicated
-        )
+        return
+    source.absent |= dict.fromkeys(("owd", "owd_error"), why)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nettrial.analysis import absences, repeated
 from nettrial.cli.imports import UNKNOWN, import_files
-from nettrial.errors import BadInput
+from nettrial.errors import BadInput, TrialsFailed
 from nettrial.export import export
 from nettrial.imports import read
 from nettrial.imports.figures import distribution
@@ -69,9 +69,21 @@ def figures(folder, document, ip=None):
     """Returns the imported record, the figures of a document by metric, and the reasons for those that are
     absent."""
     (folder / "found.json").write_text(json.dumps(document))
-    (found,) = read(folder / "found.json", ip)
-    values = {each.metric.name: each.cell.mean for each in repeated([found.record], ["measured"])}
-    return found, values, absences([found.record], ["measured"])
+    found = only(folder / "found.json", ip)
+    return found, values_of(found), absences([found.record], ["measured"])
+
+
+def only(path, ip=None):
+    """Returns the only measurement of a file."""
+    readings = read(path, ip)
+    assert [str(why) for why in readings.refused] == []
+    (found,) = readings.found
+    return found
+
+
+def values_of(found, flow="measured"):
+    """Returns the figures of a measurement's flow by metric."""
+    return {each.metric.name: each.cell.mean for each in repeated([found.record], [flow])}
 
 
 def test_iperf3_over_tcp(tmp_path):
@@ -117,7 +129,7 @@ def test_perfsonars_results(tmp_path):
 
     found, values, _ = figures(tmp_path, TRACE)
     assert values["rtt"] == pytest.approx(0.9)
-    assert found.flow.ip.root == 6
+    assert found.flows[0].ip.root == 6
 
 
 def test_what_is_not_known_is_not_made_up(tmp_path):
@@ -154,6 +166,113 @@ def test_files_become_a_run_in_the_order_of_their_times(tmp_path):
     assert not (tmp_path / "more").exists()
 
 
+def test_a_bad_file_takes_no_other_with_it(tmp_path, capsys):
+    (tmp_path / "good.json").write_text(json.dumps(TCP) + "\n" + json.dumps({**TCP, "error": "broken pipe"}))
+    (tmp_path / "bad.json").write_text("{")
+    files = [tmp_path / "bad.json", tmp_path / "good.json"]
+    with pytest.raises(TrialsFailed, match="2 files or documents could not be imported"):
+        import_files(files, tmp_path / "run", None)
+    assert Run.open(tmp_path / "run").finished() == 1
+    said = capsys.readouterr().err
+    assert "bad.json: Expecting property name" in said
+    assert "good.json: document 2: the test failed: broken pipe" in said
+    with pytest.raises(BadInput, match=r"bad\.json"):
+        import_files(files[:1], tmp_path / "none", None)
+    assert not (tmp_path / "none").exists()
+
+
+def test_total_loss_is_a_result(tmp_path):
+    lost = {**RTT, "roundtrips": [], "received": 0, "lost": 3, "loss": 1.0}
+    _, values, absent = figures(tmp_path, lost, 4)
+    assert values == {"loss": 100}
+    assert (absent["rtt"], absent["rtt_p99"]) == ("no packet arrived", "no packet arrived")
+
+    histogram = {"histogram-latency": {}, "packets-lost": 100, "packets-received": 0}
+    _, values, absent = figures(tmp_path, {**LATENCY, "result": {**LATENCY["result"], **histogram}})
+    assert values == {"loss": 100}
+    assert (absent["owd"], absent["delay_variation_p50"]) == ("no packet arrived", "no packet arrived")
+
+    nothing = {"bytes": 0, "bits_per_second": 0, "packets": 0, "lost_packets": 0, "jitter_ms": 0}
+    received = {**UDP["end"]["sum_received"], **nothing}
+    total = {**UDP["end"]["sum"], "lost_packets": 0, "jitter_ms": 0}
+    _, values, absent = figures(
+        tmp_path, {**UDP, "end": {**UDP["end"], "sum": total, "sum_received": received}}
+    )
+    assert (values["goodput"], values["loss"]) == (0, 100)
+    assert absent["jitter_rfc3550"] == "no packet arrived"
+
+
+def test_an_error_of_the_clocks_of_0_is_no_estimate(tmp_path):
+    result = {**LATENCY["result"], "max-clock-error": 0.0}
+    _, values, absent = figures(tmp_path, {**LATENCY, "result": result})
+    assert not {"owd", "owd_error"} & set(values)
+    assert absent["owd_error"] == absent["owd"] == "pScheduler did not report the error of the clocks"
+
+
+@pytest.mark.parametrize(
+    ("tool", "why"),
+    [
+        ("iperf3", None),
+        ("iperf2", None),
+        ("nuttcp", "nuttcp reports its largest jitter, which is not that of RFC 3550"),
+        ("ethr", "pScheduler with ethr does not say how its jitter is computed"),
+    ],
+)
+def test_only_the_jitter_of_rfc_3550_has_its_name(tmp_path, tool, why):
+    summary = {"throughput-bits": 2.1e8, "start": 0, "end": 10, "sent": 1000, "lost": 10, "jitter": 37.2}
+    document = {
+        "test": {"type": "throughput", "spec": {"dest": "192.0.2.1", "udp": True}},
+        "tool": {"name": tool},
+        "result": {"succeeded": True, "summary": {"summary": summary, "streams": []}},
+    }
+    _, values, absent = figures(tmp_path, document)
+    assert values["loss"] == 1
+    assert (values.get("jitter_rfc3550"), absent.get("jitter_rfc3550")) == (
+        (None, why) if why else (37.2, None)
+    )
+
+
+def test_intervals_have_the_bytes_of_each_interval(tmp_path):
+    found, _, _ = figures(tmp_path, TCP)
+    sent = [each["streams"][0]["bytes"] for each in TCP["intervals"]]
+    assert [each.bytes for each in found.record.flows[0].intervals] == sent
+    document = json.loads(json.dumps(TCP))
+    for number, each in enumerate(document["intervals"]):
+        each["streams"][0] |= {"bytes": 1_000_000, "retransmits": number}
+    found, _, _ = figures(tmp_path, document)
+    intervals = found.record.flows[0].intervals
+    assert {each.bytes for each in intervals} == {1_000_000}
+    assert [each.retransmissions_pkts for each in intervals] == list(range(len(intervals)))
+
+
+def test_omitted_intervals_do_not_count(tmp_path):
+    document = json.loads(json.dumps(TCP))
+    first = json.loads(json.dumps(document["intervals"][0]))
+    first["streams"][0] |= {"omitted": True, "rtt": 10**6, "snd_cwnd": 10**8}
+    document["intervals"].insert(0, first)
+    assert figures(tmp_path, document)[1] == figures(tmp_path, TCP)[1]
+    assert figures(tmp_path, document)[0].record.flows == figures(tmp_path, TCP)[0].record.flows
+
+
+def test_retransmissions_that_nobody_counted_are_absent(tmp_path):
+    for value in (None, -1):
+        sent = {**TCP["end"]["sum_sent"], "retransmits": value}
+        found, values, absent = figures(tmp_path, {**TCP, "end": {**TCP["end"], "sum_sent": sent}})
+        assert "retransmissions" not in values
+        assert absent["retransmissions"] == "iperf 3.12 did not report it"
+        assert found.record.flows[0].retransmissions_pkts is None
+
+
+def test_counts_that_contradict_each_other_are_left_out(tmp_path):
+    """3.21 with an older peer reports no loss, but fewer bytes than packets."""
+    received = {**UDP["end"]["sum_received"]}
+    received["bytes"] = round(received["bytes"] * 0.956)
+    found, values, absent = figures(tmp_path, {**UDP, "end": {**UDP["end"], "sum_received": received}})
+    assert not {"loss", "packet_rate", "reordering"} & set(values)
+    assert "as arrived, but the bytes of" in absent["loss"]
+    assert [each.code for each in found.record.warnings] == ["contradictory_counts"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -166,8 +285,9 @@ def test_files_become_a_run_in_the_order_of_their_times(tmp_path):
         ("{}", "a result of another test"),
         ('{"start": 3, "end": {}}', "start"),
         ((OUTPUTS / "iperf3-refused.json").read_text(), "Connection refused"),
-        (json.dumps({**TCP, "end": {}}), "the count of the receiver"),
-        (json.dumps(TCP).replace('"reverse": 0', '"reverse": 0, "bidir": 1'), "one direction"),
+        (json.dumps({**TCP, "end": {}}), "the sums that iperf3 prints at the end of a test"),
+        ("Connecting to host 192.0.2.1, port 5201\n[  5] local", "the text that iperf3 prints"),
+        ("Server listening on 5201\n", "the text that iperf3 prints"),
         (json.dumps(TCP).replace('"bytes": 12163256', '"bytes": -1'), "sum_received.bytes"),
         (json.dumps(TCP).replace("96265323.58670415", "1e400"), "bits_per_second"),
         (json.dumps(THROUGHPUT), "its IP version by --ip"),
@@ -180,10 +300,11 @@ def test_files_become_a_run_in_the_order_of_their_times(tmp_path):
 def test_bad_files_are_refused_with_their_fault(tmp_path, text, said):
     (tmp_path / "bad.json").write_text(text)
     ip = None if "--ip" in said else 4
-    with pytest.raises(BadInput) as error:
-        read(tmp_path / "bad.json", ip)
-    assert said in str(error.value)
-    assert "bad.json" in str(error.value)
+    readings = read(tmp_path / "bad.json", ip)
+    (error,) = readings.refused
+    assert not readings.found
+    assert said in str(error)
+    assert "bad.json" in str(error)
 
 
 LEAVES = st.one_of(
@@ -215,11 +336,10 @@ def test_hostile_documents_are_read_or_refused(tmp_path_factory, data, document)
     part[place[-1]] = data.draw(LEAVES)
     file = tmp_path_factory.getbasetemp() / "hostile.json"
     file.write_text(json.dumps(document))
-    try:
-        (found,) = read(file, 4)
-    except BadInput:
-        return
-    repeated([found.record], ["measured"])
+    readings = read(file, 4)
+    assert len(readings.found) + len(readings.refused) == 1
+    for found in readings.found:
+        repeated([found.record], [flow.name for flow in found.flows])
 
 
 def test_distributions_have_the_nearest_ranks():
@@ -233,3 +353,96 @@ def test_distributions_have_the_nearest_ranks():
 def test_durations_of_iso_8601():
     assert seconds_of("PT0.0012S") == pytest.approx(0.0012)
     assert seconds_of("P1DT2H3M4.5S") == 86400 + 2 * 3600 + 3 * 60 + 4.5
+
+
+VERSIONS = [f"3.{number}" for number in range(1, 22)]
+EXAMPLES = Path(__file__).parents[1] / "iperf3"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_documents_of_every_version_are_read(version):
+    readings = read(EXAMPLES / f"{version}.json")
+    assert [str(why) for why in readings.refused] == []
+    tcp, udp, reverse, *more = readings.found
+
+    assert tcp.record.engine_version.startswith("iperf 3.16+" if version == "3.17" else f"iperf {version}")
+    values = values_of(tcp)
+    assert values["goodput"] == pytest.approx(8, rel=0.1)
+    assert {"retransmissions", "srtt", "min_rtt", "cwnd"} <= set(values)
+    # The client writes 2 MB in 2 s, in intervals of a second; before 3.2 a last one is very short.
+    assert sum(each.bytes for each in tcp.record.flows[0].intervals) == pytest.approx(2e6, rel=0.1)
+
+    values = values_of(udp)
+    assert values["goodput"] == pytest.approx(2, rel=0.1)
+    assert (values["loss"], values["packet_rate"]) == (0, pytest.approx(250, rel=0.1))
+    assert "jitter_rfc3550" in values
+
+    assert reverse.title == "iperf3, TCP, reverse, 1 stream"
+    if version not in ("3.2", "3.3"):
+        assert "goodput" not in values_of(reverse)
+        assert {"retransmissions", "srtt"} <= set(values_of(reverse))
+        assert "has no count of the receiver" in absences([reverse.record], ["measured"])["goodput"]
+
+    if VERSIONS.index(version) >= VERSIONS.index("3.7"):
+        both = more[0]
+        assert both.title == "iperf3, TCP, both directions, 1 stream"
+        assert [(each.name, each.from_, each.to) for each in both.flows] == [
+            ("forward", "client", "server"),
+            ("reverse", "server", "client"),
+        ]
+        forward, backward = (values_of(both, name) for name in ("forward", "reverse"))
+        assert (forward["goodput"], backward["goodput"]) == (
+            pytest.approx(8, rel=0.1),
+            pytest.approx(8, rel=0.1),
+        )
+        assert "srtt" in forward
+        assert "srtt" not in backward
+
+
+@pytest.mark.parametrize("version", ["3.1", "3.10", "3.12", "3.21"])
+def test_omitted_seconds_and_the_documents_of_servers(version):
+    named = {}
+    for each in read(EXAMPLES / f"{version}.json").found:
+        named.setdefault(each.title, []).append(each)
+    _, omitted = named["iperf3, TCP, 1 stream"]
+    intervals = omitted.record.flows[0].intervals
+    assert sum(each.bytes for each in intervals) == pytest.approx(1e6, rel=0.15)
+    assert intervals[-1].at_ns == pytest.approx(1e9, rel=0.1)
+    _, server = named["iperf3, UDP, 1 stream"]
+    assert values_of(server)["goodput"] == pytest.approx(2, rel=0.15)
+    assert values_of(server)["loss"] == 0
+    if version != "3.1":
+        (both,) = named["iperf3, UDP, both directions, 1 stream"]
+        for flow in ("forward", "reverse"):
+            assert values_of(both, flow)["goodput"] == pytest.approx(2, rel=0.1)
+            assert values_of(both, flow)["loss"] == 0
+
+
+@pytest.mark.parametrize("name", ["3.21-stream", "3.21-stream-full"])
+def test_a_stream_of_events_is_a_document(name):
+    found = only(EXAMPLES / f"{name}.json")
+    assert values_of(found)["goodput"] == pytest.approx(8, rel=0.1)
+    assert len(found.record.flows[0].intervals) == 2
+
+
+def test_a_peer_of_another_version_gives_a_warning():
+    found = only(EXAMPLES / "3.21-with-3.1.json")
+    assert "loss" not in values_of(found)
+    assert [each.code for each in found.record.warnings] == ["contradictory_counts"]
+
+
+def test_a_server_that_is_ended_has_not_failed_a_test(tmp_path):
+    ended = {"start": {"connected": [], "version": "iperf 3.12"}, "intervals": [], "end": {}}
+    ended["error"] = "interrupt - the server has terminated"
+    (tmp_path / "server.json").write_text(json.dumps(TCP) + "\n" + json.dumps(ended))
+    assert only(tmp_path / "server.json").title == "iperf3, TCP, 1 stream"
+
+
+def test_before_3_11_udp_without_a_sign_of_the_receiver_has_no_goodput(tmp_path):
+    document = next(
+        json.loads(line) for line in (EXAMPLES / "3.9.json").read_text().splitlines() if '"UDP"' in line
+    )
+    document["end"]["sum"] |= {"jitter_ms": 0, "lost_packets": 0}
+    (tmp_path / "found.json").write_text(json.dumps(document))
+    (why,) = read(tmp_path / "found.json").refused
+    assert "does not say whether a packet arrived" in str(why)

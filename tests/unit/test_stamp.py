@@ -6,6 +6,7 @@ import json
 import random
 import socket
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -339,3 +340,13 @@ def test_a_key_is_hexadecimal_digits_or_text(tmp_path):
 def test_every_figure_has_a_known_name():
     found = [(each.direction, each.metric) for each in outcome(made([(0, 0), (1, 1)])).figures]
     assert found == [(direction, metric) for direction, metrics in METRICS.items() for metric in metrics]
+
+
+def test_without_an_estimate_of_the_reflectors_clock_the_error_of_one_way_delays_is_not_known():
+    result = made([(0, 0), (1, 1)])
+    result.answers[1] = replace(result.answers[1], estimate=ErrorEstimate(True, False, 0))
+    found = figures(result)
+    assert "its multiplier is 0" in found["forward", "owd_error"]
+    assert "its multiplier is 0" in found["backward", "owd_error"]
+    assert any("an error that is not known" in warning for warning in outcome(result).warnings)
+    assert found["round trip", "rtt"] == 4

@@ -121,7 +121,8 @@ def _import(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="The output of iperf3 -J, or results of perfSONAR's pScheduler."
+            metavar="FILE...",
+            help="The output of iperf3 -J or --json-stream, or results of perfSONAR's pScheduler.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The run's directory, which must not exist.")],
@@ -131,9 +132,10 @@ def _import(
     """Store measurements of iperf3 or perfSONAR as a run.
 
     Each measurement becomes a trial, for `nettrial report`, `compare` and `export`. All must be of one kind.
-    Metrics that a file lacks are absent. Use --ip for results that contain no address.
+    Metrics that a file lacks are absent. A file or document that can't be read is named and left out. Use
+    --ip for results that contain no address.
 
-    Exit status: 0 stored, 2 bad input."""
+    Exit status: 0 stored, 2 nothing stored, 4 stored without some of the measurements."""
     from nettrial.cli import imports
 
     imports.import_files(files, out, ip)

@@ -65,9 +65,7 @@ def directions(result: Result) -> list[Direction]:
     firsts = _firsts(result.answers)
     ptp = any(each.estimate.ptp for each in firsts)
     why = "the reflector's timestamps have PTP's format, whose epoch is that of atomic time" if ptp else ""
-    estimate = max((each.estimate.seconds for each in firsts), default=0.0)
-    unknown = "a clock is not synchronised: the difference of the clocks has no known bound"
-    error = 1000 * (result.own.seconds + estimate) if _agree(result, firsts) else unknown
+    error = _error(result, firsts)
     whole = Direction(
         WHOLE,
         [_rtt(each) for each in firsts],
@@ -84,6 +82,16 @@ def directions(result: Result) -> list[Direction]:
         Direction(name, delays, why, why or error, lost, *_disorder(name, result.answers))
         for name, delays, lost in ((FORWARD, forward, losses[0]), (BACKWARD, backward, losses[1]))
     ]
+
+
+def _error(result: Result, firsts: Sequence[Answer]) -> float | str:
+    """Returns the largest error of one-way delays in milliseconds, or the reason why it is unknown."""
+    if not _agree(result, firsts):
+        return "a clock is not synchronised: the difference of the clocks has no known bound"
+    estimates = [each.estimate.seconds for each in firsts]
+    if not all(estimates):
+        return "the reflector gives no estimate of its clock's error: its multiplier is 0"
+    return 1000 * (result.own.seconds + max(estimates, default=0.0))
 
 
 def _agree(result: Result, firsts: Sequence[Answer]) -> bool:
@@ -227,6 +235,8 @@ def _warnings(result: Result, firsts: Sequence[Answer], one_way: Sequence[float]
             f"{'is' if len(whose) == 1 else 'are'} not synchronised, by the error estimates; their variation "
             "and the round-trip times are right"
         )
+    elif one_way and isinstance(error := _error(result, firsts), str):
+        found.append(f"one-way delays have an error that is not known: {error}")
     elif one_way:
         found.append("one-way delays are right within their error, which follows from both error estimates")
     if one_way and min(one_way) < 0:
