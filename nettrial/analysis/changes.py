@@ -23,6 +23,12 @@ BANERJEE_LOGS = f"{BANERJEE} of the logarithms"
 """The method of the interval of a change between two runs."""
 NO_RATIO = "a value of 0 or less has no ratio"
 """The reason for the absence of a change if a value allows no ratio."""
+ALIKE = "all blocks have the same change, which is no evidence of its spread"
+"""The reason for the absence of an interval if the values of no block differ from those of another."""
+EQUAL = "all values of each side are equal, which is no evidence of their spread"
+"""The reason for the absence of an interval between two runs if no value differs within either."""
+ROUNDING = 1e-12
+"""The relative difference up to which values count as equal: rounding leaves about 1e-16."""
 UNCLEAR_PERCENT = 1e4
 """The change in percent from which on a result is unclear: its interval is based on too few values, or on
 values near 0."""
@@ -87,82 +93,109 @@ class Change:
         return None if bounds is None or bounds.high >= UNCLEAR_PERCENT else bounds
 
     @property
+    def stated(self) -> Interval | None:
+        """Returns the simultaneous interval that reports state: `relative` or, if that is None, the interval
+        of the difference; None without either."""
+        return self.relative or self.simultaneous_difference
+
+    @property
     def shown(self) -> int:
-        """Returns 1 or -1 if the simultaneous interval that reports state lies above or below 0, so that a
-        change is shown, and otherwise 0: `relative` or, if that is None, the interval of the difference."""
-        bounds = self.relative or self.simultaneous_difference
-        return 0 if bounds is None else bounds.side
+        """Returns 1 or -1 if the interval that reports state lies above or below 0, so that a change is
+        shown, and otherwise 0."""
+        return 0 if self.stated is None else self.stated.side
 
 
-def change(pairs: Sequence[tuple[float, float]]) -> Change:
+def change(pairs: Sequence[tuple[float, float]], exact: bool = False) -> Change:
     """Returns the relative change over `pairs` of (baseline value, value), one pair for each block.
 
     The interval is a t interval of the mean of log(value / baseline), exponentiated: an influence of a block
-    on both of its values cancels, and the bounds are those of a ratio."""
+    on both of its values cancels, and the bounds are those of a ratio. Blocks with the same ratio have an
+    interval, of width zero, only if the values are `exact`, as those of a deterministic backend are: equal
+    measurements are no evidence of their spread."""
     if not pairs:
         return Change(None, None, 0, "no block has a value both here and at the baseline")
     data = np.asarray(pairs, dtype=float)
-    differences = (data[:, 1] - data[:, 0]).tolist()
+    differences, scale = (data[:, 1] - data[:, 0]).tolist(), float(abs(data).max())
     effect = _hedges(data[:, 0], data[:, 1])
     if (data <= 0).any():
-        return _on(differences, None, NO_RATIO, effect)
-    return _on(differences, np.log(data[:, 1] / data[:, 0]).tolist(), None, effect)
+        return _on(differences, scale, None, effect, exact)
+    return _on(differences, scale, np.log(data[:, 1] / data[:, 0]).tolist(), effect, exact)
 
 
-def averaged_change(places: Sequence[Mapping[int, tuple[float, float]]]) -> Change:
+def averaged_change(places: Sequence[Mapping[int, tuple[float, float]]], exact: bool = False) -> Change:
     """Returns the change averaged over `places`, each of which has pairs of (baseline value, value) by block.
 
     A block counts once, by the mean over its places (of the logarithms of ratios, and of the differences):
     places of one block are not replicates of each other. Blocks that lack a place are left out, and so are
-    places without any pair."""
+    places without any pair. `exact` is as for `change`."""
     kept = [pairs for pairs in places if pairs]
     blocks = sorted(set.intersection(*(set(pairs) for pairs in kept))) if kept else []
     if len(kept) == 1:
-        return change([kept[0][block] for block in blocks])
+        return change([kept[0][block] for block in blocks], exact)
     if not blocks:
         absent = "no block is complete: none has a value of every treatment compared"
         return Change(None, None, 0, absent if kept else change([]).absent)
     data = np.array([[pairs[block] for pairs in kept] for block in blocks], dtype=float)
     means = data.mean(axis=1)
     effect = _hedges(means[:, 0], means[:, 1])
-    differences = (means[:, 1] - means[:, 0]).tolist()
+    differences, scale = (means[:, 1] - means[:, 0]).tolist(), float(abs(data).max())
     if (data <= 0).any():
-        return _on(differences, None, NO_RATIO, effect)
+        return _on(differences, scale, None, effect, exact)
     logs = np.log(data[:, :, 1] / data[:, :, 0]).mean(axis=1)
-    return _on(differences, logs.tolist(), None, effect)
+    return _on(differences, scale, logs.tolist(), effect, exact)
 
 
 def _on(
-    differences: Sequence[float], logs: Sequence[float] | None, absent: str | None, effect: float | None
+    differences: Sequence[float],
+    scale: float,
+    logs: Sequence[float] | None,
+    effect: float | None,
+    exact: bool,
 ) -> Change:
-    """Returns a paired change from its differences and, if there are ratios, their logarithms."""
+    """Returns a paired change from the differences of values up to `scale` and, if there are ratios, their
+    logarithms."""
     count = len(differences)
     log_ratio = None if logs is None else fmean(logs)
+    absent = NO_RATIO if logs is None else None
     found = Change(_percent(log_ratio), None, count, absent, fmean(differences), log_ratio=log_ratio)
     if count < 2:
         return replace(found, absent=absent or "one block gives no interval")
-    log_error = None if logs is None else StandardError((part(logs),))
-    found = replace(found, log_error=log_error, difference_error=StandardError((part(differences),)))
-    return replace(_with_intervals(found, PAIRED_LOGS, STUDENT), effect=effect)
+    log_error = None if logs is None else _error([logs], 1.0, exact)
+    found = replace(found, log_error=log_error, difference_error=_error([differences], scale, exact))
+    return replace(_with_intervals(found, PAIRED_LOGS, STUDENT, ALIKE), effect=effect)
 
 
-def _with_intervals(found: Change, log_method: str, method: str) -> Change:
-    """Returns a change that has standard errors with its intervals and its p-value."""
+def _error(sides: Sequence[Sequence[float]], scale: float, exact: bool) -> StandardError | None:
+    """Returns the standard error of a mean or of the difference of two; None if the values of no side differ
+    from each other, except for rounding, and are not `exact`."""
+    if not exact and all(max(side) - min(side) <= ROUNDING * scale for side in sides):
+        return None
+    return StandardError(tuple(part(side) for side in sides))
+
+
+def _with_intervals(found: Change, log_method: str, method: str, without_spread: str) -> Change:
+    """Returns a change with the intervals and the p-value that follow from its standard errors, or else with
+    the reason why there are none."""
     assert found.difference is not None
-    assert found.difference_error is not None
-    interval = None
-    p_value = found.difference_error.p_value(found.difference)
+    interval = difference = p_value = None
+    absent = found.absent
+    if found.difference_error is not None:
+        p_value = found.difference_error.p_value(found.difference)
+        difference = around(found.difference, found.difference_error.half_width(), method)
+    elif found.log_ratio is None:
+        absent = without_spread
     if found.log_ratio is not None and found.log_error is not None:
         interval = in_percent(around(found.log_ratio, found.log_error.half_width(), log_method))
         p_value = found.log_error.p_value(found.log_ratio)
-    difference = around(found.difference, found.difference_error.half_width(), method)
-    return replace(found, interval=interval, difference_interval=difference, p_value=p_value)
+    elif found.log_ratio is not None:
+        absent = without_spread
+    return replace(found, interval=interval, difference_interval=difference, p_value=p_value, absent=absent)
 
 
-def unpaired_change(base: Sequence[float], values: Sequence[float]) -> Change:
+def unpaired_change(base: Sequence[float], values: Sequence[float], exact: bool = False) -> Change:
     """Returns the relative change from the geometric mean of `base` to that of `values`, which are
     independent of each other. The interval is Banerjee's t interval of the logarithms, exponentiated; the
-    difference is that of the means."""
+    difference is that of the means. `exact` is as for `change`."""
     pairs = min(len(base), len(values))
     if not pairs:
         return Change(None, None, 0, "one side has no value", paired=False)
@@ -176,11 +209,11 @@ def unpaired_change(base: Sequence[float], values: Sequence[float]) -> Change:
         return replace(found, absent=absent or "one value gives no interval")
     found = replace(
         found,
-        log_error=None if logs is None else StandardError((part(logs[0]), part(logs[1]))),
-        difference_error=StandardError((part(base), part(values))),
+        log_error=None if logs is None else _error(logs, 1.0, exact),
+        difference_error=_error([base, values], max(map(abs, [*base, *values])), exact),
         effect=_hedges(np.asarray(base), np.asarray(values)),
     )
-    return _with_intervals(found, BANERJEE_LOGS, BANERJEE)
+    return _with_intervals(found, BANERJEE_LOGS, BANERJEE, EQUAL)
 
 
 def in_percent(logs: Interval) -> Interval:
@@ -250,8 +283,7 @@ def _hedges(base: Floats, values: Floats) -> float | None:
         return None
     weights = [(count - 1) / (sum(counts) - 2) for count in counts]
     spread = math.sqrt(weights[0] * base.var(ddof=1) + weights[1] * values.var(ddof=1))
-    # rounding leaves a spread of about 1e-16 if all values are equal
-    if spread <= 1e-12 * max(abs(base).max(), abs(values).max()):
+    if spread <= ROUNDING * max(abs(base).max(), abs(values).max()):
         return None
     freedom = sum(counts) - 2
     correction = math.exp(

@@ -128,7 +128,8 @@ def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
         for treatment in ours
         if treatment in theirs
     ]
-    changes = corrected([unpaired_change(one.numbers, other.numbers) for _, _, one, other in pairs])
+    exact = all(run.study.capabilities.deterministic for run in (first, second))
+    changes = corrected([unpaired_change(one.numbers, other.numbers, exact) for _, _, one, other in pairs])
     return RunComparison(
         differences=tuple(_difference(*pair, change) for pair, change in zip(pairs, changes, strict=True)),
         intervals=max((change.family for change in changes), default=0),
@@ -202,7 +203,7 @@ def _difference(
         ),
         counts=(len(one.numbers), len(other.numbers)),
         change=change,
-        absent=_why_not(one, other),
+        absent=_why_not(one, other) or change.absent,
     )
 
 

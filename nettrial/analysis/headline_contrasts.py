@@ -65,7 +65,8 @@ def _of_responses(study: Study, summary: Summary, compared: Mapping[str, str]) -
                     )
                 )
                 for base, cell in zip(other.cells, mine.cells, strict=True)
-            ]
+            ],
+            study.capabilities.deterministic,
         )
         for mine, other in found
     ]

@@ -100,9 +100,9 @@ def _finding(study: Study, summary: ResponseSummary, name: str) -> Finding:
         return dict(zip(blocks, pairs(there, here), strict=True))
 
     found = [[paired(level, place) for place in combinations] for level in levels]
-    sequential = study.until is not None
-    overall = family([averaged_change(by_place) for by_place in found], sequential)
-    single = [change(list(pair.values())) for by_place in found for pair in by_place]
+    sequential, exact = study.until is not None, study.capabilities.deterministic
+    overall = family([averaged_change(by_place, exact) for by_place in found], sequential)
+    single = [change(list(pair.values()), exact) for by_place in found for pair in by_place]
     of_family = iter(family(single, sequential))
     effects = tuple(
         LevelEffect(level, whole, _places(combinations, [next(of_family) for _ in combinations], whole))

@@ -103,9 +103,9 @@ def _of_equal_values(response: ResponseSummary) -> list[_Seen]:
     if not equal:
         return []
     consequence = (
-        "an interval of width 0 is no evidence of precision: the metric's resolution may be coarser than its "
-        "variation, or "
-        "the trials may not be independent"
+        "equal values are no evidence of their spread, so their mean has no interval, and the interval of a "
+        "change from or to them may be too narrow: the metric's resolution may be coarser than its "
+        "variation, or the trials may not be independent"
     )
     message = "all values of a treatment are equal"
     return [_Seen("equal_values", response, message, consequence, equal)]

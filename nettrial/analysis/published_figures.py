@@ -109,7 +109,7 @@ def _agreement(study: Study, summary: Summary, row: PublishedRow, base: Publishe
         if row.sd:
             found = replace(found, spread=compare_spreads(cell, float(row.sd), row.n))
         if row.difference and row.against:
-            found = _beside_difference(found, response)
+            found = _beside_difference(study, found, response)
     else:
         found = replace(found, absent=f"published in {row.unit}, measured in {response.response.unit}")
     change = cell.change
@@ -136,12 +136,12 @@ def _inside(study: Study, cell: Cell, row: PublishedRow) -> bool | None:
     return abs(cell.mean - value) <= half + float(row.reading_error or 0)
 
 
-def _beside_difference(found: Agreement, response: ResponseSummary) -> Agreement:
+def _beside_difference(study: Study, found: Agreement, response: ResponseSummary) -> Agreement:
     """Returns the figure with the measured difference of both treatments, paired by block."""
     other = response.cell(found.row.against or {})
     if other is None or found.cell is None:
         return found
-    measured = change(pairs(other.values, found.cell.values))
+    measured = change(pairs(other.values, found.cell.values), study.capabilities.deterministic)
     interval = measured.difference_interval
     inside = interval.contains(float(found.row.difference)) if interval else None
     return replace(

@@ -76,7 +76,8 @@ def _verdict(study: Study, summary: Summary, conclusion: Conclusion) -> Verdict:
         factor = study.factors[conclusion.factor]
         sides = [(level, _of_levels(conclusion, response, level)) for level in conclusion.than]
         subject = f"{factor.title} {conclusion.level}"
-    changes = family([averaged_change(places) for _, places in sides], study.until is not None)
+    exact = study.capabilities.deterministic
+    changes = family([averaged_change(places, exact) for _, places in sides], study.until is not None)
     compared = tuple(
         Compared(subject, other, change) for (other, _), change in zip(sides, changes, strict=True)
     )

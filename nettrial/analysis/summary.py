@@ -38,7 +38,8 @@ class Cell:
     deviation: float | None
     """The sample standard deviation; absent for fewer than two values."""
     interval: Interval | None
-    """The 95% interval of the mean; absent for fewer than two values."""
+    """The 95% interval of the mean; absent for fewer than two values, and for equal ones that were
+    measured."""
     change: Change | None
     """The change from the baseline level of the rows' factor at the same levels of all other factors; None at
     the baseline."""
@@ -126,9 +127,11 @@ def cell_of(
     trials: Mapping[int, int],
     absent: Mapping[str, int],
     sets: Mapping[int, str] | None = None,
+    exact: bool = False,
 ) -> Cell:
     """Returns a cell with the figures of its own values and without a change. Outliers are those among the
-    values of one set of machines; `sets` has each trial's."""
+    values of one set of machines; `sets` has each trial's. The mean of equal values has an interval, of width
+    zero, only if they are `exact`, as those of a deterministic backend are."""
     numbers = list(values.values())
     data = np.array(numbers)
     equal = bool(numbers) and min(numbers) == max(numbers)
@@ -138,7 +141,7 @@ def cell_of(
         mean=None if not numbers else numbers[0] if equal else float(data.mean()),
         median=float(np.median(data)) if numbers else None,
         deviation=None if len(numbers) < 2 else 0.0 if equal else float(data.std(ddof=1)),
-        interval=mean_interval(numbers),
+        interval=None if equal and not exact else mean_interval(numbers),
         change=None,
         absent=dict(absent),
         median_interval=median_interval(numbers),
@@ -187,7 +190,7 @@ def _response(
         lost = missing.get(tuple(treatment.values()))
         for reason in lost["absent"] if lost is not None else ():
             reasons[reason] = reasons.get(reason, 0) + 1
-        cell = cell_of(treatment, values, numbers, reasons, sets)
+        cell = cell_of(treatment, values, numbers, reasons, sets, study.capabilities.deterministic)
         cells.append(replace(cell, interval=widened(cell.interval, cell.n)) if study.until else cell)
     return ResponseSummary(response, _changed(study, cells))
 
@@ -206,7 +209,8 @@ def _changed(study: Study, cells: Sequence[Cell]) -> tuple[Cell, ...]:
     for cell in cells:
         other = by_place.get(tuple({**cell.treatment, rows: base}.items()))
         at_baseline = cell.treatment[rows] == base
-        changes.append(None if at_baseline else change(pairs(other.values if other else {}, cell.values)))
+        both = pairs(other.values if other else {}, cell.values)
+        changes.append(None if at_baseline else change(both, study.capabilities.deterministic))
     found_changes = [found for found in changes if found is not None]
     of_family = iter(family(found_changes, sequential=study.until is not None))
     return tuple(

@@ -18,11 +18,13 @@ class _Estimate:
     middle: float
     """The change."""
     bounds: Interval | None
-    """Its simultaneous interval; None if there is only one block."""
+    """Its simultaneous interval; None if there is only one block, or if all blocks are alike."""
     unit: str
     """The unit, as it follows a number."""
     difference: float
     """The size of the difference in the response's unit, by which changes in different units are compared."""
+    absent: str
+    """The reason why there is no interval."""
 
 
 def _estimate(contrast: Contrast) -> _Estimate | None:
@@ -34,7 +36,8 @@ def _estimate(contrast: Contrast) -> _Estimate | None:
         unit = numbers.unit_of_difference(contrast.response.unit)
     if middle is None:
         return None
-    return _Estimate(contrast.subject, middle, bounds, unit, abs(change.difference or 0))
+    absent = "one block" if change.pairs < 2 else change.absent or "there is no interval"
+    return _Estimate(contrast.subject, middle, bounds, unit, abs(change.difference or 0), absent)
 
 
 def change(contrast: Contrast) -> str:
@@ -42,7 +45,7 @@ def change(contrast: Contrast) -> str:
     told = _estimate(contrast)
     assert told is not None
     if told.bounds is None:
-        return f" {numbers.signed(told.middle, 1)}{told.unit} (one block: no interval)"
+        return f" {numbers.signed(told.middle, 1)}{told.unit} ({told.absent}: no interval)"
     if told.bounds.side == 0:
         return f": no change shown ({_span(told.bounds, told.unit)})"
     size, span = _size(told, told.bounds)
@@ -64,7 +67,8 @@ def changes(contrasts: Sequence[Contrast]) -> str:
     if loose:
         first, last = min(loose, key=lambda each: each.middle), max(loose, key=lambda each: each.middle)
         ends = [f"{numbers.signed(each.middle, 1)}{each.unit} at {each.subject}" for each in (first, last)]
-        parts.append(f"{' to '.join(dict.fromkeys(ends))} (one block: no intervals)")
+        reasons = "; ".join(dict.fromkeys(each.absent for each in loose))
+        parts.append(f"{' to '.join(dict.fromkeys(ends))} ({reasons}: no intervals)")
     absent = [each.subject for each in contrasts if _estimate(each) is None]
     if absent:
         parts.append(f"no value at {_levels(absent, levels, 'any level')}")

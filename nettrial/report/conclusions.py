@@ -124,7 +124,7 @@ def _over(report: Report, contrast: Contrast) -> str:
 
 def _sure(contrasts: Sequence[Contrast]) -> str:
     """Returns the confidence of the changes' intervals, in words; empty if there are none."""
-    return " (95% intervals)" if any(each.change.simultaneous_difference for each in contrasts) else ""
+    return " (95% intervals)" if any(each.change.stated for each in contrasts) else ""
 
 
 def _inner(title: str) -> str:

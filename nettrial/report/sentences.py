@@ -61,7 +61,7 @@ def findings(study: Study, found: Sequence[Finding]) -> list[str]:
 
 def _told(found: Finding) -> list[LevelEffect]:
     """Returns the levels that have a finding."""
-    return [effect for effect in found.effects if effect.overall.simultaneous_difference]
+    return [effect for effect in found.effects if effect.overall.stated]
 
 
 def finding(study: Study, found: Finding) -> str:

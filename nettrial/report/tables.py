@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
-from nettrial.analysis import Agreement, Interval, PublishedRow, ResponseSummary, WarningGroup, baseline
+from nettrial.analysis import Agreement, Cell, Interval, PublishedRow, ResponseSummary, WarningGroup, baseline
 from nettrial.analysis.sequential import NO_INTERVAL
 from nettrial.analysis.summary import Levels
 from nettrial.report import numbers
 from nettrial.study import Factor, Study
 from nettrial.study.published import PRINTED
 
+ALL_EQUAL = "all values are equal, which is no evidence of their spread: no interval"
+"""The note on a mean of equal values that were measured."""
 UNCLEAR = "unclear"
 """The text for a change in percent that is too uncertain to be a result."""
 UNCLEAR_NOTE = "the change may be a hundredfold: there are too few values, or some are near 0"
@@ -147,7 +149,7 @@ def measured(
         shown = Entry(
             value=numbers.fixed(cell.mean, decimals),
             half_interval=half,
-            note="" if cell.interval else "a single trial gives no interval" if cell.n < 2 else NO_INTERVAL,
+            note="" if cell.interval else _no_interval(cell),
             n=cell.n,
             deviation="" if cell.deviation is None else numbers.fixed(cell.deviation, decimals + 1),
             marks=_marks(treatment, warnings, response),
@@ -171,6 +173,13 @@ def measured(
     return Table(
         rows.title, tuple(rows.levels), tuple(label(study, column) for column in columns), entries, named
     )
+
+
+def _no_interval(cell: Cell) -> str:
+    """Returns the reason why the mean of a cell has no interval."""
+    if cell.n < 2:
+        return "a single trial gives no interval"
+    return ALL_EQUAL if cell.deviation == 0 else NO_INTERVAL
 
 
 def _marks(treatment: Levels, warnings: Sequence[WarningGroup], response: ResponseSummary) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ def test_figures_are_finite_or_absent(edge: tuple[Run, Summary]) -> None:
                 figures += [interval.low, interval.high] if interval else []
             assert all(math.isfinite(figure) for figure in figures if figure is not None)
             assert (cell.mean is None) == (cell.n == 0)
-            assert (cell.interval is None) == (cell.n < 2)
+            assert (cell.interval is None) == (cell.n < 2 or cell.deviation == 0)
             assert set(cell.trials) == set(cell.values)
             if cell.change and cell.change.interval is None:
                 assert cell.change.absent

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from nettrial.analysis import Interval, change, mean_interval
+from nettrial.analysis import Interval, change, corrected, mean_interval, unpaired_change
+from nettrial.analysis.changes import ALIKE, EQUAL
 
 
 def test_mean_interval_of_one_to_five() -> None:
@@ -65,7 +66,29 @@ def test_one_pair_has_a_change_without_an_interval() -> None:
 def test_zero_or_less_has_no_ratio(pair: tuple[float, float]) -> None:
     found = change([(1.0, 2.0), pair])
     assert (found.percent, found.interval, found.pairs) == (None, None, 2)
-    assert found.absent == "a value of 0 or less has no ratio"
+    alike = found.difference == 1
+    assert found.absent == (ALIKE if alike else "a value of 0 or less has no ratio")
+    assert (found.difference_interval is None) == alike
+
+
+@pytest.mark.parametrize("pairs", [[(2, 3), (2, 3)], [(0.1, 0.3)] * 9, [(1.0, 1.1), (3.0, 3.3)]])
+def test_blocks_that_are_all_alike_are_no_evidence(pairs: list[tuple[float, float]]) -> None:
+    """The last pairs differ by rounding only. Of a deterministic backend, the same values are exact."""
+    (found,) = corrected([change(pairs)])
+    assert found.percent == pytest.approx(100 * (pairs[0][1] / pairs[0][0] - 1))
+    assert (found.interval, found.simultaneous, found.log_error) == (None, None, None)
+    assert found.absent == ALIKE
+    assert found.shown == 0
+    (exact,) = corrected([change(pairs, exact=True)])
+    assert exact.shown == 1
+    assert exact.absent is None
+
+
+def test_equal_values_of_two_runs_are_no_evidence() -> None:
+    (found,) = corrected([unpaired_change([2, 2, 2], [3, 3])])
+    assert (found.interval, found.p_value, found.shown, found.absent) == (None, None, 0, EQUAL)
+    (one_varies,) = corrected([unpaired_change([2, 2, 2], [3, 3.01])])
+    assert one_varies.shown == 1
 
 
 def test_no_pair_says_so() -> None:

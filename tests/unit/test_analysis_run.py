@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from nettrial.analysis import baseline, change, failures, frame, mean_interval, published, summarise, warnings
+from nettrial.analysis.changes import ALIKE
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.scenario import Absence, Record
@@ -138,10 +139,16 @@ def test_an_absent_metric_keeps_its_reason(tmp_path: Path) -> None:
     assert all(cell.mean is not None for cell in responses["cpu_receiver"].cells)
 
 
-def test_equal_values_change_by_nothing_with_no_width(tmp_path: Path) -> None:
+def test_equal_values_have_an_interval_only_if_they_were_simulated(tmp_path: Path) -> None:
     equal = PlannedTrial(1, 1, TREATMENT)
-    found = summarise(make_run(tmp_path / "run", maker=lambda trial: record(equal)))
-    for cell in found.responses[0].cells:
+    run = make_run(tmp_path / "run", maker=lambda trial: record(equal))
+    for cell in summarise(run).responses[0].cells:
+        assert cell.interval is None
+        if cell.change:
+            assert (cell.change.percent, cell.change.interval, cell.change.p_value) == (0, None, None)
+            assert cell.change.absent == ALIKE
+    run.study = run.study.model_copy(update={"backend": "sim"})
+    for cell in summarise(run).responses[0].cells:
         assert cell.interval is not None
         assert cell.interval.half_width == 0
         if cell.change:

@@ -9,6 +9,7 @@ import pytest
 from statsmodels.stats.weightstats import DescrStatsW
 
 from nettrial.analysis import corrected, unpaired_change
+from nettrial.analysis.changes import EQUAL
 from nettrial.analysis.compare import Condition, Difference, compare, condition
 from nettrial.analysis.outcomes import Outcome
 from nettrial.design import PlannedTrial
@@ -139,15 +140,27 @@ def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
     assert {d.absent for d in empty.differences} == {"no value in the second run: no finished trial"}
 
 
-def test_equal_values_differ_by_nothing_with_no_width(tmp_path: Path) -> None:
+def test_equal_values_decide_nothing_unless_they_were_simulated(tmp_path: Path) -> None:
     def same(trial: PlannedTrial) -> Record:
         return record(PlannedTrial(1, 1, trial.treatment))
 
-    found = compare(make_run(tmp_path / "a", 2, TWO, same), make_run(tmp_path / "b", 3, TWO, same))
-    for difference in found.differences:
-        assert difference.interval is not None
-        assert difference.interval.half_width == pytest.approx(0)
-        assert not difference.shown
+    def faster(trial: PlannedTrial) -> Record:
+        made = same(trial)
+        made.flows[0].goodput_bps = (made.flows[0].goodput_bps or 0) * 1.5
+        return made
+
+    runs = make_run(tmp_path / "a", 2, TWO, same), make_run(tmp_path / "b", 3, TWO, faster)
+    gate = condition("throughput > 10%")
+    assert gate is not None
+    for difference in compare(*runs, ["throughput"]).differences:
+        assert difference.percent == pytest.approx(50)
+        assert (difference.interval, difference.shown, difference.absent) == (None, 0, EQUAL)
+        assert gate.outcome(difference) is Outcome.UNKNOWN
+    for run in runs:
+        run.study = run.study.model_copy(update={"backend": "sim"})
+    for difference in compare(*runs, ["throughput"]).differences:
+        assert difference.shown == 1
+        assert gate.outcome(difference) is Outcome.HOLDS
 
 
 @pytest.mark.parametrize(

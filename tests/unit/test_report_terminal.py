@@ -137,7 +137,10 @@ def test_runs_with_little_in_them(tmp_path: Path, replicates: int, trials: int |
 def test_equal_values_show_no_change(tmp_path: Path) -> None:
     equal = PlannedTrial(1, 1, {"mtu": "1500 B", "sender": "classic", "receiver": "classic"})
     shown = " ".join(text(make_run(tmp_path / "run", maker=lambda trial: record(equal))).split())
-    assert "throughput: no change shown (0.0%, the same in every block)" in shown
+    said = (
+        "throughput 0.0% (all blocks have the same change, which is no evidence of its spread: no interval)"
+    )
+    assert said in shown
 
 
 def test_one_level_of_the_rows_has_nothing_to_compare(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def test_several_changes_hold_together_and_too_few_blocks_have_none() -> None:
     assert found.p_corrected == pytest.approx(4 * found.p_value)
     assert found.shown == 1
     for few in (pairs[:3], [(10.0, 11.0)] * 6):
-        (none,) = family([change(few)], sequential=True)
+        (none,) = family([change(few, exact=True)], sequential=True)
         assert (none.interval, none.simultaneous, none.shown) == (None, None, 0)
         assert none.percent is not None
         assert none.absent == NO_INTERVAL
