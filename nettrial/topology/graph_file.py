@@ -27,6 +27,18 @@ MOST_DEPTH = 32
 LINK_SETTINGS = ("rate", "delay", "queue", "mtu", "impairment")
 """Attributes of links that might be expected to have an effect, but have none."""
 
+OTHER_FORMATS = {
+    "GEXF": re.compile(rb"<gexf[\s>]"),
+    "GML": re.compile(rb"^\s*(Creator\b.*\s+)?(Version\b.*\s+)?graph\s*\[", re.MULTILINE),
+    "DOT": re.compile(rb"^\s*(strict\s+)?(di)?graph\b[^\[{]*\{", re.MULTILINE),
+    "containerlab's YAML": re.compile(rb"^topology:\s*$", re.MULTILINE),
+}
+"""The beginnings of files with graphs in other formats, by the format's name."""
+BEGINNING = 4096
+"""The number of bytes of a file in which its format is recognised."""
+CONVERSION = "networkx and Gephi convert between formats of graphs"
+"""The remedy for a file in another format."""
+
 Kind = Literal["host", "router", "switch", "device"]
 """The kind of a node; `device` if the file doesn't state it, which stands for the kind given by the study's
 `forwarding`."""
@@ -59,16 +71,24 @@ def read(folder: Path, name: str) -> GraphData:
     except Unreadable as why:
         raise GraphError(f"{name}: {why}", f"a readable file of up to {MOST_BYTES} bytes") from None
     try:
+        _refuse_other_formats(data)
         graph = _json(data) if data.lstrip()[:1] == b"{" else _graphml(data)
         return _checked(name, graph)
     except GraphError as error:
         raise GraphError(f"{name}: {error}", error.expected) from None
 
 
+def _refuse_other_formats(data: bytes) -> None:
+    """Raises GraphError for the formats of graphs that are not read, by their names."""
+    for name, begins in OTHER_FORMATS.items():
+        if begins.search(data[:BEGINNING]):
+            raise GraphError(f"the file has the format {name}", f"GraphML, or node-link JSON: {CONVERSION}")
+
+
 def _graphml(data: bytes) -> nx.Graph:
     _refuse_traps(data)
     try:
-        return nx.parse_graphml(data)
+        return nx.parse_graphml(data.decode())
     except Exception as error:  # networkx may raise any error for hostile input
         raise GraphError(f"not GraphML: {_line(error)}", "GraphML, or node-link JSON") from None
 
@@ -117,10 +137,8 @@ def _json(data: bytes) -> nx.Graph:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise GraphError(f"not JSON: {_line(error)}", "node-link JSON, or GraphML") from None
-    if document.get("directed"):
-        return nx.DiGraph()
     nodes, links = _entries(document, "nodes"), _entries(document, "links", "edges")
-    graph = nx.MultiGraph()
+    graph = nx.MultiDiGraph() if document.get("directed") else nx.MultiGraph()
     for node in nodes:
         name = _name(node.get("id"))
         if name in graph:
@@ -147,7 +165,7 @@ def _entries(document: Mapping[str, Any], *names: str) -> list[Mapping[str, Any]
 
 def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the relevant attributes."""
-    return {name: value for name, value in entry.items() if name in ("kind", *LINK_SETTINGS)}
+    return {name: value for name, value in entry.items() if name in ("kind", "label", *LINK_SETTINGS)}
 
 
 def _name(value: object) -> str:
@@ -161,9 +179,7 @@ def _name(value: object) -> str:
 def _checked(source: str, graph: nx.Graph) -> GraphData:
     """Returns the graph as data; raises GraphError if it is not a valid network."""
     if graph.is_directed():
-        raise GraphError(
-            "the graph is directed", "an undirected graph: links carry traffic in both directions"
-        )
+        graph = _undirected(graph)
     for count, most, what in (
         (graph.number_of_nodes(), MOST_NODES, "nodes"),
         (graph.number_of_edges(), MOST_LINKS, "links"),
@@ -177,22 +193,54 @@ def _checked(source: str, graph: nx.Graph) -> GraphData:
         raise GraphError(f"{len(nodes)} nodes", "2 nodes or more")
     for one, other, data in graph.edges(data=True):
         if one == other:
-            raise GraphError(f"a link connects {one} to itself", "links between two nodes")
+            raise GraphError(f"a link connects {_called(graph, one)} to itself", "links between two nodes")
         if ignored := _named(data, LINK_SETTINGS):
             raise GraphError(
-                f"the link {one} - {other} has a {ignored}",
+                f"the link {_called(graph, one)} - {_called(graph, other)} has a {ignored}",
                 "links without one: the study's network.links sets it",
             )
-    if not nx.is_connected(graph):
-        raise GraphError("some nodes are not connected", "a connected graph")
+    parts = list(nx.connected_components(graph))
+    if len(parts) > 1:
+        alone = min(parts, key=len)
+        one, other = (next(node for node in graph if (node in alone) is inside) for inside in (True, False))
+        names = f"{_called(graph, one)} and {_called(graph, other)}"
+        raise GraphError(f"some nodes are not connected, such as {names}", "a connected graph")
     _check_hosts(dict(nodes))
     return GraphData(source=source, nodes=nodes, links=tuple((one, other) for one, other in graph.edges()))
+
+
+def _undirected(graph: nx.MultiDiGraph) -> nx.MultiGraph:
+    """Returns a directed graph's links, which carry traffic in both directions. If every edge has a reverse
+    one, the two are a link. Otherwise, the direction is that in which an editor drew the link: each edge is
+    one. Raises GraphError if only some edges, half of them or more, have a reverse one."""
+    edges = Counter((one, other) for one, other, _ in graph.edges(data=True))
+    lone = [(one, other) for (one, other), count in edges.items() if edges[other, one] < count]
+    with_reverse = sum(min(count, edges[other, one]) for (one, other), count in edges.items())
+    if lone and 2 * with_reverse >= edges.total():
+        one, other = (_called(graph, node) for node in lone[0])
+        value = f"the graph is directed, and the link {one} - {other} is missing in the reverse direction"
+        raise GraphError(value, "an undirected graph, or each link once, or each link in both directions")
+    made = nx.MultiGraph()
+    made.add_nodes_from(graph.nodes(data=True))
+    order = {node: number for number, node in enumerate(graph)}
+    for one, other, data in graph.edges(data=True):
+        if lone or order[one] <= order[other]:
+            made.add_edge(one, other, None, **_plain(data))
+    return made
+
+
+def _called(graph: nx.Graph, node: object) -> str:
+    """Returns a node's name for messages, with its label if that is another."""
+    label = graph.nodes[node].get("label")
+    name = str(node) if len(str(node)) <= 40 else _short(node)
+    return name if label is None or str(label) == name else f"{name} ({_short(label)})"
 
 
 def _check_hosts(kinds: Mapping[str, str]) -> None:
     count = Counter(kinds.values())["host"]
     if count == 1:
-        raise GraphError("1 host", "2 hosts or more, or none, in which case each node gets hosts")
+        only = next(node for node, kind in kinds.items() if kind == "host")
+        raise GraphError(f"1 host, {only}", "2 hosts or more, or none, in which case each node gets hosts")
     made = [node for node in kinds if re.fullmatch(r"host-[0-9]+", node)]
     if not count and made:
         raise GraphError(f"the node {made[0]} is not a host", "kind host, or another name")

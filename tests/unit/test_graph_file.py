@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from nettrial.topology.graph_file import GraphData, GraphError, read
 
+CASES = Path(__file__).parents[1] / "graphs"
 RING = nx.cycle_graph(["a", "b", "c", "d"])
 
 
@@ -47,6 +48,29 @@ def test_kinds_and_parallel_links_are_kept(tmp_path):
         assert len(found.links) == 3
 
 
+def test_a_directed_graph_has_a_link_for_each_edge_or_pair_of_edges(tmp_path):
+    once = nx.DiGraph([("a", "b"), ("c", "b"), ("a", "c")])
+    twice = once.to_undirected().to_directed()
+    for graph in (once, twice):
+        for text in (graphml(graph), json.dumps(nx.node_link_data(graph, edges="links"))):
+            found = graph_of(tmp_path, text)
+            assert sorted(sorted(link) for link in found.links) == [["a", "b"], ["a", "c"], ["b", "c"]]
+
+
+def test_parallel_links_of_a_directed_graph_are_kept(tmp_path):
+    """An editor draws two links between the same nodes in any directions."""
+    graph = nx.MultiDiGraph([("a", "b"), ("b", "a"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f")])
+    assert len(graph_of(tmp_path, graphml(graph)).links) == 6
+    graph = nx.MultiDiGraph([("a", "b"), ("a", "b"), ("b", "a"), ("b", "a")])
+    assert len(graph_of(tmp_path, graphml(graph)).links) == 2
+
+
+def test_a_graph_that_yed_wrote_is_read(tmp_path):
+    found = graph_of(tmp_path, (CASES / "yed.graphml").read_text())
+    assert found.nodes == (("n0", "device"), ("n1", "device"), ("n2", "device"))
+    assert found.links == (("n0", "n1"), ("n1", "n2"))
+
+
 def bomb():
     entities = ['<!ENTITY a0 "x">']
     entities += [f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12)]
@@ -77,7 +101,21 @@ TWO = '"nodes": [{"id": "a"}, {"id": "b"}]'
         (f'{{{TWO}, "links": [{{"source": "a", "target": "c"}}]}}', "the node c, which does not exist"),
         (f'{{{TWO}, "links": [{{"source": "a", "target": "a"}}]}}', "connects a to itself"),
         (f'{{{TWO}, "links": []}}', "some nodes are not connected"),
-        (f'{{"directed": true, {TWO}, "links": []}}', "the graph is directed"),
+        (f'{{"directed": true, {TWO}, "links": []}}', "some nodes are not connected, such as a and b"),
+        (
+            graphml(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")])),
+            "the link b - c is missing in the reverse direction",
+        ),
+        ((CASES / "graph.gexf").read_text(), "the file has the format GEXF"),
+        ((CASES / "graph.gml").read_text(), "the file has the format GML"),
+        ('Creator "yFiles"\nVersion "2.20"\ngraph\n[\n hierarchic 1\n]', "the file has the format GML"),
+        ("digraph net {\n a -> b\n}", "the file has the format DOT"),
+        ((CASES / "clab.yml").read_text(), "the file has the format containerlab's YAML"),
+        (
+            '{"nodes": [{"id": "n0", "label": "Chicago"}, {"id": "n1"}], '
+            '"links": [{"source": "n0", "target": "n0"}]}',
+            "a link connects n0 ('Chicago') to itself",
+        ),
         (f'{{{TWO}, "links": [{{"source": "a", "target": "b", "rate": "1 Gbit/s"}}]}}', "has a rate"),
         ('{"nodes": [{"id": "a", "kind": "hub"}], "links": []}', "is a 'hub'"),
         ('{"nodes": [{"id": "a", "kind": ["host"]}], "links": []}', "is a ['host']"),
@@ -100,11 +138,10 @@ TWO = '"nodes": [{"id": "a"}, {"id": "b"}]'
         ("<a>" * 100_000, "nested too deeply"),
         ("<html/>", "not GraphML"),
         (graphml(RING)[:-20], "neither JSON nor XML"),
-        (graphml(nx.DiGraph([("a", "b")])), "the graph is directed"),
         (graphml(nx.Graph([("a", "b b")])), "the node 'b b'"),
         (graphml(nx.Graph([("a", "b", {"delay": 1})])), "has a delay"),
     ],
-    ids=range(35),
+    ids=range(41),
 )
 def test_what_is_no_network_is_refused(tmp_path, text, told):
     with pytest.raises(GraphError) as caught:
