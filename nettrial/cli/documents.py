@@ -122,8 +122,9 @@ class WarningGroup(Part):
     """The observation, in words."""
     consequence: str
     """The consequence for the results, in words."""
-    effect: Literal["bias", "wider", "nothing"]
-    """The effect on the answer: possible bias, wider intervals, or nothing."""
+    effect: Literal["bias", "narrower", "wider", "nothing"]
+    """The effect on the answer: possible bias, intervals that may be too narrow, wider intervals, or
+    nothing."""
     trials: int
     """The number of trials that have the warning."""
 

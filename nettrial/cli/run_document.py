@@ -13,8 +13,9 @@ from nettrial.metrics import METRICS
 from nettrial.report import conclusions
 from nettrial.report.content import Report
 
-EFFECTS: dict[WarningEffect, Literal["bias", "wider", "nothing"]] = {
+EFFECTS: dict[WarningEffect, Literal["bias", "narrower", "wider", "nothing"]] = {
     WarningEffect.BIAS: "bias",
+    WarningEffect.NARROWER: "narrower",
     WarningEffect.WIDER: "wider",
     WarningEffect.NOTHING: "nothing",
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nettrial.analysis import Agreement
-from nettrial.report import conclusions, numbers, pages, sentences, tables, verdicts
+from nettrial.report import conclusions, numbers, pages, response_warnings, sentences, tables, verdicts
 from nettrial.report.content import Report, gather
 from nettrial.report.formats import DataTable, as_markdown, plain
 from nettrial.store import Run
@@ -81,7 +81,7 @@ def chapter(run: Run) -> Chapter:
 def _facts(report: Report) -> str:
     run = report.run
     environment = run.sessions[-1].environment
-    warned = f"warnings in {numbers.counted(report.warned_trials, 'trial')}" if report.warned_trials else ""
+    harm = response_warnings.told(report.warnings, report.warned_trials, len(report.trials))
     machine = ""
     if not run.study.capabilities.modelled_hosts:
         cpus = numbers.counted(environment.processors, "CPU")
@@ -91,7 +91,7 @@ def _facts(report: Report) -> str:
         f"backend {run.study.backend}",
         f"seed {run.seed}",
         f"nettrial {environment.engine_version}",
-        *filter(None, [machine, *report.machines, warned or "no warnings"]),
+        *filter(None, [machine, *report.machines, harm or "no warnings"]),
     ]
     return f"{'; '.join(parts)}."
 

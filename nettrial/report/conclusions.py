@@ -56,13 +56,8 @@ def sentences(report: Report) -> list[str]:
             if len(levels) <= MOST_LEVELS
             else _many_levels(report, contrasts, len(levels))
         )
-    harm = response_warnings.summary(report.warnings)
-    if report.warned_trials:
-        trials = f"{report.warned_trials} of {numbers.counted(len(report.trials), 'trial')}"
-        found.append(f"Warnings in {trials}: {harm}.")
-    elif harm:
-        found.append(f"{harm}.")
-    return found
+    harm = response_warnings.told(report.warnings, report.warned_trials, len(report.trials))
+    return [*found, f"{harm[0].upper()}{harm[1:]}."] if harm else found
 
 
 def drawn_levels(contrasts: Sequence[Contrast]) -> list[str]:

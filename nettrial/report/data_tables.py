@@ -341,7 +341,11 @@ def _warnings(report: Report) -> list[DataTable]:
     ]
     headings = ("number", "code", "object", "message", "consequence", "trials", "treatments")
     trials = numbers.counted(len(report.trials), "trial")
-    caption = f"Warnings, in {report.warned_trials} of {trials}."
+    caption = (
+        f"Warnings, in {report.warned_trials} of {trials}."
+        if report.warned_trials
+        else "Warnings, which follow from the values of all trials."
+    )
     return [plain("warnings", caption, headings, lines)]
 
 

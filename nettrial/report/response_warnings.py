@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from nettrial import metrics
 from nettrial.analysis import Effect, WarningGroup
 from nettrial.analysis.summary import Levels
+from nettrial.report import numbers
 from nettrial.study import Response, Study
 
 HARM = {
     Effect.BIAS: "may bias the answer",
+    Effect.NARROWER: "may make intervals too narrow",
     Effect.WIDER: "can widen intervals",
     Effect.NOTHING: "changes nothing",
 }
@@ -31,6 +33,13 @@ def summary(groups: Sequence[WarningGroup]) -> str:
             noun = "" if parts else f" {'warning' if count == 1 else 'warnings'}"
             parts.append(f"{count}{noun} {HARM[effect] if count == 1 else _OF_SEVERAL[effect]}")
     return ", ".join(parts)
+
+
+def told(groups: Sequence[WarningGroup], warned: int, trials: int) -> str:
+    """Returns the effect of all warnings in one line, and the number of the `warned` trials if there are any:
+    warnings that follow from the values of all trials belong to none of them. Empty without warnings."""
+    harm = summary(groups)
+    return f"warnings in {warned} of {numbers.counted(trials, 'trial')}: {harm}" if warned else harm
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,13 @@ EFFECTS_SHOWN = 14
 """The largest number of rows in the table of effects; further effects are only counted."""
 WARNINGS_SHOWN = 4
 """The largest number of warnings shown, one in a line; further warnings are only counted."""
-_SHORT = {Effect.BIAS: "bias", Effect.WIDER: "wider", Effect.NOTHING: "harmless"}
+_SHORT = {
+    Effect.BIAS: "bias",
+    Effect.NARROWER: "narrower",
+    Effect.WIDER: "wider",
+    Effect.NOTHING: "harmless",
+}
+"""The word before a warning for its effect."""
 ARROWS = {1: "▲", -1: "▼", 0: "·"}
 """The arrow for an effect by its sign, or 0 if no effect is shown."""
 STYLES = {"better": "green", "worse": "red"}

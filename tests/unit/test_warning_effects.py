@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 from nettrial.analysis import Effect
-from nettrial.analysis.warning_effects import _NOTHING, _WIDER, effect_of
+from nettrial.analysis.warning_effects import _NARROWER, _NOTHING, _WIDER, effect_of
 from nettrial.design import PlannedTrial
-from nettrial.report import numbers, response_warnings
+from nettrial.report import book, conclusions, numbers, response_warnings
 from nettrial.report.content import gather
+from nettrial.report.data_tables import data_tables
+from nettrial.report.html import page
 from nettrial.report.tables import UNCLEAR
 from nettrial.scenario import Record
 from tests.unit.edge_runs import EDGE_RUNS
@@ -29,7 +31,7 @@ def test_every_code_is_documented() -> None:
     sources = [path.read_text() for path in (ROOT / "engine").rglob("*.rs")]
     given = {code for source in sources for codes in GIVEN.findall(source) for code in codes if code}
     assert len(given) > 20
-    assert given | {*_WIDER, *_NOTHING} <= documented
+    assert given | {*_WIDER, *_NARROWER, *_NOTHING} <= documented
     assert effect_of("processor_saturated") is effect_of("anything else") is Effect.BIAS
 
 
@@ -43,6 +45,23 @@ def test_the_gravest_come_first_and_one_line_says_what_they_do(tmp_path: Path) -
     said = response_warnings.summary(warnings)
     assert said.startswith("1 warning may bias the answer, ")
     assert "can widen intervals" in said
+
+
+def test_warnings_about_all_values_make_intervals_too_narrow_and_belong_to_no_trial(tmp_path: Path) -> None:
+    for code in ("skewed_values", "autocorrelation", "equal_values"):
+        assert effect_of(code) is Effect.NARROWER
+    run = make_run(tmp_path / "run", maker=lambda trial: record(PlannedTrial(1, 1, trial.treatment)))
+    report = gather(run)
+    assert {each.code for each in report.warnings} == {"equal_values"}
+    said = response_warnings.summary(report.warnings)
+    assert said == "1 warning may make intervals too narrow"
+    assert conclusions.sentences(report)[-1] == f"{said}."
+    facts = book.chapter(run).facts
+    assert said in facts
+    assert "no warnings" not in facts
+    assert "They follow from the values of all trials." in page(report)
+    (table,) = [table for table in data_tables(report) if table.name == "warnings"]
+    assert table.caption == "Warnings, which follow from the values of all trials."
 
 
 def test_what_is_said_of_several_responses_is_one_warning(tmp_path: Path) -> None:
