@@ -60,6 +60,8 @@ class Command:
     """True if standard error goes where standard output goes."""
     descriptors: int | None = None
     """The largest number of file descriptors; None for that of the test."""
+    terminal: Path | None = None
+    """The terminal that becomes the command's standard input and outputs, and sends it SIGINT on Ctrl-C."""
 
 
 class Process:
@@ -147,6 +149,12 @@ def _execute(command: Command, outputs: list[Connection]) -> None:
         output.close()
     if command.together:
         os.dup2(1, 2)
+    if command.terminal is not None:
+        os.setsid()  # without a controlling terminal, the first one opened becomes it
+        opened = os.open(command.terminal, os.O_RDWR)
+        for descriptor in range(3):
+            os.dup2(opened, descriptor)
+        os.close(opened)
     if command.errors is not None:
         with command.errors.open("w") as errors:
             os.dup2(errors.fileno(), 2)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr
+from typing import IO, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.file_proxy import FileProxy
 from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Table
 
+from nettrial.cli.streams import Visible
 from nettrial.texts import visible
 
 PLAIN_WIDTH = 10_000
@@ -19,6 +23,19 @@ PLAIN_WIDTH = 10_000
 class VisibleConsole(Console):
     """A console that shows control characters in texts instead of sending them to the terminal, and writes
     its own escape sequences."""
+
+    @property
+    def file(self) -> IO[str]:
+        """The stream below all those that change what is written to them: `render` has made texts visible,
+        and the console's own escape sequences must reach the terminal unchanged."""
+        file = super().file
+        while (below := getattr(file, "rich_proxied_file", None)) is not None:
+            file = below
+        return file
+
+    @file.setter
+    def file(self, new: IO[str]) -> None:
+        self._file = new
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yields the segments of a renderable, with the control characters of texts made visible."""
@@ -34,6 +51,14 @@ def output() -> Console:
 def errors() -> Console:
     """Returns the console for everything else, standard error."""
     return VisibleConsole(stderr=True, highlight=False)
+
+
+@contextmanager
+def above(console: Console) -> Iterator[None]:
+    """Prints text that is written to standard error above what the console draws live. Standard output stays
+    as it is: data that goes to a file must not end up on the terminal."""
+    with redirect_stderr(cast(TextIO, Visible(cast(TextIO, FileProxy(console, sys.stderr))))):
+        yield
 
 
 def say(text: str) -> None:

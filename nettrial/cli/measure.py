@@ -111,7 +111,10 @@ def measure(options: MeasureOptions) -> int:
         say(f"{_in_words(options)}: {repeats} of {options.time} after a warm-up, IPv{version}, seed {seed}")
     records: list[Record] = []
     failures: list[str] = []
-    with Measurer(server, options.iperf3, options.token_file) as measurer, Stop(measurer.kill) as stop:
+    with (
+        Measurer(server, options.iperf3, options.token_file) as measurer,
+        Stop(measurer.kill, unit="repeat") as stop,
+    ):
         measurer.warm_up(warm_up, options.parallel, seconds)
         length = options.replicates * (seconds + SET_UP_SECONDS)
         with Display(0, options.replicates, length, quiet=options.quiet, unit="repeats") as display:

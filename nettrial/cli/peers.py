@@ -73,7 +73,10 @@ def repeat(
 
     A `failure` of the first call is raised; later ones are kept. `kill` ends a running call."""
     found: Repeats[T] = Repeats()
-    with Stop(kill) as stop, Display(0, count, count * seconds, quiet=quiet, unit="repeats") as display:
+    with (
+        Stop(kill, unit="repeat") as stop,
+        Display(0, count, count * seconds, quiet=quiet, unit="repeats") as display,
+    ):
         for number in range(1, count + 1):
             if stop.wanted:
                 break

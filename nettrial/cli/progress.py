@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Column
 from rich.text import Text
 
-from nettrial.cli.console import errors, say
+from nettrial.cli.console import above, errors, say
 from nettrial.cli.design import as_time
+from nettrial.texts import visible
 
 if TYPE_CHECKING:
     from nettrial.cli.running_means import (
@@ -28,8 +31,9 @@ TERMINAL_SECONDS = 1.0
 """The time between two updates on a terminal."""
 LINE_SECONDS = 10.0
 """The time between two lines of progress where there is no terminal."""
-OTHER_LINES = 7
-"""The number of other lines on a terminal: headings, treatment, bar, the lines above them, and the prompt."""
+OTHER_LINES = 6
+"""The number of other lines on a terminal: headings, treatment, the lines above and below them, and the
+prompt. The bar's lines are counted when they are drawn."""
 BAR_WIDTH = 16
 """The width of the progress bar in characters."""
 
@@ -145,30 +149,39 @@ class View:
     def __init__(self, console: Console, total: int, estimates: Estimates | None) -> None:
         """Prepares the view; nothing is drawn before `start`."""
         self._console, self._estimates = console, estimates
-        self._bar = Progress(BarColumn(BAR_WIDTH), TextColumn("{task.description}"), console=console)
+        text = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=False))
+        self._bar = Progress(BarColumn(BAR_WIDTH), text, console=console)
         self._task = self._bar.add_task("", total=total)
-        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._live = Live(
+            console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+        )
+        self._above = ExitStack()
 
     def start(self) -> None:
         """Starts drawing."""
         self._live.start()
+        self._above.enter_context(above(self._console))
 
     def stop(self) -> None:
         """Stops drawing; the bar stays, and the responses disappear, because the report contains them."""
+        self._above.close()
         self._live.stop()
         self._console.print(self._bar.get_renderable())
 
     def show(self, done: int, total: int, text: str, current: str = "") -> None:
         """Draws the number of finished trials, a text about them, and the treatment of the running trial."""
         self._bar.update(self._task, completed=done, total=total, description=text)
-        parts: list[RenderableType] = [self._bar.get_renderable()]
+        bar = self._bar.get_renderable()
+        # The terminal shows Ctrl-C at the cursor: on a line of its own it can't move the others.
+        parts: list[RenderableType] = [bar, ""]
         if current:
-            parts.insert(0, Text(f"now {current}", style="dim", no_wrap=True, overflow="ellipsis"))
+            parts.insert(0, Text(f"now {visible(current)}", style="dim", no_wrap=True, overflow="ellipsis"))
         if self._estimates:
-            table = self._estimates.table(self._console.width, max(self._console.height - OTHER_LINES, 1))
+            others = OTHER_LINES + len(self._console.render_lines(bar))
+            table = self._estimates.table(self._console.width, max(self._console.height - others, 1))
             parts[:0] = [table, ""]
         self._live.update(Group(*parts), refresh=True)
 
     def note(self, text: str) -> None:
         """Prints a line above the view."""
-        self._console.print(text, markup=False)
+        self._console.print(visible(text), markup=False)  # before it is divided into lines

@@ -4,8 +4,8 @@ finished."""
 from __future__ import annotations
 
 import logging
-import os
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -59,10 +59,11 @@ class Stop:
     """The user's request to stop: after the running trials (the first SIGINT or SIGTERM), or immediately (the
     second)."""
 
-    def __init__(self, abandon: Callable[[], None], several: bool = False) -> None:
-        """Sets the function `abandon`, which ends the running trials; there may be `several`."""
+    def __init__(self, abandon: Callable[[], None], several: bool = False, unit: str = "trial") -> None:
+        """Sets the function `abandon`, which ends the running trials; there may be `several`. `unit` is the
+        word for a trial."""
         self._abandon = abandon
-        self._several = several
+        self._several, self._unit = several, unit
         self._signals = 0
         self._before: dict[signal.Signals, Any] = {}
 
@@ -92,11 +93,16 @@ class Stop:
         if self.at_once:
             self._abandon()
         else:
-            # Written unbuffered: this thread may be in the middle of writing a line to the buffered stream.
-            which = ("trials that are", "them") if self._several else ("trial that is", "it")
-            text = f"\nfinishing the {which[0]} running; Ctrl-C again abandons {which[1]}\n"
-            with suppress(OSError):  # its reader may be gone
-                os.write(2, text.encode())
+            unit = self._unit
+            which = (f"{unit}s that are", "them") if self._several else (f"{unit} that is", "it")
+            text = f"\nfinishing the {which[0]} running; Ctrl-C again abandons {which[1]}"
+            # This thread may be in the middle of writing a line, for which another waits.
+            threading.Thread(target=_try_to_say, args=[text]).start()
+
+
+def _try_to_say(text: str) -> None:
+    with suppress(OSError):
+        say(text)
 
 
 def unfinished(run: Run) -> bool:

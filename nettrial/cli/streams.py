@@ -49,7 +49,7 @@ class Visible(Lasting):
 
     @property
     def rich_proxied_file(self) -> Lasting:
-        """The stream to which rich's consoles write their own escape sequences unchanged; `console.py` makes
+        """The stream below, to which consoles write their own escape sequences unchanged; `console.py` makes
         those of texts visible."""
         return Lasting(self._stream)
 
