@@ -6,6 +6,7 @@ import json
 import random
 import socket
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -219,6 +220,24 @@ def test_without_answers_the_reason_is_said():
         assert ended.run().sent == 0
     with pytest.raises(NotReached, match="nothing listens"):
         Sender(Session("127.0.0.1", port, 3, 0.05, 44)).run()
+
+
+def test_an_answer_on_a_long_path_is_awaited():
+    port = Port(socket.AF_INET)
+    port.socket.bind(("127.0.0.1", 0))
+
+    def run():
+        arrival = port.receive()
+        time.sleep(1.2)
+        payload = answer(Reflector(Log(lambda _: None)), arrival.payload)
+        port.socket.sendto(payload, arrival.source)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    result = Sender(Session("127.0.0.1", port.socket.getsockname()[1], 1, 0.001, 44)).run()
+    thread.join()
+    port.close()
+    assert [each.number for each in result.answers] == [0]
 
 
 def test_forged_answers_are_none():

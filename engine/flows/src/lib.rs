@@ -14,4 +14,5 @@ pub mod statistics;
 pub mod sweep;
 pub mod unanswered;
 pub mod variate;
+pub mod waits;
 pub mod wire;

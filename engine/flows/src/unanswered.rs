@@ -1,14 +1,12 @@
 //! Requests over UDP that wait for their answers. Requests and answers may be lost.
 
-use nettrial_scenario::PacketCounts;
+use nettrial_scenario::{Duration, PacketCounts};
 use std::collections::{HashSet, VecDeque};
 
-/// The time, in nanoseconds, after which an unanswered request counts as lost.
-pub const LOST_AFTER_NS: u64 = 1_000_000_000;
-
 /// The requests that were sent, and their outcomes.
-#[derive(Default)]
 pub struct Unanswered {
+    /// The time, in nanoseconds, after which an unanswered request counts as lost.
+    lost_after_ns: u64,
     /// The time at which each request was sent, and whether it was answered. The first is the oldest request that
     /// is neither answered nor lost.
     requests: VecDeque<(u64, bool)>,
@@ -29,6 +27,24 @@ pub struct Unanswered {
 }
 
 impl Unanswered {
+    /// Begins without a request. A request counts as lost if it has waited `lost_after` for its answer.
+    pub fn new(lost_after: Duration) -> Self {
+        Self {
+            lost_after_ns: lost_after.0,
+            requests: VecDeque::new(),
+            first: 0,
+            open: 0,
+            lost: HashSet::new(),
+            latest: None,
+            burst: 0,
+            duplicated: 0,
+            reordered: 0,
+            bursts: 0,
+            longest_burst: 0,
+            counts: PacketCounts::default(),
+        }
+    }
+
     /// Returns the number of requests that are neither answered nor lost.
     pub fn open(&self) -> u64 {
         self.open
@@ -36,7 +52,7 @@ impl Unanswered {
 
     /// Returns the time at which the oldest open request is lost, unless it is answered before.
     pub fn next_loss_ns(&self) -> Option<u64> {
-        self.requests.front().map(|&(sent_ns, _)| sent_ns.saturating_add(LOST_AFTER_NS))
+        self.requests.front().map(|&(sent_ns, _)| sent_ns.saturating_add(self.lost_after_ns))
     }
 
     /// Returns the counts of requests so far.
@@ -85,7 +101,7 @@ impl Unanswered {
         while let Some(&(sent_ns, is_answered)) = self.requests.front() {
             if is_answered {
                 self.burst = 0;
-            } else if LOST_AFTER_NS <= now_ns.saturating_sub(sent_ns) {
+            } else if self.lost_after_ns <= now_ns.saturating_sub(sent_ns) {
                 self.lost.insert(self.first);
                 self.open -= 1;
                 self.burst += 1;
@@ -108,7 +124,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn sent(times: &[u64]) -> Unanswered {
-        let mut waiting = Unanswered::default();
+        let mut waiting = Unanswered::new(Duration(SECOND));
         times.iter().for_each(|&time| waiting.sent(time));
         waiting
     }

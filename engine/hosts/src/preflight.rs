@@ -178,6 +178,7 @@ fn probe(agents: &mut Agents, probes: &[Probe]) -> Result<BTreeMap<String, Vec<M
                     to: (to.machine, to.address),
                     reached: to.address,
                     expected: from.largest.min(to.largest),
+                    round_trip: None,
                 });
             }
         }

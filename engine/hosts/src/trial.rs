@@ -8,7 +8,8 @@ use crate::message::{FromMachine, Observation, ToMachine};
 use crate::wanted;
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
-    Absence, Check, FORMAT, Flow, FlowRecord, HostRecord, Machine, NodeKind, Phases, Record, Scenario,
+    Absence, Check, FORMAT, Flow, FlowRecord, HostRecord, IpVersion, Machine, NodeKind, Phases, Record,
+    Scenario,
 };
 use nettrial_session::{
     Agents, Direction, Findings, Offset, Planned, Reading, Ready, directions, drive, inspect, open,
@@ -42,9 +43,9 @@ pub fn run(
 
     let mut findings = Findings::default();
     let cookie = Cookie(rand::random());
-    paths(mapping, &mut agents, cookie, &mut findings)?;
+    let round_trips = paths(mapping, &mut agents, cookie, &mut findings)?;
     let clocks = clocks(&lines)?;
-    let ready = prepare(mapping, found, &mut agents, cookie, &clocks, &mut findings)?;
+    let ready = prepare(mapping, found, &mut agents, cookie, (&clocks, &round_trips), &mut findings)?;
     own_settings(mapping, found, &mut findings);
     let before = observe(mapping, &lines)?;
     phases.checks_ns = lap();
@@ -151,15 +152,36 @@ fn own_settings(mapping: &Mapping, found: &BTreeMap<String, Machine>, findings: 
     }
 }
 
-/// Verifies the path MTU of every pair of hosts with a flow, in both directions.
-fn paths(mapping: &Mapping, agents: &mut Agents, cookie: Cookie, findings: &mut Findings) -> Result<()> {
+/// The round-trip times between pairs of hosts, by the host that sends, the other one and the IP version.
+type RoundTrips<'a> = HashMap<(&'a str, &'a str, IpVersion), Option<nettrial_scenario::Duration>>;
+
+/// Returns the round-trip time of the idle path between two hosts that the study plans.
+fn planned_round_trip(
+    mapping: &Mapping,
+    (near, far): (&str, &str),
+    version: IpVersion,
+) -> Option<nettrial_scenario::Duration> {
+    let address = |host: &str| mapping.planned_address(host, version).ok();
+    mapping.paths.round_trip((near, address(near)?), (far, address(far)?))
+}
+
+/// Verifies the path MTU of every pair of hosts with a flow, in both directions. Returns the longer of the planned
+/// and the measured round-trip time of each.
+fn paths<'a>(
+    mapping: &Mapping<'a>,
+    agents: &mut Agents,
+    cookie: Cookie,
+    findings: &mut Findings,
+) -> Result<RoundTrips<'a>> {
+    let mut round_trips = RoundTrips::new();
     let pairs = directions(mapping.scenario);
     let mut probed = Vec::new();
     for &(from, to, version) in &pairs {
         let (near, far) = (mapping.address(from, version)?, mapping.address(to, version)?);
         let planned = mapping.planned_address(to, version)?;
         let expected = mapping.paths.path_mtu(from, planned).unwrap_or(0);
-        probed.push(Direction { from: (from, near), to: (to, far), reached: far, expected });
+        let round_trip = planned_round_trip(mapping, (from, to), version);
+        probed.push(Direction { from: (from, near), to: (to, far), reached: far, expected, round_trip });
     }
     let found = path_mtus(agents, &probed, cookie)?;
     for ((direction, found), (from, to, version)) in probed.iter().zip(found).zip(&pairs) {
@@ -172,8 +194,9 @@ fn paths(mapping: &Mapping, agents: &mut Agents, cookie: Cookie, findings: &mut 
         };
         let object = format!("{from} to {to}, IPv{}", u8::from(*version));
         findings.path_mtu(&object, direction.expected, found, consequence);
+        round_trips.insert((*from, *to, *version), direction.round_trip.max(found.round_trip));
     }
-    Ok(())
+    Ok(round_trips)
 }
 
 /// Returns the lead of the clock of each node's machine over this machine's.
@@ -206,7 +229,7 @@ fn prepare(
     found: &BTreeMap<String, Machine>,
     agents: &mut Agents,
     cookie: Cookie,
-    clocks: &HashMap<&str, Offset>,
+    (clocks, round_trips): (&HashMap<&str, Offset>, &RoundTrips),
     findings: &mut Findings,
 ) -> Result<Vec<Ready>> {
     let side = |flow: &Flow, host: &str| -> Result<Side> {
@@ -219,6 +242,7 @@ fn prepare(
             address: mapping.address(host, flow.ip)?,
             congestion_control: if chooses { stack.congestion_control.clone() } else { String::new() },
             clock_offset: lead(flow, clocks),
+            round_trip: round_trips.get(&(flow.from.as_str(), flow.to.as_str(), flow.ip)).copied().flatten(),
         })
     };
     let planned =

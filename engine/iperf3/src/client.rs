@@ -32,7 +32,8 @@ const CLOSED: [ErrorKind; 4] = [
     ErrorKind::BrokenPipe,
     ErrorKind::UnexpectedEof,
 ];
-/// The time after which an unanswered opening is retransmitted.
+/// The time after which an unanswered opening is retransmitted, in addition to two round-trip times: a server may
+/// count an opening that was not lost as data.
 const OPENING_AGAIN: Duration = Duration::from_millis(500);
 
 /// A client of one server.
@@ -88,7 +89,9 @@ impl Client {
         expect(control, State::CreateStreams).context("sending the parameters")?;
         let begin = Instant::now();
         let streams = 0..asked.parameters.streams();
-        let open = |_| self.open(cookie, &asked.parameters);
+        let info = socket::tcp_info(control).context("reading the state of the control connection")?;
+        let round_trip = Duration::from_micros(info.tcpi_rtt.into());
+        let open = |_| self.open(cookie, &asked.parameters, round_trip);
         let carriers = streams.map(open).collect::<Result<Vec<Carrier>>>()?;
         let connect = begin.elapsed();
         expect(control, State::TestStart).context("opening the streams")?;
@@ -152,7 +155,7 @@ impl Client {
     }
 
     /// Opens a stream of the test.
-    fn open(&self, cookie: &Cookie, parameters: &Parameters) -> Result<Carrier> {
+    fn open(&self, cookie: &Cookie, parameters: &Parameters, round_trip: Duration) -> Result<Carrier> {
         let is_ipv4 = self.server.is_ipv4();
         if parameters.tcp {
             let mut stream =
@@ -165,7 +168,7 @@ impl Client {
         let socket = UdpSocket::bind(local).context("opening a UDP socket")?;
         socket.connect(self.server).context("opening a stream")?;
         socket::prepare(&socket, parameters, is_ipv4);
-        socket.set_read_timeout(Some(OPENING_AGAIN))?;
+        socket.set_read_timeout(Some(OPENING_AGAIN + round_trip * 2))?;
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             socket.send(&datagram::OPENING).context("opening a stream")?;

@@ -215,6 +215,7 @@ fn prepare(
             congestion_control: stack.congestion_control.clone(),
             // A guest has its own clock.
             clock_offset: (!has_guest(layout, flow)).then_some(ClockOffset::ONE_CLOCK),
+            round_trip: layout.paths.round_trip_of(flow),
         })
     };
     let planned =

@@ -13,6 +13,7 @@ use crate::{hops, mss, rtt, search, theory, verdict};
 use anyhow::Result;
 use nettrial_scenario::{Absence, IpVersion};
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 /// The senders of the probes that a host may answer, or the reason why there is none.
 struct Probers {
@@ -58,7 +59,8 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
         absent.push(absence("kernel_mtu", "this system does not report it"));
     }
 
-    let mss = mss::measure(target, &request.ports, forward);
+    let round_trip = found.rtt.as_ref().map(|rtt| Duration::from_secs_f64(rtt.median_us / 1e6));
+    let mss = mss::measure(target, &request.ports, forward, round_trip);
     let mss = mss.map_err(|reason| absent.push(absence("mss", reason))).ok();
     let rate = match (request.rate, interface.speed_bps) {
         (Some(rate), _) => Ok((rate.0, "given")),

@@ -9,14 +9,20 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// The longest time to wait for a port's answer.
+/// The longest time to wait for a port's answer, in addition to four round-trip times: the retransmission of a lost
+/// opening after a second (RFC 6298 section 2), and another one.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The number of bytes that timestamps take in each segment, including padding (RFC 7323 appendix A).
 const TIMESTAMP_BYTES: u64 = 12;
 
 /// Connects to the first of `ports` that is open, reads the connection's segment size, and closes the connection
-/// without sending data.
-pub fn measure(target: SocketAddr, ports: &[u16], forward: Option<&Direction>) -> Result<Mss, String> {
+/// without sending data. The answer of a port is awaited as `round_trip` requires, if that is known.
+pub fn measure(
+    target: SocketAddr,
+    ports: &[u16],
+    forward: Option<&Direction>,
+    round_trip: Option<Duration>,
+) -> Result<Mss, String> {
     if ports.is_empty() {
         return Err("no TCP port was given to connect to (--port)".into());
     }
@@ -24,7 +30,9 @@ pub fn measure(target: SocketAddr, ports: &[u16], forward: Option<&Direction>) -
     for &port in ports {
         let mut destination = target;
         destination.set_port(port);
-        match connect(destination).and_then(|socket| info(&socket)) {
+        match connect(destination, PATIENCE + round_trip.unwrap_or_default() * 4)
+            .and_then(|socket| info(&socket))
+        {
             Ok(info) => return Ok(judge(&info, port, IpVersion::of(target.ip()), forward)),
             Err(error) => refusals.push(format!("port {port}: {}", error.root_cause())),
         }
@@ -32,9 +40,9 @@ pub fn measure(target: SocketAddr, ports: &[u16], forward: Option<&Direction>) -
     Err(format!("no open TCP port: {}", refusals.join("; ")))
 }
 
-fn connect(destination: SocketAddr) -> Result<Socket> {
+fn connect(destination: SocketAddr, patience: Duration) -> Result<Socket> {
     let socket = Socket::new(Domain::for_address(destination), Type::STREAM, None)?;
-    socket.connect_timeout(&destination.into(), PATIENCE)?;
+    socket.connect_timeout(&destination.into(), patience)?;
     Ok(socket)
 }
 
@@ -98,6 +106,6 @@ mod tests {
     #[test]
     fn without_a_port_there_is_no_connection() {
         let target = SocketAddr::from(([127, 0, 0, 1], 0));
-        assert!(measure(target, &[], None).unwrap_err().contains("--port"));
+        assert!(measure(target, &[], None, None).unwrap_err().contains("--port"));
     }
 }

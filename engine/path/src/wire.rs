@@ -7,6 +7,7 @@ use anyhow::Result;
 use nettrial_scenario::IpVersion;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::{Protocol, Socket, Type};
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -16,13 +17,17 @@ use std::time::{Duration, Instant};
 const FIRST_PORT: u16 = 33_434;
 /// The number of ports for UDP probes.
 const PORTS: u16 = 512;
-/// The longest time to wait for an answer that Linux sends at most once a second (net/ipv4/icmp.c,
+/// The time for which a host may hold back an answer, of which Linux sends one a second (net/ipv4/icmp.c,
 /// icmp_ratelimit).
 const LIMITED_WAIT: Duration = Duration::from_millis(1100);
 /// The least time to wait for an answer that is not rate-limited; the wait is longer if answers have taken longer.
 const LEAST_WAIT: Duration = Duration::from_millis(150);
-/// The longest time to wait for an answer that is not rate-limited.
-const MOST_WAIT: Duration = Duration::from_secs(1);
+/// The time to wait for an answer that is not rate-limited as long as there was none.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// The most by which a wait exceeds the longest time that an answer has taken so far.
+const MOST_LATER: Duration = Duration::from_secs(1);
+/// The number of probes whose answers are still noticed in later rounds, so that waits follow a longer round-trip time.
+const REMEMBERED: usize = 64;
 /// The factor by which a wait exceeds the longest time that an answer has taken so far.
 const USUAL_TIMES: u32 = 4;
 
@@ -51,8 +56,10 @@ pub struct Wire {
     /// The number of the next probe: an ICMP sequence number, or the UDP port.
     next: u16,
     identifier: u16,
-    /// The longest time that an answer took so far.
+    /// The longest time that an answer took so far, also one that came after its round.
     slowest: Option<Duration>,
+    /// The numbers of the latest probes of earlier rounds, and the times at which they were sent.
+    earlier: VecDeque<(u16, Instant)>,
 }
 
 impl Wire {
@@ -90,16 +97,17 @@ impl Wire {
     fn new(socket: Socket, kind: Kind, target: SocketAddr) -> Self {
         let identifier = (std::process::id() & 0xffff) as u16;
         let version = IpVersion::of(target.ip());
-        Self { socket, kind, version, target, next: 0, identifier, slowest: None }
+        Self { socket, kind, version, target, next: 0, identifier, slowest: None, earlier: VecDeque::new() }
     }
 
     /// Returns the time to wait for the answers to `probes`.
     fn patience(&self, probes: &[Probe]) -> Duration {
         // Hosts send errors at a limited rate, but not replies.
         if self.kind == Kind::Udp || probes.iter().any(|probe| probe.hops.is_some()) {
-            return LIMITED_WAIT;
+            return LIMITED_WAIT + self.slowest.unwrap_or_default();
         }
-        self.slowest.map_or(MOST_WAIT, |slowest| (slowest * USUAL_TIMES).clamp(LEAST_WAIT, MOST_WAIT))
+        let usual = |slowest: Duration| (slowest * USUAL_TIMES).clamp(LEAST_WAIT, slowest + MOST_LATER);
+        self.slowest.map_or(FIRST_WAIT, usual)
     }
 
     /// Sends a probe and returns its number; `None` if the packet is larger than the interface can send.
@@ -178,17 +186,39 @@ impl Wire {
             }
         };
         while let Some(error) = socket::next_error(&self.socket) {
-            if let Some(at) = at(self.blamed(&error)) {
+            let number = self.blamed(&error);
+            if let Some(at) = at(number) {
                 better(at, self.judge(&error, begin[at].elapsed()));
+            } else if self.judge(&error, Duration::ZERO).arrived() {
+                self.late(number);
             }
         }
         while let Some(packet) = socket::next_packet(&self.socket) {
-            if let Some(at) = at(self.answered(&packet)) {
+            let number = self.answered(&packet);
+            if let Some(at) = at(number) {
                 let rtt = begin[at].elapsed();
                 better(at, Outcome::Arrived { rtt, fragment: packet.fragment });
                 self.slowest = self.slowest.max(Some(rtt));
+            } else {
+                self.late(number);
             }
         }
+    }
+
+    /// Notes the time of an answer to a probe of an earlier round, so that later rounds wait for as long.
+    fn late(&mut self, number: Option<u16>) {
+        if let Some(at) = self.earlier.iter().position(|&(earlier, _)| Some(earlier) == number)
+            && let Some((_, begin)) = self.earlier.remove(at)
+        {
+            self.slowest = self.slowest.max(Some(begin.elapsed()));
+        }
+    }
+
+    /// Remembers the probes of a round whose outcomes are known.
+    fn remember(&mut self, sent: &[Option<u16>], begin: &[Instant], outcomes: &[Outcome]) {
+        let open = sent.iter().zip(begin).zip(outcomes).filter(|(_, got)| matches!(got, Outcome::Lost));
+        self.earlier.extend(open.filter_map(|((&number, &begin), _)| Some((number?, begin))));
+        self.earlier.drain(..self.earlier.len().saturating_sub(REMEMBERED));
     }
 }
 
@@ -207,6 +237,7 @@ impl Prober for Wire {
             let open = sent.iter().zip(&outcomes).any(|(sent, got)| sent.is_some() && got.weight() < enough);
             let left = deadline.saturating_duration_since(Instant::now());
             if !open || left.is_zero() {
+                self.remember(&sent, &begin, &outcomes);
                 return Ok(outcomes);
             }
             let milliseconds = u16::try_from(left.as_millis() + 1).unwrap_or(u16::MAX);
@@ -263,6 +294,38 @@ mod tests {
             assert_eq!(echo_numbers(&packet, ECHO_REPLY), None);
         }
         assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+    }
+
+    #[test]
+    fn waits_follow_the_slowest_answer() {
+        let mut wire = Wire::udp("127.0.0.1:0".parse().unwrap()).unwrap();
+        let [near, hop] = [Probe { size: 100, hops: None }, Probe { size: 100, hops: Some(1) }];
+        let mut waits = |kind, slowest, probe| {
+            (wire.kind, wire.slowest) = (kind, slowest);
+            wire.patience(&[probe]).as_millis()
+        };
+        for (slowest, echo, limited) in
+            [(None, 1000, 1100), (Some(10), 150, 1110), (Some(100), 400, 1200), (Some(2000), 3000, 3100)]
+        {
+            let slowest = slowest.map(Duration::from_millis);
+            assert_eq!(waits(Kind::Ping, slowest, near), echo);
+            assert_eq!(waits(Kind::Ping, slowest, hop), limited);
+            assert_eq!(waits(Kind::Udp, slowest, near), limited);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_comes_after_its_round_lengthens_the_next_waits() {
+        let mut wire = Wire::udp("127.0.0.1:0".parse().unwrap()).unwrap();
+        let begin = Instant::now().checked_sub(Duration::from_secs(2)).unwrap();
+        wire.remember(&[Some(7), Some(8)], &[begin, begin], &[Outcome::Lost, Outcome::Lost]);
+        wire.late(Some(9));
+        assert_eq!(wire.slowest, None);
+        wire.late(Some(8));
+        assert!(wire.slowest >= Some(Duration::from_secs(2)));
+        wire.slowest = None;
+        wire.late(Some(8));
+        assert_eq!(wire.slowest, None, "an answer counts once");
     }
 
     proptest! {

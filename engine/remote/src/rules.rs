@@ -8,6 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 
 /// The longest flow, and the latest start.
 const LONGEST: Duration = Duration(3_600_000_000_000);
+/// The longest round-trip time that an agent's waits follow.
+const LONGEST_ROUND_TRIP: Duration = Duration(60_000_000_000);
 /// The most bytes of one transfer.
 const MOST_BYTES: u64 = 1 << 40;
 
@@ -81,10 +83,11 @@ impl Between {
         match command {
             Command::Listen(side) => self.refuse_side(side, congestion_controls),
             Command::Respond { address, .. } => self.refuse_address(*address),
-            Command::ProbePathMtu { address, destination, expected, .. } => self
+            Command::ProbePathMtu { address, destination, expected, round_trip, .. } => self
                 .refuse_address(*address)
                 .or_else(|| self.refuse_destination(*destination))
-                .or_else(|| (*expected > 65_535).then(|| "a path MTU above 65535".into())),
+                .or_else(|| (*expected > 65_535).then(|| "a path MTU above 65535".into()))
+                .or_else(|| refuse_round_trip(*round_trip)),
             Command::Inspect { side, destination } => {
                 self.refuse_side(side, congestion_controls).or_else(|| self.refuse_destination(*destination))
             }
@@ -111,6 +114,9 @@ impl Between {
         if let Some(why) = self.refuse_address(side.address) {
             return Some(why);
         }
+        if let Some(why) = refuse_round_trip(side.round_trip) {
+            return Some(why);
+        }
         if !congestion_controls.contains(&side.congestion_control) {
             return Some(format!("congestion control {:?} is not loaded here", side.congestion_control));
         }
@@ -133,6 +139,12 @@ impl Between {
             measure.problems().into_iter().chain(nettrial_traffic::problems(flow, &measure.flow_place()));
         problems.map(|problem| format!("{} {}: {}", problem.setting, problem.value, problem.hint)).next()
     }
+}
+
+/// Refuses a round-trip time for which an agent would wait for too long.
+fn refuse_round_trip(round_trip: Option<Duration>) -> Option<String> {
+    let why = || format!("a round-trip time above {LONGEST_ROUND_TRIP}");
+    (round_trip > Some(LONGEST_ROUND_TRIP)).then(why)
 }
 
 #[cfg(test)]
@@ -160,6 +172,7 @@ mod tests {
             address,
             congestion_control: "cubic".into(),
             clock_offset: None,
+            round_trip: None,
         }
     }
 
@@ -206,9 +219,22 @@ mod tests {
         assert!(refusal(&start(transfer(), "192.0.2.3:4000")).unwrap().contains("192.0.2.2 only"));
         let cookie = Cookie([0; 16]);
         let (address, destination) = (HERE.parse().unwrap(), "198.51.100.1:53".parse().unwrap());
-        assert!(refusal(&Command::ProbePathMtu { cookie, address, destination, expected: 1500 }).is_some());
+        let probe = Command::ProbePathMtu { cookie, address, destination, expected: 1500, round_trip: None };
+        assert!(refusal(&probe).unwrap().contains("192.0.2.2 only"));
         let address = "127.0.0.1".parse().unwrap();
         assert!(refusal(&Command::Respond { cookie, address }).is_some());
+    }
+
+    #[test]
+    fn an_agent_does_not_wait_for_longer_than_a_path_may_take() {
+        for (seconds, refused) in [(60, false), (61, true)] {
+            let round_trip = Some(Duration(seconds * 1_000_000_000));
+            let cookie = Cookie([0; 16]);
+            let (address, destination) = (HERE.parse().unwrap(), format!("{THERE}:53").parse().unwrap());
+            let probe = Command::ProbePathMtu { cookie, address, destination, expected: 1500, round_trip };
+            assert_eq!(refusal(&probe).is_some(), refused);
+            assert_eq!(refusal(&Command::Listen(Side { round_trip, ..transfer() })).is_some(), refused);
+        }
     }
 
     fn respond() -> Command {

@@ -36,8 +36,10 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
 
     let cookie = Cookie(rand::random());
     client.new_agents()?;
-    let mut findings = path(client, cookie)?;
     let clock = client.clock_offset()?;
+    // The control connection takes the same path.
+    let round_trip = clock.map(|clock| nettrial_scenario::Duration(clock.round_trip_ns()));
+    let mut findings = path(client, cookie, round_trip)?;
     let flow = &measure.flow;
     let (from, to) = (Host::of(&flow.from), Host::of(&flow.to));
     let plan = |flow: &Flow| Planned {
@@ -138,11 +140,16 @@ fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie, clock: Option<
         Host::Client => (client.here.ip(), interface::congestion_control()),
         Host::Server => (client.welcome.address, client.welcome.congestion_control.clone()),
     };
-    Side { flow: flow.clone(), cookie, address, congestion_control, clock_offset }
+    let round_trip = clock.map(|clock| nettrial_scenario::Duration(clock.round_trip_ns()));
+    Side { flow: flow.clone(), cookie, address, congestion_control, clock_offset, round_trip }
 }
 
 /// Verifies the path MTU of each direction, which should be the MTU of the sender's interface.
-fn path(client: &mut Client, cookie: Cookie) -> Result<Findings> {
+fn path(
+    client: &mut Client,
+    cookie: Cookie,
+    round_trip: Option<nettrial_scenario::Duration>,
+) -> Result<Findings> {
     if let Some(found) = &client.path {
         return Ok(found.clone());
     }
@@ -160,6 +167,7 @@ fn path(client: &mut Client, cookie: Cookie) -> Result<Findings> {
                 to: (to.name(), own(to)),
                 reached: reached(client, to),
                 expected: mtu.min(LARGEST_PACKET),
+                round_trip,
             });
         } else {
             let message = format!("the MTU of the interface of {} is not known", from.name());

@@ -18,6 +18,7 @@ mod graph;
 mod interfaces;
 mod layer2;
 mod pins;
+mod round_trip;
 mod routes;
 mod segment;
 mod sockets;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The most orders that are carried out at once before the traffic. More would hardly finish sooner, and the
 /// packets that they send must fit the network's queues, even if all pass one interface.
 const AT_ONCE: usize = 8;
-/// The time within which an order that is not a flow must be answered.
+/// The time within which an order that waits for no other host must be answered.
 pub const QUICK: Duration = Duration::from_secs(60);
 
 /// All agents of a trial. Dropping this ends them.
@@ -112,21 +112,22 @@ impl Agents {
     }
 
     /// Gives many orders that are not flows, each a host and a command, and returns the answers in the same order.
+    /// Waits for each at most `patience`.
     ///
     /// # Errors
     /// Fails as [`Agents::order`] and [`Agents::collect`] do.
-    pub fn ask_all(&mut self, orders: Vec<(&str, Command)>) -> Result<Vec<Reply>> {
+    pub fn ask_all(&mut self, orders: Vec<(&str, Command)>, patience: Duration) -> Result<Vec<Reply>> {
         let (mut waiting, mut replies) = (VecDeque::new(), Vec::with_capacity(orders.len()));
         for (host, command) in orders {
             if waiting.len() == AT_ONCE
                 && let Some(pending) = waiting.pop_front()
             {
-                replies.push(self.collect(&pending, Some(QUICK))?);
+                replies.push(self.collect(&pending, Some(patience))?);
             }
             waiting.push_back(self.order(host, command)?);
         }
         for pending in waiting {
-            replies.push(self.collect(&pending, Some(QUICK))?);
+            replies.push(self.collect(&pending, Some(patience))?);
         }
         Ok(replies)
     }
@@ -203,7 +204,7 @@ mod tests {
     fn answers_are_collected_in_the_order_of_the_questions() {
         let mut agents = Agents::default();
         agents.start("a", |sink| Ok(Numbers { sink, odd: Vec::new() })).unwrap();
-        let replies = agents.ask_all((0..20).map(|_| ("a", command())).collect()).unwrap();
+        let replies = agents.ask_all((0..20).map(|_| ("a", command())).collect(), QUICK).unwrap();
         let ports: Vec<Reply> = (1..=20).map(|port| Reply::Listening { port }).collect();
         assert_eq!(replies, ports);
         assert!(agents.order("b", command()).is_err());

@@ -37,6 +37,11 @@ impl Offset {
         Some(Self { offset_ns: ahead / 2, error_ns: (trip(shortest) + 1) / 2 })
     }
 
+    /// Returns the shortest round-trip time of the rounds, in nanoseconds, to one.
+    pub fn round_trip_ns(self) -> u64 {
+        self.error_ns.unsigned_abs() * 2
+    }
+
     /// Returns the offset halfway between two estimates. Half of the drift between the estimates is added to the
     /// error.
     pub fn between(before: Self, after: Self) -> Self {

@@ -43,8 +43,8 @@ impl Findings {
     pub fn path_mtu(&mut self, object: &str, expected: u64, found: PathMtu, consequence: &str) {
         let found = match found {
             PathMtu { largest: 0, .. } => "nothing passes".to_owned(),
-            PathMtu { largest, exceeded: true } => format!("above {largest} B"),
-            PathMtu { largest, exceeded: false } => format!("{largest} B"),
+            PathMtu { largest, exceeded: true, .. } => format!("above {largest} B"),
+            PathMtu { largest, exceeded: false, .. } => format!("{largest} B"),
         };
         self.compare("path_mtu", object, format!("{expected} B"), found, consequence);
     }
@@ -278,7 +278,12 @@ mod tests {
     fn a_path_is_warned_of_where_it_passes_other_packets_than_expected() {
         let mut findings = Findings::default();
         let mut found = |largest, exceeded| {
-            findings.path_mtu("a to b", 1500, PathMtu { largest, exceeded }, "it is another path");
+            findings.path_mtu(
+                "a to b",
+                1500,
+                PathMtu { largest, exceeded, round_trip: None },
+                "it is another path",
+            );
             findings.checks.last().map(|check| (check.found.clone(), check.passed)).unwrap()
         };
         assert_eq!(found(1500, false), ("1500 B".into(), true));

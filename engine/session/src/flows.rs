@@ -1,5 +1,6 @@
 //! Opens the flows of a trial at their receivers, inspects them, and starts them together.
 
+use crate::agents::QUICK;
 use crate::{Agents, Findings, Pending};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{Flow, FlowRecord, IpVersion, Scenario, Traffic, Transport};
@@ -64,8 +65,8 @@ pub fn open(agents: &mut Agents, planned: Vec<Planned>) -> Result<Vec<Ready>> {
         (host.to_owned(), Command::Listen(side.clone()))
     };
     let orders: Vec<(String, Command)> = planned.iter().map(listen).collect();
-    let ports =
-        agents.ask_all(orders.iter().map(|(host, order)| (host.as_str(), order.clone())).collect())?;
+    let orders = orders.iter().map(|(host, order)| (host.as_str(), order.clone())).collect();
+    let ports = agents.ask_all(orders, QUICK)?;
     let ready = |(planned, reply): (Planned, Reply)| match reply {
         Reply::Listening { port } => {
             Ok(Ready { destination: SocketAddr::new(planned.reached, port), side: planned.beginning() })
@@ -91,8 +92,9 @@ pub fn inspect(agents: &mut Agents, ready: &[Ready]) -> Result<Vec<(usize, Conne
         (ready.side.flow.from.clone(), command)
     };
     let orders: Vec<(String, Command)> = looked_at.iter().map(order).collect();
-    let replies =
-        agents.ask_all(orders.iter().map(|(host, order)| (host.as_str(), order.clone())).collect())?;
+    let patience = looked_at.iter().map(|(_, ready)| ready.side.patience()).max().unwrap_or_default();
+    let orders = orders.iter().map(|(host, order)| (host.as_str(), order.clone())).collect();
+    let replies = agents.ask_all(orders, QUICK + patience)?;
     let found = |((number, ready), reply): ((usize, &Ready), Reply)| match reply {
         Reply::Inspected(found) => Ok((number, found)),
         _ => bail!("the agent of {} did not say how the connection was set up", ready.side.flow.from),

@@ -1,10 +1,18 @@
 //! Measures the path MTU between hosts by their agents.
 
 use crate::Agents;
+use crate::agents::QUICK;
 use anyhow::{Result, bail};
+use nettrial_scenario::Duration;
 use nettrial_traffic::{Command, Cookie, PathMtu, Reply};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+
+/// The time that a search may take. Its probes wait for up to four seconds each, if their round-trip time was not known
+/// before.
+const SEARCH: std::time::Duration = std::time::Duration::from_secs(300);
+/// The round-trip times that a search may take in addition: eight for each of up to 20 sizes.
+const SEARCH_ROUND_TRIPS: u32 = 160;
 
 /// A direction between two hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +26,8 @@ pub struct Direction<'a> {
     pub reached: IpAddr,
     /// The path MTU that the direction should have, bytes.
     pub expected: u64,
+    /// The round-trip time of the idle path, if it is known.
+    pub round_trip: Option<Duration>,
 }
 
 /// Probes each direction with packets that may not be fragmented, and returns the results in the same order.
@@ -29,15 +39,17 @@ pub fn path_mtus(agents: &mut Agents, directions: &[Direction], cookie: Cookie) 
     let ports = respond(agents, directions, cookie)?;
     let probe = |direction: &Direction| {
         let destination = SocketAddr::new(direction.reached, ports[&direction.to]);
-        let (address, expected) = (direction.from.1, direction.expected);
-        Command::ProbePathMtu { cookie, address, destination, expected }
+        let (address, expected, round_trip) = (direction.from.1, direction.expected, direction.round_trip);
+        Command::ProbePathMtu { cookie, address, destination, expected, round_trip }
     };
     let orders = directions.iter().map(|direction| (direction.from.0, probe(direction))).collect();
     let found = |(direction, reply): (&Direction, Reply)| match reply {
         Reply::PathMtu(found) => Ok(found),
         other => bail!("the agent of {} answered a path MTU probe with {other:?}", direction.from.0),
     };
-    directions.iter().zip(agents.ask_all(orders)?).map(found).collect()
+    let longest = directions.iter().filter_map(|direction| direction.round_trip).max().unwrap_or_default();
+    let patience = SEARCH + longest.as_std() * SEARCH_ROUND_TRIPS;
+    directions.iter().zip(agents.ask_all(orders, patience)?).map(found).collect()
 }
 
 /// Makes the receiving host of every direction answer probes, and returns the ports at which they do.
@@ -54,5 +66,5 @@ fn respond<'a>(
         Reply::Listening { port } => Ok((host, port)),
         _ => bail!("the agent of {} opened no port for path MTU probes", host.0),
     };
-    hosts.into_iter().zip(agents.ask_all(orders)?).map(port).collect()
+    hosts.into_iter().zip(agents.ask_all(orders, QUICK)?).map(port).collect()
 }

@@ -42,7 +42,8 @@ impl<'a> Hosts<'a> {
         let running = |wiring: Wiring<'a>| -> Result<Running<'a>> {
             let flow = wiring.flow;
             Ok(Running {
-                application: application(flow).with_context(|| format!("flow {:?}", flow.name))?,
+                application: application(flow, wiring.waits)
+                    .with_context(|| format!("flow {:?}", flow.name))?,
                 wiring,
                 figures: Figures::default(),
                 sampler: Sampler::default(),

@@ -17,6 +17,7 @@ pub use transfer::confirm;
 
 use crate::Notice;
 use anyhow::{Result, bail};
+use nettrial_flows::waits::Waits;
 use nettrial_scenario::{Connecting, Flow, Traffic, Transport};
 
 /// The application of a flow: its two sides.
@@ -37,24 +38,24 @@ pub trait Application {
     fn on_datagram(&mut self, _side: u8, _datagram: Datagram, _ground: &mut Ground<'_, '_>) {}
 }
 
-/// Returns the application of `flow`, which has passed the simulator's checks.
+/// Returns the application of `flow`, which has passed the simulator's checks and whose hosts wait for `waits`.
 ///
 /// # Errors
 /// Fails if one of its random quantities can't be drawn, or if its kind of traffic is not supported.
-pub fn application(flow: &Flow) -> Result<Box<dyn Application + Send + '_>> {
+pub fn application(flow: &Flow, waits: Waits) -> Result<Box<dyn Application + Send + '_>> {
     let is_udp = flow.transport == Transport::Udp;
     Ok(match &flow.traffic {
         Traffic::Transfer(settings) => Box::new(transfer::Bulk::new(settings)),
-        Traffic::RequestResponse(settings) if is_udp => Box::new(exchange::OverUdp::new(settings)),
+        Traffic::RequestResponse(settings) if is_udp => Box::new(exchange::OverUdp::new(settings, waits)),
         Traffic::RequestResponse(settings) if settings.connecting == Connecting::EachRequest => {
             Box::new(exchange::ConnectingEach::new(settings))
         }
         Traffic::RequestResponse(settings) => Box::new(exchange::OverTcp::new(settings)),
         Traffic::Packets(settings) if is_udp => {
-            Box::new(packets::OverUdp::new(settings, flow.socket.udp_buffer)?)
+            Box::new(packets::OverUdp::new(settings, flow.socket.udp_buffer, waits)?)
         }
         Traffic::Packets(settings) => Box::new(packets::OverTcp::new(settings)?),
-        Traffic::Sweep(settings) if is_udp => Box::new(sweep::OverUdp::new(settings)),
+        Traffic::Sweep(settings) if is_udp => Box::new(sweep::OverUdp::new(settings, waits)),
         Traffic::Sweep(settings) => Box::new(sweep::OverTcp::new(settings)),
         other => bail!("traffic of the kind {} is not simulated", other.kind()),
     })

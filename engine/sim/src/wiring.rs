@@ -2,8 +2,9 @@
 
 use crate::{Network, PathId, SubflowSettings, Time};
 use anyhow::{Context, Result};
+use nettrial_flows::waits::Waits;
 use nettrial_routing::{FiveTuple, Paths, Sockets};
-use nettrial_scenario::{Directory, Flow, Offloads, Scenario, SocketOptions, Stack};
+use nettrial_scenario::{Directory, Flow, Offloads, Scenario, SocketOptions, Stack, Transport};
 use std::net::{IpAddr, SocketAddr};
 
 /// A flow with its paths through the network.
@@ -18,6 +19,8 @@ pub struct Wiring<'a> {
     pub offloads: [Offloads; 2],
     /// The start time: that of the flow plus a random part of a millisecond.
     pub start: Time,
+    /// The times for which its hosts wait for packets.
+    pub waits: Waits,
     /// The subflows of each of its connections; successive connections use the lists in turn. Datagrams take the
     /// first subflow of the first connection.
     pub subflows: Vec<Vec<SubflowSettings>>,
@@ -61,6 +64,10 @@ impl<'a> Wiring<'a> {
             stacks: [stack(&flow.from)?, stack(&flow.to)?],
             offloads: [offloads(&flow.from), offloads(&flow.to)],
             start,
+            // Connections have timers of their own.
+            waits: Waits::on(
+                (flow.transport == Transport::Udp).then(|| routing.round_trip_of(flow)).flatten(),
+            ),
             subflows,
             sockets,
         })

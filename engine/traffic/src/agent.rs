@@ -45,8 +45,8 @@ fn execute(command: Command) -> Result<Reply> {
         Command::Respond { cookie, address } => {
             Reply::Listening { port: path_mtu::respond(cookie, address)? }
         }
-        Command::ProbePathMtu { cookie, address, destination, expected } => {
-            Reply::PathMtu(path_mtu::probe(cookie, address, destination, expected)?)
+        Command::ProbePathMtu { cookie, address, destination, expected, round_trip } => {
+            Reply::PathMtu(path_mtu::probe(cookie, address, destination, expected, round_trip)?)
         }
         Command::Inspect { side, destination } => Reply::Inspected(listener::inspect(&side, destination)?),
         Command::Start { side, destination, sample_ns } => {

@@ -22,8 +22,9 @@ const ANSWER_BYTES: usize = COOKIE_BYTES + 2;
 const MOST_SESSIONS: usize = 1024;
 /// The size of a socket's buffers, bytes, as far as the system allows it.
 const BUFFER_BYTES: i32 = 4 << 20;
-/// The time that the answer to an opening may take before the opening is retransmitted, for each attempt. The
-/// address of a neighbour may have to be resolved again a second later (RFC 4861 section 10).
+/// The time that the answer to an opening may take before the opening is retransmitted, for each attempt, in
+/// addition to two round-trip times. The address of a neighbour may have to be resolved again a second later (RFC
+/// 4861 section 10).
 const WAITS: &[Duration] = &[
     Duration::from_millis(50),
     Duration::from_millis(200),
@@ -95,8 +96,9 @@ fn session(
 pub fn connect(side: &Side, destination: SocketAddr) -> Result<UdpSocket> {
     let socket = bind(side)?;
     socket.connect(destination).with_context(|| format!("choosing {destination}"))?;
+    let round_trip = side.round_trip.unwrap_or_default().as_std();
     for &wait in WAITS {
-        socket.set_read_timeout(Some(wait))?;
+        socket.set_read_timeout(Some(wait + round_trip * 2))?;
         let mut answer = [0; ANSWER_BYTES + 1];
         let answered =
             socket.send(&side.cookie.opening(Purpose::Traffic)).and_then(|_| socket.recv(&mut answer));

@@ -20,8 +20,6 @@ const BACKLOG: i32 = 128;
 const WAITING: usize = 2;
 /// The most connections that are served at a time; further ones wait to be accepted.
 const MOST_SERVED: usize = 1024;
-/// The time that a connection may take to show the cookie.
-const OPENING: Duration = Duration::from_secs(20);
 /// The most connections that have not shown the cookie yet; for a further one, the oldest is closed.
 const MOST_UNSHOWN: usize = 64;
 /// The wait after a connection could not be accepted, for lack of descriptors or memory.
@@ -108,8 +106,9 @@ impl Crew {
             // The thread that reads from the connection finds its end. An error means that it is closed already.
             let _ = oldest.shutdown(Shutdown::Both);
         }
-        tcp::bound_waits(stream, OPENING)?;
-        let purpose = self.side.cookie.admit(&mut Until { stream, deadline: Instant::now() + OPENING });
+        tcp::bound_waits(stream, self.side.patience())?;
+        let deadline = Instant::now() + self.side.patience();
+        let purpose = self.side.cookie.admit(&mut Until { stream, deadline });
         unshown().retain(|other| !Arc::ptr_eq(other, stream));
         purpose.context("a connection was refused")
     }
@@ -140,7 +139,7 @@ fn serve(mut stream: &TcpStream, side: &Side, purpose: Purpose) -> Result<()> {
             Ok(())
         }
         Purpose::Traffic => {
-            tcp::bound_waits(stream, tcp::PATIENCE)?;
+            tcp::bound_waits(stream, side.patience())?;
             match &side.flow.traffic {
                 Traffic::Transfer(_) => transfer::receive(stream, side),
                 Traffic::FileTransfer(_) => file_transfer::receive(stream, side),

@@ -3,7 +3,8 @@
 //! Reports are sent when they are ready, and not in the order of the orders. The end of the input ends the agent.
 
 use crate::Cookie;
-use nettrial_scenario::{Flow, FlowRecord, Warning};
+use nettrial_flows::waits::Waits;
+use nettrial_scenario::{Duration, Flow, FlowRecord, Warning};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
@@ -41,12 +42,24 @@ pub struct Side {
     pub congestion_control: String,
     /// The offset of the two hosts' clocks, if it is known. One-way delays have a meaning only then.
     pub clock_offset: Option<ClockOffset>,
+    /// The round-trip time of the idle path, if it is known, which waits follow.
+    pub round_trip: Option<Duration>,
 }
 
 impl Side {
     /// Returns the nanoseconds by which the clock of the flow's second host is ahead, if they are known.
     pub fn ahead_ns(&self) -> Option<i64> {
         self.clock_offset.map(|offset| offset.ahead_ns)
+    }
+
+    /// Returns the times for which this host waits for packets of the flow.
+    pub fn waits(&self) -> Waits {
+        Waits::on(self.round_trip)
+    }
+
+    /// Returns the time for which this host waits for an answer on a connection before the flow fails.
+    pub fn patience(&self) -> std::time::Duration {
+        self.waits().patience().as_std()
     }
 }
 
@@ -88,6 +101,8 @@ pub enum Command {
         destination: SocketAddr,
         /// The path MTU that the scenario implies, bytes.
         expected: u64,
+        /// The round-trip time of the idle path, if it is known.
+        round_trip: Option<Duration>,
     },
     /// Opens the flow's connection, inspects it, and closes it. Answered by [`Reply::Inspected`].
     Inspect {
@@ -247,4 +262,6 @@ pub struct PathMtu {
     pub largest: u64,
     /// True if a probe one byte above the expected MTU was answered, too.
     pub exceeded: bool,
+    /// The shortest time from a probe to its answer; `None` if none was answered.
+    pub round_trip: Option<Duration>,
 }

@@ -10,9 +10,6 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// The time that a host may leave a connection unanswered before the flow fails.
-pub const PATIENCE: Duration = Duration::from_secs(20);
-
 /// Creates a socket of the flow's `side` with the flow's options, not yet bound.
 fn socket(side: &Side) -> Result<Socket> {
     let mptcp = side.flow.transport == Transport::Mptcp;
@@ -67,7 +64,7 @@ pub fn connect_only(side: &Side, destination: SocketAddr) -> Result<(TcpStream, 
     let local = SocketAddr::new(side.address, 0);
     socket.bind(&local.into()).with_context(|| format!("binding to {}", side.address))?;
     let stream = TcpStream::from(socket);
-    bound_waits(&stream, PATIENCE)?;
+    bound_waits(&stream, side.patience())?;
     let begin = Instant::now();
     socket2::SockRef::from(&stream)
         .connect(&destination.into())

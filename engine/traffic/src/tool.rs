@@ -23,7 +23,6 @@ mod tftp;
 
 use crate::platform::Bounds;
 use crate::protocol::Side;
-use crate::tcp::PATIENCE;
 use anyhow::{Result, bail};
 use nettrial_scenario::{Flow, FlowRecord, Place, Problem, Tool, ToolName, ToolRecord, Traffic, Transport};
 pub use process::is_installed;
@@ -201,7 +200,7 @@ pub fn run(side: &Side, tool: &Tool, destination: SocketAddr, sample_period: Dur
         sample_period,
     };
     let command = program.sender(&job);
-    let limit = tool.duration.unwrap_or_default().as_std() + PATIENCE;
+    let limit = tool.duration.unwrap_or_default().as_std() + side.patience();
     let finished = program.run(tool, &command, limit)?;
     let mut record = program.record(&side.flow, tool, &finished)?;
     if leaves_congestion_control(&side.flow) {

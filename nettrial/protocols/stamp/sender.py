@@ -13,8 +13,11 @@ from nettrial.protocols.stamp.clock import ErrorEstimate, ntp, own_estimate, tim
 from nettrial.protocols.stamp.packet import NotATestPacket, Sent, read_reflected, sender_packet
 from nettrial.protocols.stamp.port import Port
 
-WAIT_SECONDS = 1.0
-"""The time in seconds for which answers are awaited after the last packet; later ones count as lost."""
+WAIT_SECONDS, FIRST_WAIT_SECONDS = 1.0, 4.0
+"""The least time in seconds for which answers are awaited after the last packet; later ones count as lost.
+The second value holds as long as nothing came back, so that the round-trip time is not known."""
+WAIT_ROUND_TRIPS = 4
+"""The number of the longest round-trip times so far for which answers are awaited, if that is longer."""
 POLL_SECONDS = 0.1
 """The longest time in seconds until a request to end is noticed."""
 _KEPT = 16
@@ -120,7 +123,7 @@ def _reason(result: Result) -> str:
         return "nothing listens at that port"
     if result.foreign:
         return f"{result.foreign} packets came back, and none is an answer: is the key the reflector's?"
-    return f"no answer to {result.sent} packets within {WAIT_SECONDS:g} s"
+    return f"no answer to {result.sent} packets within {FIRST_WAIT_SECONDS:g} s"
 
 
 class _Run:
@@ -138,6 +141,8 @@ class _Run:
         self._errors: deque[float] = deque([timestamping_error()], maxlen=_KEPT)
         self._arrived: list[Answer] = []
         self._answered: set[int] = set()
+        self._longest_ns = 0
+        """The longest round-trip time so far; 0 as long as there is none."""
 
     def run(self) -> Result:
         session, result = self._session, self._result
@@ -149,14 +154,26 @@ class _Run:
                 break
             self._send(number)
             due += interval
-        last = time.monotonic_ns() + int(WAIT_SECONDS * 1e9)
-        self._hear_until(last, until_all=True)
+        last = time.monotonic_ns()
+        # An answer may shorten or lengthen the wait.
+        while not self._is_done() and (now := time.monotonic_ns()) < (end := last + self._wait_ns()):
+            self._hear_until(min(end, now + int(POLL_SECONDS * 1e9)), until_all=True)
         self._depart()
         result.sent = len(self._sent)
         result.departures = len(self._left) == result.sent > 0
         result.own = own_estimate(max(self._errors))
         result.answers = [self._with_departure(answer) for answer in self._arrived]
         return result
+
+    def _wait_ns(self) -> int:
+        """Returns the time for which answers are awaited after the last packet."""
+        result = self._result
+        if not (self._longest_ns or result.refused or result.foreign):
+            return int(FIRST_WAIT_SECONDS * 1e9)
+        return max(int(WAIT_SECONDS * 1e9), WAIT_ROUND_TRIPS * self._longest_ns)
+
+    def _is_done(self) -> bool:
+        return self._ended.is_set() or len(self._answered) == len(self._sent)
 
     def _send(self, number: int) -> None:
         session = self._session
@@ -182,7 +199,7 @@ class _Run:
         with selectors.DefaultSelector() as selector:
             selector.register(self._port.socket, selectors.EVENT_READ)
             while not self._ended.is_set():
-                if until_all and len(self._answered) == len(self._sent):
+                if until_all and self._is_done():
                     return
                 left = (due - time.monotonic_ns()) / 1e9
                 if left <= 0:
@@ -217,6 +234,8 @@ class _Run:
                 continue
             result.arrivals &= arrival.by_kernel
             self._answered.add(found.sender_sequence)
+            round_trip_ns = arrival.arrived_ns - self._sent[found.sender_sequence][1]
+            self._longest_ns = max(self._longest_ns, round_trip_ns)
             near, ptp = arrival.arrived_ns, found.estimate.ptp
             answer = Answer(
                 number=found.sender_sequence,

@@ -38,6 +38,7 @@ fn a_flow_goes_between_two_commands() {
         "address": HERE,
         "congestion_control": "reno",
         "clock_offset": null,
+        "round_trip": null,
     }))
     .unwrap();
     let Reply::Listening { port } = agents.ask("far", Command::Listen(side.clone()), PATIENCE).unwrap()
@@ -54,8 +55,13 @@ fn a_flow_goes_between_two_commands() {
 
 #[test]
 fn the_path_between_two_commands_is_probed() {
-    let direction =
-        |from, to| Direction { from: (from, HERE), to: (to, HERE), reached: HERE, expected: 9000 };
+    let direction = |from, to| Direction {
+        from: (from, HERE),
+        to: (to, HERE),
+        reached: HERE,
+        expected: 9000,
+        round_trip: None,
+    };
     let directions = [direction("near", "far"), direction("far", "near")];
     let found = path_mtus(&mut agents(), &directions, COOKIE).unwrap();
     assert_eq!(found.iter().map(|found| found.largest).collect::<Vec<_>>(), [9000, 9000]);

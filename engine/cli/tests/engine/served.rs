@@ -106,6 +106,7 @@ fn side(traffic: &Value, address: &str) -> Value {
         "address": address,
         "congestion_control": "reno",
         "clock_offset": null,
+        "round_trip": null,
     })
 }
 

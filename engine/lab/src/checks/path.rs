@@ -68,7 +68,14 @@ impl Findings {
         for &(from, to, version) in &pairs {
             let (near, far) = (layout.address(from, version)?, layout.address(to, version)?);
             let expected = layout.path_mtu(from, to, version).unwrap_or(0);
-            directions.push(Direction { from: (from, near), to: (to, far), reached: far, expected });
+            let round_trip = layout.paths.round_trip((from, near), (to, far));
+            directions.push(Direction {
+                from: (from, near),
+                to: (to, far),
+                reached: far,
+                expected,
+                round_trip,
+            });
         }
         let found = path_mtus(agents, &directions, cookie)?;
         for ((direction, found), (from, to, version)) in directions.iter().zip(found).zip(&pairs) {

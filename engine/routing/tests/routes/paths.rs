@@ -35,6 +35,46 @@ fn a_router_between_two_hosts() {
 }
 
 #[test]
+fn the_round_trip_time_of_an_idle_path_is_that_of_full_packets_on_the_slowest_of_equal_paths() {
+    let link = |delay: &str, near: (&str, &str, &str), far: (&str, &str, &str)| {
+        let end = |(node, name, address): (&str, &str, &str)| interface(node, name, 1462, &[address]);
+        json!({"ends": [end(near), end(far)], "delay": delay})
+    };
+    let mut scenario = scenario(
+        ["a", "l", "r", "s", "t", "b"]
+            .map(|name| node(name, if "ab".contains(name) { "host" } else { "router" }))
+            .into(),
+        vec![],
+        json!({"policy": "ecmp"}),
+        vec![flow("a", "b", 4)],
+    );
+    let links = json!([
+        link("1 ms", ("a", "e0", "10.0.1.1/24"), ("l", "e0", "10.0.1.2/24")),
+        link("2 ms", ("l", "e1", "10.0.2.1/24"), ("r", "e0", "10.0.2.2/24")),
+        link("30 ms", ("l", "e2", "10.0.3.1/24"), ("s", "e0", "10.0.3.2/24")),
+        link("4 ms", ("r", "e1", "10.0.4.1/24"), ("t", "e0", "10.0.4.2/24")),
+        link("5 ms", ("s", "e1", "10.0.5.1/24"), ("t", "e1", "10.0.5.2/24")),
+        link("0 ms", ("t", "e2", "10.0.6.1/24"), ("b", "e0", "10.0.6.2/24")),
+    ]);
+    scenario.links = serde_json::from_value(links).unwrap();
+    let milliseconds = |scenario: &nettrial_scenario::Scenario| {
+        let paths = Paths::new(scenario);
+        let found = paths.round_trip(("a", address("10.0.1.1")), ("b", address("10.0.6.2"))).unwrap();
+        assert_eq!(paths.round_trip_of(&scenario.workload[0]), Some(found));
+        found.0 / 1_000_000
+    };
+    assert_eq!(milliseconds(&scenario), 2 * (1 + 30 + 5));
+    // A frame of 1462 + 38 bytes takes 12 ms at 1 Mbit/s, in each direction.
+    scenario.links[0].rate = Some("1 Mbit/s".parse().unwrap());
+    scenario.links[0].impairment.jitter = "5 ms".parse().unwrap();
+    assert_eq!(milliseconds(&scenario), 2 * (1 + 12 + 5 + 30 + 5));
+    scenario.links[5].impairment.reordering_delay = "100 ms".parse().unwrap();
+    assert_eq!(milliseconds(&scenario), 106, "nothing is reordered");
+    scenario.links[5].impairment.reordering = 0.1;
+    assert_eq!(milliseconds(&scenario), 306);
+}
+
+#[test]
 fn switches_are_crossed_to_the_router_behind_them() {
     let scenario = scenario(
         vec![node("a", "host"), node("s", "switch"), node("r", "router"), node("b", "host")],

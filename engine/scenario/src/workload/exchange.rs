@@ -23,7 +23,8 @@ pub enum Connecting {
 }
 
 /// Requests and responses, until a duration or a count is reached, whichever comes first. Over UDP each is one
-/// datagram, and a request that is not answered within a second counts as lost.
+/// datagram, and a request counts as lost if it is not answered within a second, or within four round-trip times of
+/// the idle path if that is longer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponse {

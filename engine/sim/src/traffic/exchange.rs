@@ -5,6 +5,7 @@ use super::{Application, Datagram, Ground};
 use crate::{Notice, Time};
 use nettrial_flows::requests::{Next, Requests};
 use nettrial_flows::unanswered::Unanswered;
+use nettrial_flows::waits::Waits;
 use nettrial_scenario::RequestResponse;
 use std::collections::VecDeque;
 
@@ -258,8 +259,8 @@ pub struct OverUdp<'a> {
 
 impl<'a> OverUdp<'a> {
     /// Returns the application before it sends anything.
-    pub fn new(settings: &'a RequestResponse) -> Self {
-        Self { exchange: Exchange::new(settings), waiting: Unanswered::default() }
+    pub fn new(settings: &'a RequestResponse, waits: Waits) -> Self {
+        Self { exchange: Exchange::new(settings), waiting: Unanswered::new(waits.lost_after()) }
     }
 
     /// Sends the requests that are due, gives up those without a response, and ends the flow after the last one.

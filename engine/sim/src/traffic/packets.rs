@@ -14,14 +14,12 @@ use anyhow::Result;
 use nettrial_flows::arrivals::{Arrivals, Packet};
 use nettrial_flows::departures::Departures;
 use nettrial_flows::statistics::Durations;
+use nettrial_flows::waits::Waits;
 use nettrial_scenario::{Pacing, Packets, Size};
 use std::collections::VecDeque;
 
 /// The memory that the packets of a UDP socket may occupy (net.core.wmem_default).
 const SEND_BUFFER_BYTES: u64 = 212_992;
-/// After the sender's end, the time without an arrival after which the missing packets count as lost, as in the
-/// lab.
-const QUIET: Time = Time::from_ms(500);
 
 /// The departures of a flow's packets, and their punctuality. Times are nanoseconds since `origin`.
 struct Sender {
@@ -128,6 +126,8 @@ pub struct OverUdp {
     refused_until: Time,
     /// The time at which the flow ends if nothing arrives until then; `None` while it sends.
     quiet: Option<Time>,
+    /// The time without an arrival after the sender's end after which the missing packets count as lost.
+    quiet_for: Time,
 }
 
 impl OverUdp {
@@ -135,7 +135,7 @@ impl OverUdp {
     ///
     /// # Errors
     /// Fails if a random quantity of `packets` can't be drawn.
-    pub fn new(packets: &Packets, buffer: Option<Size>) -> Result<Self> {
+    pub fn new(packets: &Packets, buffer: Option<Size>, waits: Waits) -> Result<Self> {
         Ok(Self {
             sender: Sender::new(packets)?,
             arrivals: Arrivals::new(Some(0)),
@@ -145,6 +145,7 @@ impl OverUdp {
             is_full: false,
             refused_until: Time::ZERO,
             quiet: None,
+            quiet_for: Time::from_ns(waits.quiet().0),
         })
     }
 
@@ -207,7 +208,7 @@ impl OverUdp {
 
     /// Ends sending, and waits for the packets in flight.
     fn end(&mut self, ground: &mut Ground<'_, '_>) {
-        self.quiet = Some(ground.now() + QUIET);
+        self.quiet = Some(ground.now() + self.quiet_for);
         self.settle(ground);
     }
 
@@ -257,7 +258,7 @@ impl Application for OverUdp {
         };
         self.arrivals.packet(packet, ground.now().as_ns());
         if let Some(quiet) = &mut self.quiet {
-            *quiet = ground.now() + QUIET;
+            *quiet = ground.now() + self.quiet_for;
             self.settle(ground);
         }
     }

@@ -4,12 +4,8 @@ use super::stream::Stream;
 use super::{Application, Datagram, Ground};
 use crate::{Notice, Time};
 use nettrial_flows::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
+use nettrial_flows::waits::Waits;
 use nettrial_scenario::Sweep;
-
-/// The time after which an unanswered datagram is retransmitted.
-const AGAIN_AFTER: Time = Time::from_ms(200);
-/// The time after which an unanswered request ends the flow.
-const PATIENCE: Time = Time::from_ms(20_000);
 
 /// The current measurement and the finished ones.
 struct Course<'a> {
@@ -150,14 +146,15 @@ impl Application for OverTcp<'_> {
 /// Requests as datagrams, each of which is retransmitted until it is answered.
 pub struct OverUdp<'a> {
     course: Course<'a>,
+    waits: Waits,
     /// The time at which the current request is retransmitted.
     again: Time,
 }
 
 impl<'a> OverUdp<'a> {
     /// Returns the application before it sends anything.
-    pub fn new(settings: &'a Sweep) -> Self {
-        Self { course: Course::new(settings), again: Time::NEVER }
+    pub fn new(settings: &'a Sweep, waits: Waits) -> Self {
+        Self { course: Course::new(settings), waits, again: Time::NEVER }
     }
 
     /// Sends the next request, or ends the flow.
@@ -175,7 +172,7 @@ impl<'a> OverUdp<'a> {
         let (number, now) = (self.course.number, ground.now());
         ground.send(0, Datagram { number, payload_bytes: self.course.bytes, sent: now, read: Time::ZERO });
         let waits = self.again > now && self.again < Time::NEVER;
-        self.again = now + AGAIN_AFTER;
+        self.again = now + Time::from_ns(self.waits.again_after().0);
         // There is one wake-up at a time; when it comes, it finds out what is due.
         if !waits {
             ground.wake(self.again);
@@ -198,7 +195,7 @@ impl Application for OverUdp<'_> {
         if ground.now() < self.again {
             return ground.wake(self.again);
         }
-        if ground.now().since(self.course.asked) >= PATIENCE {
+        if ground.now().since(self.course.asked) >= Time::from_ns(self.waits.patience().0) {
             ground.figures.failure =
                 Some("a request was retransmitted again and again and never answered".to_owned());
             return self.course.finish(ground);

@@ -7,19 +7,15 @@ use crate::message::Header;
 use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
-use crate::tcp::PATIENCE;
 use crate::waiting::Reader;
 use anyhow::{Context, Result};
-use nettrial_flows::unanswered::{LOST_AFTER_NS, Unanswered};
+use nettrial_flows::unanswered::Unanswered;
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::RequestResponse;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// The time after which an unanswered request counts as lost.
-const LOST_AFTER: Duration = Duration::from_nanos(LOST_AFTER_NS);
 
 /// Sends the flow's requests and gathers their figures.
 pub fn request(
@@ -30,12 +26,13 @@ pub fn request(
 ) -> Result<Figures> {
     let mut tally = Tally::new();
     let socket = datagram::connect(side, destination)?;
-    socket.set_read_timeout(Some(LOST_AFTER))?;
+    let lost_after = side.waits().lost_after();
+    socket.set_read_timeout(Some(lost_after.as_std()))?;
     let bytes_sent = sampler.datagram_bytes();
     let reader = Reader::new(&socket, &side.flow.socket);
     let mut request = vec![0; usize::try_from(exchange.request.0)?];
     let mut response = vec![0; datagram::LARGEST_BYTES];
-    let mut waiting = Unanswered::default();
+    let mut waiting = Unanswered::new(lost_after);
     let mut schedule = Schedule::start(exchange);
     let mut now_ns = 0;
     loop {
@@ -57,7 +54,7 @@ pub fn request(
         let read = if let Some(span) = span {
             let read = reader.try_read(&mut response).context("reading a response")?;
             if read.is_none() {
-                reader.wait(false, span.min(LOST_AFTER))?;
+                reader.wait(false, span.min(lost_after.as_std()))?;
             }
             read
         } else {
@@ -90,7 +87,7 @@ pub fn request(
 /// Answers the requests of one sender until none arrives any more.
 pub fn respond(socket: &UdpSocket, side: &Side, exchange: &RequestResponse) -> Result<()> {
     let interval = exchange.interval.map_or(Duration::ZERO, |interval| interval.as_std());
-    socket.set_read_timeout(Some(PATIENCE + interval))?;
+    socket.set_read_timeout(Some(side.patience() + interval))?;
     let reader = Reader::new(socket, &side.flow.socket);
     let mut request = vec![0; datagram::LARGEST_BYTES];
     let mut response = vec![0; usize::try_from(exchange.response.0)?];

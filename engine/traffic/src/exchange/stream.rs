@@ -65,6 +65,7 @@ pub fn several(
     // The times at which the waiting requests were sent, the oldest first.
     let mut waiting = VecDeque::new();
     let mut answered = 0;
+    let patience = side.patience();
     let mut schedule = Schedule::start(exchange);
     let mut now_ns = 0;
     loop {
@@ -94,11 +95,10 @@ pub fn several(
             // There is more to do than to wait for a response, which is taken if it has arrived.
             let read = reader.try_read(&mut incoming[filled..]).context("reading responses")?;
             if read.is_none() && (writing || next != Next::Due) {
-                let due =
-                    if let Next::In(span_ns) = next { Duration::from_nanos(span_ns) } else { tcp::PATIENCE };
-                let limit = due.min(tcp::PATIENCE);
+                let due = if let Next::In(span_ns) = next { Duration::from_nanos(span_ns) } else { patience };
+                let limit = due.min(patience);
                 ensure!(
-                    reader.wait(writing, limit)? || limit < tcp::PATIENCE,
+                    reader.wait(writing, limit)? || limit < patience,
                     "waiting for responses: nothing came for too long"
                 );
             }
@@ -161,7 +161,7 @@ pub fn connect_each(
 
 /// Answers the requests of a connection until it is closed.
 pub fn respond(mut stream: &TcpStream, side: &Side, exchange: &RequestResponse) -> Result<()> {
-    let patience = tcp::PATIENCE + exchange.interval.map_or_else(Default::default, |span| span.as_std());
+    let patience = side.patience() + exchange.interval.map_or_else(Default::default, |span| span.as_std());
     tcp::bound_waits(stream, patience)?;
     let reader = Reader::new(stream, &side.flow.socket);
     let request_bytes = usize::try_from(exchange.request.0)?;

@@ -7,9 +7,9 @@
 //! receiver answers with its figures, one line of JSON.
 
 use super::batch::Batch;
-use super::header::{Header, Tag, tag};
+use super::header::{Header, tag};
 use super::sender::{self, Carrier, PACED_TOGETHER, Path, Sampling, Sent};
-use crate::cookie::{COOKIE_BYTES, Cookie, Purpose};
+use crate::cookie::{COOKIE_BYTES, Purpose};
 use crate::datagram;
 use crate::platform::{self, Inbox, Outbox};
 use crate::protocol::Side;
@@ -29,9 +29,6 @@ use std::time::{Duration, Instant};
 const TOGETHER: usize = 64;
 /// The most packets handed over with one call if the kernel segments GSO packets.
 const GSO_DATAGRAMS_TOGETHER: usize = 256;
-/// After the sender has finished, a packet that arrives this much later than the previous one counts as lost (RFC
-/// 7680 requires such a bound).
-const QUIET: Duration = Duration::from_millis(500);
 /// The time from one greeting to the next.
 const GREETING_WAIT: Duration = Duration::from_millis(100);
 
@@ -53,8 +50,8 @@ pub fn send(
     let target = SocketAddr::new(destination.ip(), u16::from_be_bytes(port));
     socket.connect(target).with_context(|| format!("choosing {target}"))?;
     // A kernel that accepts nothing for this long refuses the packet.
-    socket.set_write_timeout(Some(tcp::PATIENCE)).context("bounding the wait for the kernel")?;
-    greet(&socket, &mut control, &side.cookie, largest)?;
+    socket.set_write_timeout(Some(side.patience())).context("bounding the wait for the kernel")?;
+    greet(&socket, &mut control, side, largest)?;
 
     let mtu = platform::path_mtu(&socket).context("reading the path MTU (IP_MTU)")?;
     let version = IpVersion::of(destination.ip());
@@ -80,9 +77,9 @@ pub fn send(
 
 /// Greets the receiver until it is ready. Of each pair of greetings the first is as large as any packet,
 /// so that a router on the way with a smaller MTU says so before the traffic.
-fn greet(socket: &UdpSocket, control: &mut TcpStream, cookie: &Cookie, largest: usize) -> Result<()> {
+fn greet(socket: &UdpSocket, control: &mut TcpStream, side: &Side, largest: usize) -> Result<()> {
     let mut greeting = vec![0; largest.max(COOKIE_BYTES)];
-    greeting[..COOKIE_BYTES].copy_from_slice(&cookie.0);
+    greeting[..COOKIE_BYTES].copy_from_slice(&side.cookie.0);
     control.set_read_timeout(Some(GREETING_WAIT))?;
     let begin = Instant::now();
     let ready = loop {
@@ -91,15 +88,15 @@ fn greet(socket: &UdpSocket, control: &mut TcpStream, cookie: &Cookie, largest: 
         let _ = socket.send(&greeting[..COOKIE_BYTES]);
         match control.read_exact(&mut [0]) {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                if begin.elapsed() > tcp::PATIENCE {
-                    bail!("no UDP datagram reached the receiver within {} s", tcp::PATIENCE.as_secs());
+                if begin.elapsed() > side.patience() {
+                    bail!("no UDP datagram reached the receiver within {} s", side.patience().as_secs());
                 }
             }
             other => break other,
         }
     };
     ready.context("waiting for the receiver to be ready")?;
-    tcp::bound_waits(control, tcp::PATIENCE)
+    tcp::bound_waits(control, side.patience())
 }
 
 impl Carrier for Outbox<'_> {
@@ -122,7 +119,7 @@ pub fn receive(control: &TcpStream, side: &Side, largest: usize) -> Result<()> {
     Inbox::set_up(&socket, options.udp_gro, busy_poll)?;
     datagram::choose_buffers(&socket, side)?;
     answer.write_all(&socket.local_addr()?.port().to_be_bytes()).context("telling the port")?;
-    admit(&socket, &side.cookie)?;
+    admit(&socket, side)?;
     answer.write_all(&[1]).context("telling the sender to start")?;
     // The sender may be silent for as long as the flow lasts.
     control.set_read_timeout(None)?;
@@ -140,7 +137,7 @@ pub fn receive(control: &TcpStream, side: &Side, largest: usize) -> Result<()> {
             end.get_or_init(|| told);
         });
         let mut inbox = Inbox::new(largest, options.udp_gro, busy_poll.unwrap_or_default());
-        let gathered = gather(&socket, &mut inbox, tag(&side.cookie), side.ahead_ns(), &end);
+        let gathered = gather(&socket, &mut inbox, side, &end);
         match gathered {
             Ok(Some(figures)) => {
                 let line = serde_json::to_string(&figures)?;
@@ -156,14 +153,14 @@ pub fn receive(control: &TcpStream, side: &Side, largest: usize) -> Result<()> {
     })
 }
 
-/// Waits for a greeting with `cookie` and connects the socket to its sender. Earlier datagrams of others are
+/// Waits for a greeting with the cookie of `side` and connects the socket to its sender. Earlier datagrams of others are
 /// discarded.
-fn admit(socket: &UdpSocket, cookie: &Cookie) -> Result<()> {
+fn admit(socket: &UdpSocket, side: &Side) -> Result<()> {
     let begin = Instant::now();
     let mut greeting = [0; COOKIE_BYTES];
-    while begin.elapsed() < tcp::PATIENCE {
+    while begin.elapsed() < side.patience() {
         let Ok((length, from)) = socket.recv_from(&mut greeting) else { continue };
-        if length == COOKIE_BYTES && greeting == cookie.0 {
+        if length == COOKIE_BYTES && greeting == side.cookie.0 {
             socket.connect(from).context("admitting the sender")?;
             socket.set_nonblocking(true)?;
             // On Windows a datagram longer than the buffer is an error, and is discarded, too.
@@ -172,7 +169,7 @@ fn admit(socket: &UdpSocket, cookie: &Cookie) -> Result<()> {
             return Ok(());
         }
     }
-    bail!("no UDP datagram with this trial's cookie came within {} s", tcp::PATIENCE.as_secs())
+    bail!("no UDP datagram with this trial's cookie came within {} s", side.patience().as_secs())
 }
 
 /// Receives packets until all packets sent have arrived, or no more arrive after the sender has finished; `None`
@@ -180,11 +177,11 @@ fn admit(socket: &UdpSocket, cookie: &Cookie) -> Result<()> {
 fn gather(
     socket: &UdpSocket,
     inbox: &mut Inbox,
-    tag: Tag,
-    ahead_ns: Option<i64>,
+    side: &Side,
     end: &OnceLock<Option<(u64, u64)>>,
 ) -> Result<Option<Received>> {
-    let mut arrivals = Arrivals::new(ahead_ns);
+    let (tag, quiet) = (tag(&side.cookie), side.waits().quiet().as_std());
+    let mut arrivals = Arrivals::new(side.ahead_ns());
     let mut busy = Instant::now();
     loop {
         // The end is checked first, so that packets that arrived before it are in the inbox or in the figures.
@@ -201,7 +198,7 @@ fn gather(
         }
         match ended {
             Some(None) => return Ok(None),
-            Some(Some((sent, refused))) if arrivals.received() >= sent || busy.elapsed() >= QUIET => {
+            Some(Some((sent, refused))) if arrivals.received() >= sent || busy.elapsed() >= quiet => {
                 return Ok(Some(arrivals.figures(sent, refused)));
             }
             _ => {}

@@ -38,6 +38,7 @@ fn side(transport: Transport, address: &str, packets: Packets) -> Side {
         address,
         congestion_control: if PORTABLE { "" } else { "reno" }.into(),
         clock_offset: Some(crate::ClockOffset::ONE_CLOCK),
+        round_trip: None,
     }
 }
 

@@ -6,7 +6,6 @@ use crate::message::{HEADER_BYTES, Header};
 use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
-use crate::tcp::PATIENCE;
 use crate::waiting::Reader;
 use anyhow::{Context, Result, bail};
 use nettrial_flows::wire::Weight;
@@ -17,9 +16,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The time after which an unanswered request is retransmitted.
-const AGAIN_AFTER: Duration = Duration::from_millis(200);
-
 /// The sweep's socket.
 pub struct Connected {
     socket: UdpSocket,
@@ -27,6 +23,10 @@ pub struct Connected {
     /// The path MTU in bytes, if the system reports it.
     mtu: Option<u64>,
     options: SocketOptions,
+    /// The time after which an unanswered request is retransmitted.
+    again_after: Duration,
+    /// The time after which an unanswered request ends the flow.
+    patience: Duration,
     bytes_sent: Arc<AtomicU64>,
     weight: Weight,
     message: Vec<u8>,
@@ -37,13 +37,16 @@ impl Connected {
     /// Opens the socket.
     pub fn open(side: &Side, sweep: &Sweep, destination: SocketAddr, sampler: &Sampler) -> Result<Self> {
         let socket = datagram::connect(side, destination)?;
-        socket.set_read_timeout(Some(AGAIN_AFTER))?;
+        let again_after = side.waits().again_after().as_std();
+        socket.set_read_timeout(Some(again_after))?;
         let ip = side.flow.ip;
         Ok(Self {
             mtu: platform::path_mtu(&socket).context("reading the path MTU")?,
             socket,
             ip,
             options: side.flow.socket,
+            again_after,
+            patience: side.patience(),
             bytes_sent: sampler.datagram_bytes(),
             weight: Weight::default(),
             message: vec![0; usize::try_from(sweep.last.0)?],
@@ -60,7 +63,7 @@ impl Connected {
     /// are late or duplicates.
     fn answered(&mut self, number: u64, length: usize, sent: Instant) -> Result<bool> {
         let reader = Reader::new(&self.socket, &self.options);
-        while sent.elapsed() < AGAIN_AFTER {
+        while sent.elapsed() < self.again_after {
             match reader.read(&mut self.answer) {
                 Ok(count) if count == length => {
                     if Header::get(&self.answer[..count]).is_some_and(|header| header.number == number) {
@@ -91,7 +94,7 @@ impl Line for Connected {
             if self.answered(number, answer, sent)? {
                 return Ok(Asked { rtt_ns: u64::try_from(begin.elapsed().as_nanos())?, resent });
             }
-            if begin.elapsed() >= PATIENCE {
+            if begin.elapsed() >= self.patience {
                 bail!("a request of {size} bytes was sent {} times and never answered", resent + 1);
             }
             resent += 1;
@@ -102,7 +105,7 @@ impl Line for Connected {
 
 /// Answers the requests of one sender until none arrives any more.
 pub fn respond(socket: &UdpSocket, side: &Side, sweep: &Sweep) -> Result<()> {
-    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_read_timeout(Some(side.patience()))?;
     let reader = Reader::new(socket, &side.flow.socket);
     let mut message = vec![0; datagram::LARGEST_BYTES];
     loop {
