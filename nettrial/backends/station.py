@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
@@ -32,6 +33,7 @@ restore their settings if the runner is gone."""
 
 _LOCK = threading.Lock()
 _IDLE: dict[tuple[str, ...], list[Keeper]] = defaultdict(list)
+_OWNERS: WeakKeyDictionary[Keeper, str] = WeakKeyDictionary()
 _RUNNING: dict[str, set[Keeper]] = defaultdict(set)
 _ENDED: dict[str, None] = {}
 _USED: WeakKeyDictionary[Keeper, float] = WeakKeyDictionary()
@@ -77,23 +79,25 @@ def run(session: str, backend: str, trial: str, scenario: Scenario) -> Record:
 
 
 def exchange(session: str, arguments: tuple[str, ...], request: Request, timeout: float | None) -> Event:
-    """Returns the answer of an engine of this process with these arguments, within `timeout` seconds; raises
-    EngineLost, CannotRun, and SessionEnded if the session has ended."""
-    with _engine(session, arguments, lambda: Keeper(*arguments)) as engine:
+    """Returns the answer of the session's own engine in this process with these arguments, within `timeout`
+    seconds; raises EngineLost, CannotRun, and SessionEnded if the session has ended."""
+    kind = (session, *arguments)
+    with _engine(session, kind, lambda: Keeper(*arguments)) as engine:
         event = engine.event(request, timeout)
-    timer = threading.Timer(IDLE_SECONDS, _expire, [arguments])
+    timer = threading.Timer(IDLE_SECONDS, _expire, [kind])
     timer.daemon = True
     timer.start()
     return event
 
 
 @contextmanager
-def _engine(session: str, arguments: tuple[str, ...], make: Callable[[], Kept]) -> Iterator[Kept]:
-    """Yields an engine with these arguments for a session: an idle one, or one that `make` returns."""
+def _engine(session: str, kind: tuple[str, ...], make: Callable[[], Kept]) -> Iterator[Kept]:
+    """Yields an engine for a session: an idle one of that kind, which any session may have used, or one that
+    `make` returns."""
     with _LOCK:
         if session in _ENDED:
             raise SessionEnded
-        engine: Kept = _IDLE[arguments].pop() if _IDLE[arguments] else make()  # type: ignore[assignment]
+        engine: Kept = _IDLE[kind].pop() if _IDLE[kind] else make()  # type: ignore[assignment]
         _RUNNING[session].add(engine)
     try:
         yield engine
@@ -102,20 +106,29 @@ def _engine(session: str, arguments: tuple[str, ...], make: Callable[[], Kept]) 
             kept = engine in _RUNNING[session]
             _RUNNING[session].discard(engine)
             if kept:
-                _IDLE[arguments].append(engine)
+                _IDLE[kind].append(engine)
+                _OWNERS[engine] = session
                 _USED[engine] = time.monotonic()
         if not kept:  # it was killed
             engine.close()
 
 
-def _expire(arguments: tuple[str, ...]) -> None:
-    """Ends the engines with these arguments that have been idle for long."""
+def _expire(kind: tuple[str, ...]) -> None:
+    """Ends the engines of that kind that have been idle for long."""
     with _LOCK:
         limit = time.monotonic() - IDLE_SECONDS
-        ended = [engine for engine in _IDLE[arguments] if _USED[engine] <= limit]
-        _IDLE[arguments] = [engine for engine in _IDLE[arguments] if engine not in ended]
+        ended = _take_idle(kind, lambda engine: _USED[engine] <= limit)
     for engine in ended:
         engine.close()
+
+
+def _take_idle(kind: tuple[str, ...], is_taken: Callable[[Keeper], bool]) -> list[Keeper]:
+    """Removes the idle engines of that kind for which `is_taken` is true, and returns them."""
+    taken = [engine for engine in _IDLE[kind] if is_taken(engine)]
+    _IDLE[kind] = [engine for engine in _IDLE[kind] if engine not in taken]
+    if not _IDLE[kind]:
+        del _IDLE[kind]
+    return taken
 
 
 def end(session: str) -> None:
@@ -127,13 +140,13 @@ def end(session: str) -> None:
 
 
 def abandon(session: str) -> None:
-    """Ends a session's trials at once, and its idle engines."""
+    """Ends a session's trials at once, and the idle engines that it used last. Those of other sessions, which
+    may hold machines for a run in progress, stay."""
     end(session)
     with _LOCK:
         running = _RUNNING.pop(session, set())
-        idle = [engine for engines in _IDLE.values() for engine in engines]
-        _IDLE.clear()
+        own = [_take_idle(kind, lambda engine: _OWNERS[engine] == session) for kind in list(_IDLE)]
     for engine in running:
         engine.kill()
-    for engine in idle:
+    for engine in chain(*own):
         engine.close()

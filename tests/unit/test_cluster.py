@@ -398,7 +398,29 @@ def test_the_engines_of_a_worker_stay_until_its_session_is_abandoned(monkeypatch
     finally:
         station.abandon("s")
     assert engine._engine is None
-    assert not station._IDLE["sim",]
+    assert ("sim",) not in station._IDLE
+
+
+def test_a_session_that_is_abandoned_leaves_the_engines_of_others_alone(monkeypatch, tmp_path):
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    arguments = ("hosts", '{"machines": {}}')
+    ask = Request(PreflightRequest())
+    try:
+        for session in ("mine", "others"):
+            station.exchange(session, arguments, ask, 30.0)
+        # Engines that hold machines are not passed on from one session to the next.
+        (own,), (other,) = (station._IDLE[session, *arguments] for session in ("mine", "others"))
+        station.abandon("mine")
+        assert own._engine is None
+        assert other._engine is not None
+        assert other._engine.alive
+        assert station.exchange("others", arguments, ask, 30.0).root.event == "preflight"
+        assert station._IDLE["others", *arguments] == [other]
+    finally:
+        for session in ("mine", "others"):
+            station.abandon(session)
+    assert other._engine is None
 
 
 def test_an_idle_engine_with_machines_ends_after_a_while(monkeypatch, tmp_path):
@@ -409,6 +431,6 @@ def test_an_idle_engine_with_machines_ends_after_a_while(monkeypatch, tmp_path):
     try:
         event = station.exchange("t", arguments, Request(PreflightRequest()), 30.0)
         assert event.root.event == "preflight"
-        wait_until(lambda: not station._IDLE[arguments], "the end of the engine")
+        wait_until(lambda: ("t", *arguments) not in station._IDLE, "the end of the engine")
     finally:
         station.abandon("t")
