@@ -6,7 +6,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,11 +21,16 @@ from nettrial.files import Unreadable, read_text
 from nettrial.guests.archive import archive
 from nettrial.guests.disk import Disk
 from nettrial.guests.kernel import Kernel
-from nettrial.systems import guest_systems
+from nettrial.systems import guest_systems, hold
 
 _MOST_ENTRY_BYTES = 64 << 10
 _UNFINISHED = ".unfinished-"
 _CALIBRATION = "calibration"
+_OWN_FILE = re.compile(rf"[0-9a-f]{{64}}|(?:{_CALIBRATION})?{re.escape(_UNFINISHED)}[0-9]+")
+"""The names of the cache's own files beside its documents: kernels, modules and images by their SHA-256, and
+leftovers of processes that were killed while they wrote one."""
+LOCK_SECONDS = 60.0
+"""The time in seconds that a process waits while another one changes the cache."""
 _PIECE_BYTES = 1 << 20
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -98,6 +106,12 @@ class Catalogue:
                 "up to 63 letters, digits, -, _ and ., first a letter or digit",
             ) from None
         self.directory.mkdir(parents=True, exist_ok=True)
+        with self._lock("adding a system", name):
+            return self._add_alone(known, files)
+
+    def _add_alone(self, known: dict[str, str], files: Mapping[str, Iterable[bytes]]) -> Entry:
+        """Stores a system while no other process changes the cache."""
+        name = known["name"]
         before = {file.name for file in self.directory.iterdir()}
         kept = {what: self._keep(pieces) for what, pieces in files.items()}
         entry = Entry.model_validate({**known, **kept})
@@ -148,8 +162,13 @@ class Catalogue:
         (self.directory / _CALIBRATION).unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
-        """Removes a system, and the files that no other one needs; raises BadInput if there is no such
-        system."""
+        """Removes a system, and the cache's files that no other one needs; raises BadInput if there is no
+        such system. Other files in the directory stay."""
+        with self._lock("removing a system", name):
+            self._remove_alone(name)
+
+    def _remove_alone(self, name: str) -> None:
+        """Removes a system while no other process changes the cache."""
         entries = self.entries()
         if name not in [entry.name for entry in entries]:
             known = ", ".join(entry.name for entry in entries) or "none: there is no system yet"
@@ -157,8 +176,26 @@ class Catalogue:
         (self.directory / f"{name}.json").unlink(missing_ok=True)
         kept = {hash for entry in entries if entry.name != name for hash in entry.files.values()}
         for file in self.directory.iterdir():
-            if file.suffix != ".json" and file.name not in (*kept, _CALIBRATION):
+            if _OWN_FILE.fullmatch(file.name) and file.name not in kept and file.is_file():
                 file.unlink(missing_ok=True)
+
+    @contextmanager
+    def _lock(self, doing: str, name: str) -> Iterator[None]:
+        """Keeps other processes from changing the cache; raises BadInput if one is changing it for long."""
+        deadline = time.monotonic() + LOCK_SECONDS
+        try:
+            while (held := hold(self.directory)) is None:
+                if time.monotonic() > deadline:
+                    hint = "another nettrial adds or removes a system: try again when it has ended"
+                    raise BadInput(doing, name, f"{self.directory} is in use", hint=hint)
+                time.sleep(0.1)
+        except FileNotFoundError:  # There is no cache, and so no system.
+            yield
+            return
+        try:
+            yield
+        finally:
+            os.close(held)
 
     def _entry(self, file: Path) -> Entry:
         try:

@@ -3,7 +3,9 @@
 import io
 import json
 import lzma
+import os
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -11,10 +13,11 @@ from nettrial.cli import guests as commands
 from nettrial.cli.session import time_limit
 from nettrial.design import scenario_of
 from nettrial.errors import BadInput, CannotRun
-from nettrial.guests import Catalogue, Kernel, unpack
+from nettrial.guests import Catalogue, Disk, Kernel, catalogue, unpack
 from nettrial.guests.kernel import Unfit
 from nettrial.study import load
 from nettrial.systems import GUEST_SYSTEMS
+from tests.unit.test_runner import wait_until
 
 
 def module(depends):
@@ -93,8 +96,7 @@ def test_a_system_is_kept_checked_and_removed(made, cache, capsys):
         "linux-6.12",
     ]
     assert len(list(cache.iterdir())) == 4, "equal files are kept once"
-    catalogue = Catalogue()
-    entry = catalogue.entries()[1]
+    entry = Catalogue().entries()[1]
     # The archive is parsed as Linux parses an initial RAM disk: names in the order of loading, then the end
     # marker.
     archive = (cache / entry.modules).read_bytes()
@@ -142,6 +144,44 @@ def test_a_disk_is_copied_under_its_name_and_told_from_what_is_none(cache, tmp_p
         commands.add("freebsd", "x", None, None, None, image)
     with pytest.raises(BadInput, match="is no file"):
         commands.add("freebsd", None, None, None, None, tmp_path / "none")
+
+
+def test_only_the_caches_own_files_are_removed(made, cache):
+    image, modules = made
+    commands.add("linux", None, image, modules, None)
+    foreign = ("my-windows-vm.qcow2", "notes.txt", ".unfinished-thesis", "abc" * 21, "lost+found/x")
+    for name in foreign:
+        (cache / name).parent.mkdir(exist_ok=True)
+        (cache / name).write_bytes(b"mine")
+    leftovers = (".unfinished-4711", "calibration.unfinished-4712", "0123456789abcdef" * 4)
+    for name in leftovers:  # of a nettrial that was killed
+        (cache / name).write_bytes(b"a part")
+    commands.remove("linux-6.12")
+    assert {str(file.relative_to(cache)) for file in cache.rglob("*") if file.is_file()} == set(foreign)
+    with pytest.raises(BadInput, match="none: there is no system yet"):
+        commands.remove("linux-6.12")
+
+
+def test_a_removal_waits_for_an_addition(made, cache, tmp_path, monkeypatch):
+    image, modules = made
+    commands.add("linux", None, image, modules, None)
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with ThreadPoolExecutor(2) as pool, pipe.open("r+b", buffering=0) as end:
+        adding = pool.submit(Catalogue().add_disk, "slow", Disk(pipe, "raw"))
+        end.write(b"an image ")
+        wait_until(lambda: list(cache.glob(".unfinished-*")), "the beginning of the copy")
+        with monkeypatch.context() as soon:
+            soon.setattr(catalogue, "LOCK_SECONDS", 0.1)
+            with pytest.raises(BadInput, match="is in use"):
+                Catalogue().remove("linux-6.12")
+        removing = pool.submit(Catalogue().remove, "linux-6.12")
+        with pytest.raises(TimeoutError):
+            removing.result(0.3)
+        end.close()
+        entry = adding.result(10)
+        removing.result(10)
+    assert Catalogue().entries() == [entry]
+    assert Catalogue().check(entry) == []
 
 
 def test_a_trial_with_guests_has_time_for_their_boot():
