@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import PydanticCustomError
 
 from nettrial.registry import Registry, UnknownName, near
+from nettrial.units import Fraction
 
 Entry = TypeVar("Entry")
 
@@ -64,14 +65,21 @@ class Wrong:
                 value = repr(context["tag"])
             elif not expected:
                 message = entry["msg"].removeprefix("Input should be ").partition(", unable")[0]
-                expected = "a whole number" if entry["type"] in NO_WHOLE_NUMBER else message
+                expected = PLAIN_WORDS.get(entry["type"], message)
             place = (*entry["loc"], *context.get("at", ()))
             found.append(cls(place, value, expected, context.get("hint", "")))
         return found
 
 
-NO_WHOLE_NUMBER = ("int_type", "int_parsing", "int_from_float")
-"""pydantic's error types for a value that is not a whole number."""
+PLAIN_WORDS = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a number, such as 0.5"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    "string_type": "a text",
+    "list_type": "a list",
+    "dict_type": "fields with values",
+}
+"""The expected value in words, by pydantic's type of an error that has no better words for it."""
 
 
 def _shown(value: Any) -> str:
@@ -162,6 +170,8 @@ def as_text(value: Any) -> str:
     """Returns a level as text, in the form used in plans, tables and the run file."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Fraction):
+        return value.print()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, int | float | str):

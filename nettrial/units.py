@@ -10,9 +10,10 @@ import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, PlainValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 LARGEST = 2**64 - 1
@@ -175,5 +176,50 @@ Duration = Annotated[
 """A field with a duration in its canonical form."""
 Queue = Annotated[str, _canonical(lambda text: QueueLimit.parse(text).print(), QUEUE_LIMIT_EXPECTED, None)]
 """A field with a queue limit in its canonical form."""
+
+
+class Fraction(float):
+    """A probability that has been read, whose 1 is 100% and not a number without its unit."""
+
+    def print(self) -> str:
+        """Returns the probability as a text that is read as the same value: 100%, or a fraction."""
+        if self >= 1:
+            return "100%"
+        return repr(float(self)) if self > 0 else "0"
+
+
+PROBABILITY_EXPECTED = "a fraction below 1, such as 0.01, or a percentage up to 100%, such as 1%"
+"""The forms of a probability, in words."""
+_PERCENTAGE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,15})?)\s*%\s*", re.ASCII)
+_FRACTION = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{0,18})?(?:e-?[0-9]{1,2})?)\s*", re.ASCII | re.IGNORECASE)
+
+
+def _probability(value: Any, info: ValidationInfo) -> Fraction:
+    """Reads a probability: a fraction, or a text with a percentage. Documents of a run file, which are JSON,
+    have 1 for 100%."""
+    if isinstance(value, Fraction):
+        return value
+    if info.mode == "json" and value == 1:
+        return Fraction(1)
+    hint = ""
+    if isinstance(value, str) and (percentage := _PERCENTAGE.fullmatch(value)):
+        found = float(Decimal(percentage[1]) / 100)
+        if found <= 1:
+            return Fraction(found)
+    else:
+        number = _FRACTION.fullmatch(value) if isinstance(value, str) else None
+        fraction = float(number[1]) if number else value
+        if isinstance(fraction, int | float) and not isinstance(fraction, bool):
+            if 0 <= fraction < 1:
+                return Fraction(fraction)
+            if fraction == 1:
+                hint = "1 without a unit may mean 1% or 100%: write 0.01 or 1%, or 100%"
+    raise PydanticCustomError(
+        "quantity", "not a probability", {"expected": PROBABILITY_EXPECTED, "hint": hint}
+    )
+
+
+Probability = Annotated[float, PlainValidator(_probability)]
+"""A field with a probability, which is a `Fraction`."""
 Period = Annotated[str, _canonical(lambda text: PERIOD.print(PERIOD.parse(text)), PERIOD.expected, None)]
 """A field with a period in its canonical form."""

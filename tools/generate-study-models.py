@@ -24,7 +24,7 @@ from pydantic import Field
 
 from nettrial.fields import Strict
 from nettrial.study.variates import Imix, Value, variate
-from nettrial.units import DURATION, SIZE, Duration, Queue, Rate, Size'''
+from nettrial.units import DURATION, SIZE, Duration, Fraction, Probability, Queue, Rate, Size'''
 CHOICES = (
     "Answer",
     "Band",
@@ -63,6 +63,8 @@ VARIATES = {
 distributions."""
 UNIONS = ("Discipline", "Traffic")
 """The unions of models, which a word in each model distinguishes."""
+PROBABILITY = "Probability"
+"""The type of numbers whose `x-quantity` is a probability."""
 NAMES = {
     **{name: name for name in (*CHOICES, *MODELS, *VARIATES, "OnOff", "Rate", "Size")},
     "Duration": "Value",
@@ -124,7 +126,9 @@ def _field(described: Schema, required: bool, duration: str) -> tuple[str, str]:
     if required:
         return annotation, ""
     if "default" in described:
-        return annotation, f" = {described['default']!r}"
+        default = repr(described["default"])
+        # A study that is read again has its defaults, of which 1 must not look like a forgotten unit.
+        return annotation, f" = Fraction({default})" if annotation == PROBABILITY else f" = {default}"
     for kind, default in (("boolean", "False"), ("array", "[]"), ("object", "{}")):
         if described.get("type") == kind:
             return annotation, f" = {default}"
@@ -139,6 +143,8 @@ def _annotation(described: Schema, duration: str) -> str:
         return _annotation(described["anyOf"][0], duration)
     if "const" in described:
         return f"Literal[{described['const']!r}]"
+    if described.get("x-quantity") == "probability":
+        return PROBABILITY
     kinds = described["type"] if isinstance(described["type"], list) else [described["type"]]
     if kinds[0] == "array":
         return f"list[{_annotation(described['items'], duration)}]"

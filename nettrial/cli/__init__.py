@@ -75,7 +75,7 @@ def _show_usage(error: Exception) -> bool:
     value = ""
     if expected and parameter is not None:
         first = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
-        value = _given(error)
+        value, expected = _given(error, expected)
     hint = f"`{command} -h` lists the arguments and options"
     options = getattr(getattr(context, "command", None), "params", ())
     if type(error).__name__ == "NoSuchOption" and any("--set" in each.opts for each in options):
@@ -86,10 +86,14 @@ def _show_usage(error: Exception) -> bool:
     return True
 
 
-def _given(error: Exception) -> str:
-    """Returns the value that was refused; typer takes it from pydantic's error only."""
+def _given(error: Exception, expected: str) -> tuple[str, str]:
+    """Returns the refused value, which typer takes from pydantic's error only, and what is expected."""
+    from nettrial.fields import PLAIN_WORDS
+
     faults: list[dict[str, object]] = getattr(error.__cause__, "errors", list)()
-    return str(faults[0]["input"]) if faults else ""
+    if not faults:
+        return "", expected
+    return str(faults[0]["input"]), PLAIN_WORDS.get(str(faults[0]["type"]), expected)
 
 
 def _in_words(error: Exception) -> str:

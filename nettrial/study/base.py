@@ -11,7 +11,7 @@ from pydantic import Field
 
 from nettrial.fields import Strict
 from nettrial.study.variates import Imix, Value, variate
-from nettrial.units import DURATION, SIZE, Duration, Queue, Rate, Size
+from nettrial.units import DURATION, SIZE, Duration, Fraction, Probability, Queue, Rate, Size
 
 Answer = Literal["acknowledgment", "echo"]
 """The answer that the receiver sends back."""
@@ -261,11 +261,11 @@ class LossBursts(Strict):
     """Losses in bursts, by a good state, in which the impairment's `loss` applies, and a bad state
     (Gilbert 1960, Elliott 1963). The state may change before each frame, and the first state is good."""
 
-    enter: Annotated[float, Field(ge=0, le=1)] = 0.0
+    enter: Probability = Fraction(0.0)
     """The probability that the bad state begins; 0 means no bursts."""
-    leave: Annotated[float, Field(ge=0, le=1)] = 1.0
+    leave: Probability = Fraction(1.0)
     """The probability that the bad state ends."""
-    loss: Annotated[float, Field(ge=0, le=1)] = 1.0
+    loss: Probability = Fraction(1.0)
     """The probability that a frame is lost in the bad state."""
 
 
@@ -273,11 +273,11 @@ class Impairment(Strict):
     """Loss, duplication, reordering and jitter on a link. They apply after the queue, to each frame in
     each direction independently."""
 
-    loss: Annotated[float, Field(ge=0, le=1)] = 0.0
+    loss: Probability = Fraction(0.0)
     """The probability that a frame is lost."""
-    duplication: Annotated[float, Field(ge=0, le=1)] = 0.0
+    duplication: Probability = Fraction(0.0)
     """The probability that a frame arrives twice."""
-    reordering: Annotated[float, Field(ge=0, le=1)] = 0.0
+    reordering: Probability = Fraction(0.0)
     """The probability that a frame is held back by `reordering_delay`, so that later ones overtake it."""
     reordering_delay: Duration = "0 ns"
     """The time for which a reordered frame is held back."""
@@ -469,7 +469,7 @@ class Wlan(Strict):
     size. Only without aggregation."""
     tries: Annotated[int, Field(ge=1, le=255)] = 7
     """The number of times that an MPDU is sent before it is dropped."""
-    mpdu_loss: Annotated[float, Field(ge=0, le=1)] = 0.0
+    mpdu_loss: Probability = Fraction(0.0)
     """The probability that an MPDU is lost to noise."""
     basic_rate: Rate = "24 Mbit/s"
     """The highest rate of acknowledgments, RTS and CTS: 6, 12 or 24 Mbit/s."""
@@ -539,7 +539,7 @@ class Red(Strict):
     maximum: Size
     """The average queue at which the probability is `probability`; from there to twice as much it rises
     to 1."""
-    probability: Annotated[float, Field(ge=0, le=1)] = 0.1
+    probability: Probability = Fraction(0.1)
     """The probability at `maximum`."""
     weight: Annotated[float, Field(ge=0, le=1)] = 0.002
     """The weight of a new queue length in the average."""

@@ -115,7 +115,7 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
             "unknown topology 'ruted'\n  expected: pair, parallel, routed, switched",
         ),
         ("  topology: routed", "", "network.topology: missing"),
-        ("{tso: false,", "{tso: maybe,", "network.offloads.tso: 'maybe'\n  expected: a valid boolean"),
+        ("{tso: false,", "{tso: maybe,", "network.offloads.tso: 'maybe'\n  expected: true or false"),
         (
             "  sender: {stack: linux-cubic}",
             "  sender: {stack: linux}",
@@ -348,7 +348,12 @@ def test_overrides_leave_the_study_as_it_was():
         ({"workload.prob.start": "1 s"}, "expected: transfer, probe"),
         ({"replicates": "3"}, "no such factor or setting"),
         ({"network": "x"}, "no such factor or setting"),
-        ({"measurement.cpu": "sender"}, "--set measurement.cpu=sender: 'sender'\n  expected: a valid list"),
+        (
+            {"network.impairment.loss": "1"},
+            "--set network.impairment.loss=1: 1\n  expected: a fraction below 1, such as 0.01, or a "
+            "percentage up to 100%, such as 1%\n  hint: 1 without a unit may mean 1% or 100%",
+        ),
+        ({"measurement.cpu": "sender"}, "--set measurement.cpu=sender: 'sender'\n  expected: a list"),
     ],
 )
 def test_a_bad_override_names_the_option(overrides, message):

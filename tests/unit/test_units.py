@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from nettrial import units
-from nettrial.units import DURATION, LARGEST, RATE, SIZE, QueueLimit, UnitError
+from nettrial.fields import Strict, Wrong, as_text, as_value
+from nettrial.units import (
+    DURATION,
+    LARGEST,
+    RATE,
+    SIZE,
+    Fraction,
+    Probability,
+    QueueLimit,
+    UnitError,
+)
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "units.json").read_text())
 QUANTITIES = {"rate": RATE, "size": SIZE, "duration": DURATION}
@@ -65,3 +75,44 @@ def test_a_field_holds_the_printed_form():
 def test_a_number_without_a_unit_is_bytes_or_nothing(type, value):
     with pytest.raises(ValidationError):
         TypeAdapter(type).validate_python(value)
+
+
+class Link(Strict):
+    loss: Probability = Fraction(1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1%", 0.01),
+        ("0.1 %", 0.001),
+        ("100%", 1.0),
+        ("0%", 0.0),
+        (0, 0.0),
+        (0.01, 0.01),
+        ("0.25", 0.25),
+        ("1e-3", 0.001),
+        (Fraction(1), 1.0),
+    ],
+)
+def test_a_probability_is_a_fraction_or_a_percentage(text, value):
+    read = Link.model_validate({"loss": text})
+    assert read.loss == value
+    # It is read as the same value from a model, from a level's text and from a run file.
+    assert Link.model_validate(read.model_dump()) == read
+    assert Link.model_validate({"loss": as_value(as_text(read.loss))}) == read
+    assert Link.model_validate_json(read.model_dump_json()) == read
+
+
+@pytest.mark.parametrize("value", [1, 1.0, "1", 2, -0.1, "101%", "-1%", "one", "", True, None, float("nan")])
+def test_a_number_that_may_lack_its_unit_is_no_probability(value):
+    with pytest.raises(ValidationError) as caught:
+        Link.model_validate({"loss": value})
+    (wrong,) = Wrong.of(caught.value)
+    assert wrong.expected == "a fraction below 1, such as 0.01, or a percentage up to 100%, such as 1%"
+    assert ("may mean 1% or 100%" in wrong.hint) == (value in (1, "1") and value is not True)
+
+
+def test_a_certain_loss_keeps_its_unit_as_a_level():
+    assert [as_text(Fraction(value)) for value in (1, 0.01, 0)] == ["100%", "0.01", "0"]
+    assert Link().loss == 1

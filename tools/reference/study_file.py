@@ -29,6 +29,7 @@ QUANTITIES = {
     "size": (units.Size, f"{units.SIZE.expected}; a bare number is bytes"),
     "duration": (units.Duration, units.DURATION.expected),
     "queue limit": (units.Queue, units.QUEUE_LIMIT_EXPECTED),
+    "probability": (units.Probability, units.PROBABILITY_EXPECTED),
 }
 """Each quantity's annotation, and its grammar in words."""
 
@@ -43,7 +44,7 @@ def pages() -> dict[str, str]:
         parts.append(table(["field", "value", "default", "meaning"], rows_of(model)))
         if model is Published:
             parts += [PUBLISHED, table(["column", "meaning"], _columns())]
-    parts += _quantities()
+    parts += _quantities(list(QUANTITIES))
     parts.append("## Bounds\n\n" + BOUNDS)
     parts.append(
         table(["bound", "most"], [(what, f"{most:,}".replace(",", " ")) for what, most in MOST.items()])
@@ -52,7 +53,8 @@ def pages() -> dict[str, str]:
     for model in _models(Mesh):
         mesh.append(f"## {_title(model)}\n\n{one_line(model.__doc__)}")
         mesh.append(table(["field", "value", "default", "meaning"], rows_of(model)))
-    mesh += _quantities()
+    # The probability of a measurement is a percentage.
+    mesh += _quantities([name for name in QUANTITIES if name != "probability"])
     return {"study-file.md": page("Study file", *parts), "mesh-file.md": page("Mesh file", *mesh)}
 
 
@@ -62,10 +64,10 @@ ERRORS = (
 )
 
 
-def _quantities() -> list[str]:
+def _quantities(names: list[str]) -> list[str]:
     return [
         "## Quantities\n\nA value that is not a whole number of base units is an error.",
-        table(["quantity", "expected"], [(name, expected) for name, (_, expected) in QUANTITIES.items()]),
+        table(["quantity", "expected"], [(name, QUANTITIES[name][1]) for name in names]),
     ]
 
 
@@ -250,4 +252,6 @@ def _default(field: FieldInfo) -> str:
         return "its defaults"
     if isinstance(field.default, bool):
         return f"`{str(field.default).lower()}`"
+    if isinstance(field.default, units.Fraction):
+        return f"`{field.default.print()}`"
     return f"`{field.default}`" if isinstance(field.default, str | int | float) else "none"

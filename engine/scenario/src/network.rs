@@ -239,7 +239,7 @@ pub enum Discipline {
         maximum: Size,
         /// The probability at `maximum`.
         #[serde(default = "red_probability")]
-        #[schemars(range(min = 0.0, max = 1.0))]
+        #[schemars(range(min = 0.0, max = 1.0), extend("x-quantity" = "probability"))]
         probability: f64,
         /// The weight of a new queue length in the average.
         #[serde(default = "red_weight")]
@@ -322,15 +322,15 @@ impl Discipline {
 pub struct Impairment {
     /// The probability that a frame is lost.
     #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-quantity" = "probability"))]
     pub loss: f64,
     /// The probability that a frame arrives twice.
     #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-quantity" = "probability"))]
     pub duplication: f64,
     /// The probability that a frame is held back by `reordering_delay`, so that later ones overtake it.
     #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-quantity" = "probability"))]
     pub reordering: f64,
     /// The time for which a reordered frame is held back.
     #[serde(default)]
@@ -354,15 +354,15 @@ pub struct Impairment {
 pub struct LossBursts {
     /// The probability that the bad state begins; 0 means no bursts.
     #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-quantity" = "probability"))]
     pub enter: f64,
     /// The probability that the bad state ends.
     #[serde(default = "certain")]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-quantity" = "probability"))]
     pub leave: f64,
     /// The probability that a frame is lost in the bad state.
     #[serde(default = "certain")]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-quantity" = "probability"))]
     pub loss: f64,
 }
 

@@ -171,7 +171,7 @@ pub struct Wlan {
     pub tries: u32,
     /// The probability that an MPDU is lost to noise.
     #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-quantity" = "probability"))]
     pub mpdu_loss: f64,
     /// The highest rate of acknowledgments, RTS and CTS: 6, 12 or 24 Mbit/s.
     #[serde(default = "basic_rate")]
