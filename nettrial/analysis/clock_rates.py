@@ -24,6 +24,7 @@ def clocks(run: Run) -> list[WarningGroup]:
     treatments: dict[tuple[str, ...], Levels] = {}
     for planned in read.finished:
         treatments.setdefault(tuple(planned.treatment.values()), planned.treatment)
+    numbers = frozenset(planned.number for planned in read.finished)
     return [
         WarningGroup(
             "processor_frequency",
@@ -31,7 +32,7 @@ def clocks(run: Run) -> list[WarningGroup]:
             f"its clock rate was {min(found):.0f} to {max(found):.0f} MHz at the end of the trials' traffic",
             "times and CPU figures vary with it: fix the clock rate (cpupower frequency-set --governor "
             "performance, no turbo, sufficient cooling), or use more blocks",
-            len(found),
+            numbers,
             tuple(treatments.values()),
         )
         for number, found in sorted(seen.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nettrial.analysis.changes import Change, averaged_change
+from nettrial.analysis.changes import Change, averaged_change, change
 from nettrial.analysis.level_effects import Finding
 from nettrial.analysis.sequential import family
 from nettrial.analysis.summary import Summary, pairs
@@ -26,6 +26,17 @@ class Contrast:
     change: Change
     """The change averaged over the other factors, with each block counted once; corrected for all contrasts
     of its family."""
+    rises: int = 0
+    """The number of combinations of the other factors' levels at which a rise is shown."""
+    falls: int = 0
+    """The number of combinations of the other factors' levels at which a fall is shown."""
+    places: int = 1
+    """The number of combinations of the other factors' levels."""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Returns whether the change is an average of opposite changes."""
+        return bool(self.rises and self.falls)
 
 
 def headline(
@@ -43,7 +54,15 @@ def headline(
     found = [each for wants in wanted for each in findings.get(wants, ()) if each.factor == name]
     levels = range(max((len(each.effects) for each in found), default=0))
     return tuple(
-        Contrast(each.response, f"{title} {effect.level}", each.baseline, effect.overall)
+        Contrast(
+            each.response,
+            f"{title} {effect.level}",
+            each.baseline,
+            effect.overall,
+            effect.rises,
+            effect.falls,
+            len(effect.places),
+        )
         for number in levels
         for each in found
         for effect in [each.effects[number]]
@@ -54,23 +73,33 @@ def _of_responses(study: Study, summary: Summary, compared: Mapping[str, str]) -
     """Returns the contrasts between responses of the same trials, which form one family."""
     known = {each.response.name: each for each in summary.responses}
     found = [(known[mine], known[other]) for mine, other in compared.items() if {mine, other} <= known.keys()]
-    changes = [
-        averaged_change(
-            [
-                dict(
-                    zip(
-                        sorted(base.values.keys() & cell.values.keys()),
-                        pairs(base.values, cell.values),
-                        strict=True,
-                    )
+    exact, sequential = study.capabilities.deterministic, study.until is not None
+    by_place = [
+        [
+            dict(
+                zip(
+                    sorted(base.values.keys() & cell.values.keys()),
+                    pairs(base.values, cell.values),
+                    strict=True,
                 )
-                for base, cell in zip(other.cells, mine.cells, strict=True)
-            ],
-            study.capabilities.deterministic,
-        )
+            )
+            for base, cell in zip(other.cells, mine.cells, strict=True)
+        ]
         for mine, other in found
     ]
+    changes = family([averaged_change(places, exact) for places in by_place], sequential)
+    alone = [change(list(pair.values()), exact) for places in by_place for pair in places]
+    signs = iter(each.shown for each in family(alone, sequential))
+    shown = [[next(signs) for _ in places] for places in by_place]
     return tuple(
-        Contrast(mine.response, mine.response.title, other.response.title, change)
-        for (mine, other), change in zip(found, family(changes, study.until is not None), strict=True)
+        Contrast(
+            mine.response,
+            mine.response.title,
+            other.response.title,
+            whole,
+            at.count(1),
+            at.count(-1),
+            len(at),
+        )
+        for (mine, other), whole, at in zip(found, changes, shown, strict=True)
     )

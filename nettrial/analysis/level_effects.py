@@ -55,6 +55,22 @@ class LevelEffect:
     factor."""
 
     @property
+    def rises(self) -> int:
+        """Returns the number of places at which a rise is shown."""
+        return sum(place.change.shown > 0 for place in self.places)
+
+    @property
+    def falls(self) -> int:
+        """Returns the number of places at which a fall is shown."""
+        return sum(place.change.shown < 0 for place in self.places)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Returns whether `overall` is an average of opposite changes: a rise is shown at some places, and a
+        fall at others."""
+        return bool(self.rises and self.falls)
+
+    @property
     def exceptions(self) -> tuple[Place, ...]:
         """Returns the places where the change is shown to differ from the overall change."""
         return tuple(place for place in self.places if place.is_exception)

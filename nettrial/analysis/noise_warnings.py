@@ -167,7 +167,7 @@ def _group(found: Sequence[_Seen]) -> WarningGroup:
         "; ".join(each.title for each in about),
         merge([seen.message for seen in found]),
         first.consequence,
-        len({trial for cell in concerned for trial in cell.trials.values()}),
+        frozenset(trial for cell in concerned for trial in cell.trials.values()),
         tuple(treatments.values()),
         tuple(each.name for each in about),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nettrial.analysis.analysis_of_variance import Variation, variation
+from nettrial.analysis.clock_rates import clocks
 from nettrial.analysis.declared_precision import Precision, precisions
 from nettrial.analysis.headline_contrasts import Contrast, headline
 from nettrial.analysis.level_effects import Finding, findings
@@ -13,7 +14,7 @@ from nettrial.analysis.published_figures import Agreement, agreement
 from nettrial.analysis.run_order import Order, orders
 from nettrial.analysis.study_verdicts import Verdict, verdicts
 from nettrial.analysis.summary import Summary
-from nettrial.analysis.warning_groups import WarningGroup
+from nettrial.analysis.warning_groups import WarningGroup, warnings
 from nettrial.store import Run
 
 
@@ -31,6 +32,8 @@ class Answers:
     """The residuals in run order, with tests for the effect of the order."""
     noise: tuple[WarningGroup, ...]
     """The warnings derived from order and values, in the form that `warnings` gives those of records."""
+    warnings: tuple[WarningGroup, ...]
+    """All warnings, those of records and those derived from the run, the gravest first."""
     agreement: tuple[Agreement, ...]
     """Every published figure with its measured counterpart; empty if the study has no published figures."""
     verdicts: tuple[Verdict, ...]
@@ -42,14 +45,17 @@ class Answers:
 def answers(run: Run, summary: Summary) -> Answers:
     """Analyses a run's summary; raises BadInput for published figures that can't be read."""
     found = orders(summary)
+    derived = tuple(noise(summary, found, run.study.capabilities.deterministic))
+    groups = sorted([*warnings(run), *clocks(run), *derived], key=lambda each: (-each.effect, -each.trials))
     changes = {response.response.name: findings(run.study, response) for response in summary.responses}
     return Answers(
         findings=changes,
         headline=headline(run.study, summary, changes),
         variations={response.response.name: variation(run.study, response) for response in summary.responses},
         orders={each.response.name: each for each in found},
-        noise=tuple(noise(summary, found, run.study.capabilities.deterministic)),
+        noise=derived,
+        warnings=tuple(groups),
         agreement=tuple(agreement(run, summary)),
-        verdicts=verdicts(run.study, summary),
+        verdicts=verdicts(run.study, summary, groups),
         precisions=precisions(summary),
     )

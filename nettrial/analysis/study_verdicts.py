@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from nettrial.analysis.changes import Change, averaged_change
+from nettrial.analysis.changes import Change, change
 from nettrial.analysis.intervals import Interval
+from nettrial.analysis.outcomes import Outcome, above, below, together, within
 from nettrial.analysis.sequential import family
-from nettrial.analysis.summary import ResponseSummary, Summary, pairs
-from nettrial.study import Conclusion, Study
+from nettrial.analysis.summary import Cell, Levels, ResponseSummary, Summary, pairs
+from nettrial.analysis.warning_effects import Effect
+from nettrial.analysis.warning_groups import WarningGroup
+from nettrial.metrics import METRICS
+from nettrial.study import Conclusion, Response, Study
 
-Judged: TypeAlias = Literal["confirmed", "contradicted", "not shown", "not testable"]
-"""The verdict: all intervals lie where the conclusion expects them; the whole interval of one comparison lies
-elsewhere; neither; or there is no comparison."""
-VERDICTS: tuple[Judged, ...] = ("confirmed", "contradicted", "not shown", "not testable")
+Judged: TypeAlias = Literal["confirmed", "contradicted", "mixed", "not shown", "not testable"]
+"""The verdict: the conclusion holds at every level of the factors that it does not name; at none; at some and
+not at others; neither, because the intervals of some can't tell; or there is no comparison."""
+VERDICTS: tuple[Judged, ...] = ("confirmed", "contradicted", "mixed", "not shown", "not testable")
 """All verdicts, in the order in which reports count them."""
 
 
@@ -28,8 +32,34 @@ class Compared:
     against: str
     """The level, or the response's title, with which it is compared."""
     change: Change
-    """The change averaged over all factors that `where` does not name, with each block counted once, and
-    corrected for all comparisons of the conclusion."""
+    """The change there, corrected for all comparisons of the conclusion."""
+
+
+@dataclass(frozen=True)
+class JudgedPlace:
+    """The comparisons of a conclusion at one combination of the levels of the factors that it does not name.
+
+    A source that does not name a factor says nothing of its levels, so each is judged alone: an average over
+    levels that the source did not have may have any sign."""
+
+    levels: Levels
+    """The levels of these factors; empty if there are none with several levels."""
+    compared: tuple[Compared, ...]
+    """The comparisons with each level or response that the conclusion names."""
+    outcome: Outcome
+    """The outcome of the conclusion: it holds if every comparison agrees with it."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Warnings of trials that a verdict rests on."""
+
+    effect: Effect
+    """The gravest effect of the warnings: the verdict may be biased, or its intervals may be too narrow."""
+    warned: int
+    """The number of trials with such a warning."""
+    trials: int
+    """The number of trials that the verdict rests on."""
 
 
 @dataclass(frozen=True)
@@ -40,49 +70,57 @@ class Verdict:
     """The source's conclusion."""
     judged: Judged
     """The verdict in a word."""
-    compared: tuple[Compared, ...]
-    """The comparisons; empty if the conclusion is not testable."""
+    places: tuple[JudgedPlace, ...]
+    """The comparisons at each level of the factors that the conclusion does not name; empty if it is not
+    testable."""
     unit: str
     """The response's unit."""
     absent: str | None
     """The reason why it is not testable, or not shown."""
+    doubt: Doubt | None = None
+    """The warnings that may make the verdict wrong; None if there are none."""
 
 
-def verdicts(study: Study, summary: Summary) -> tuple[Verdict, ...]:
+def verdicts(study: Study, summary: Summary, warnings: Sequence[WarningGroup] = ()) -> tuple[Verdict, ...]:
     """Returns the verdicts on the conclusions of a run's study, in the study's order; empty before a trial
-    has finished."""
+    has finished. `warnings` are those of the run."""
     if not any(cell.n for response in summary.responses for cell in response.cells):
         return ()
-    return tuple(_verdict(study, summary, each) for each in study.conclusions)
+    return tuple(_verdict(study, summary, each, warnings) for each in study.conclusions)
 
 
-def _verdict(study: Study, summary: Summary, conclusion: Conclusion) -> Verdict:
+def _verdict(
+    study: Study, summary: Summary, conclusion: Conclusion, warnings: Sequence[WarningGroup]
+) -> Verdict:
     missing = conclusion.not_testable or _missing(study, conclusion)
     if missing is not None:
         return Verdict(conclusion, "not testable", (), "", missing)
     known = {each.response.name: each for each in summary.responses}
     response = known[conclusion.response or ""]
-    title = response.response.title
-    if conclusion.than_response is not None:
-        other = known[conclusion.than_response]
-        if other.response.unit != response.response.unit:
-            units = [f"{each.response.title} in {each.response.unit}" for each in (response, other)]
-            reason = f"the units differ: {', '.join(units)}"
-            return Verdict(conclusion, "not testable", (), "", reason)
-        sides = [(other.response.title, _of_responses(conclusion, response, other))]
-        subject = title
-    else:
-        assert conclusion.factor is not None
-        factor = study.factors[conclusion.factor]
-        sides = [(level, _of_levels(conclusion, response, level)) for level in conclusion.than]
-        subject = f"{factor.title} {conclusion.level}"
+    other = known.get(conclusion.than_response or "")
+    if other is not None and other.response.unit != response.response.unit:
+        units = [f"{each.response.title} in {each.response.unit}" for each in (response, other)]
+        reason = f"the units differ: {', '.join(units)}"
+        return Verdict(conclusion, "not testable", (), "", reason)
+    sides = [
+        (cell, reference, against)
+        for cell in response.cells
+        if _fits(cell.treatment, _named(conclusion))
+        for reference, against in _references(conclusion, response, other, cell)
+    ]
     exact = study.capabilities.deterministic
-    changes = family([averaged_change(places, exact) for _, places in sides], study.until is not None)
-    compared = tuple(
-        Compared(subject, other, change) for (other, _), change in zip(sides, changes, strict=True)
+    changes = family(
+        [change(pairs(base.values if base else {}, cell.values), exact) for cell, base, _ in sides],
+        study.until is not None,
     )
-    judged, absent = _judged(conclusion, changes)
-    return Verdict(conclusion, judged, compared, response.response.unit, absent)
+    places = _places(study, conclusion, response, zip(sides, changes, strict=True))
+    judged, absent = _judged(conclusion, places)
+    doubt = None
+    if judged != "not testable":
+        cells = [each for cell, base, _ in sides for each in (cell, base) if each is not None]
+        concerned = [response.response] + ([other.response] if other else [])
+        doubt = _doubt(cells, concerned, _measured_hosts(study), warnings)
+    return Verdict(conclusion, judged, places, response.response.unit, absent, doubt)
 
 
 def _missing(study: Study, conclusion: Conclusion) -> str | None:
@@ -96,61 +134,107 @@ def _missing(study: Study, conclusion: Conclusion) -> str | None:
     return None
 
 
-Places: TypeAlias = list[dict[int, tuple[float, float]]]
-"""Pairs of (reference value, value) by block, for each combination of the factors that are not named."""
-
-
-def _of_levels(conclusion: Conclusion, response: ResponseSummary, against: str) -> Places:
-    assert conclusion.factor is not None
-    found: Places = []
-    for cell in response.cells:
-        if not _fits(cell.treatment, {**conclusion.where, conclusion.factor: conclusion.level or ""}):
-            continue
-        other = response.cell({**cell.treatment, conclusion.factor: against})
-        found.append(_by_block(other.values if other else {}, cell.values))
-    return found
-
-
-def _of_responses(conclusion: Conclusion, response: ResponseSummary, other: ResponseSummary) -> Places:
-    return [
-        _by_block(theirs.values, ours.values)
-        for theirs, ours in zip(other.cells, response.cells, strict=True)
-        if _fits(ours.treatment, conclusion.where)
-    ]
+def _named(conclusion: Conclusion) -> Levels:
+    """Returns the levels at which the conclusion's own side is measured."""
+    if conclusion.factor is None:
+        return conclusion.where
+    return {**conclusion.where, conclusion.factor: conclusion.level or ""}
 
 
 def _fits(treatment: Mapping[str, str], levels: Mapping[str, str]) -> bool:
     return all(treatment[name] == level for name, level in levels.items())
 
 
-def _by_block(base: Mapping[int, float], values: Mapping[int, float]) -> dict[int, tuple[float, float]]:
-    return dict(zip(sorted(base.keys() & values.keys()), pairs(base, values), strict=True))
+def _references(
+    conclusion: Conclusion, response: ResponseSummary, other: ResponseSummary | None, cell: Cell
+) -> list[tuple[Cell | None, str]]:
+    """Returns the cells with which a cell is compared, each with its name."""
+    if other is not None:
+        return [(other.cell(cell.treatment), other.response.title)]
+    assert conclusion.factor is not None
+    return [(response.cell({**cell.treatment, conclusion.factor: level}), level) for level in conclusion.than]
 
 
-def _judged(conclusion: Conclusion, changes: list[Change]) -> tuple[Judged, str | None]:
-    """Returns the verdict by the simultaneous intervals, and the reason if nothing is shown."""
-    signs = []
-    for change in changes:
-        bounds = change.simultaneous
-        if bounds is None and not conclusion.by:
-            bounds = change.simultaneous_difference
-        if bounds is None:
-            missing = change.absent or "there is no interval"
-            return ("not testable" if change.difference is None else "not shown"), missing
-        signs.append(_sign(conclusion, bounds))
-    if any(sign < 0 for sign in signs):
-        return "contradicted", None
-    return ("confirmed", None) if all(sign > 0 for sign in signs) else ("not shown", None)
+def _places(
+    study: Study,
+    conclusion: Conclusion,
+    response: ResponseSummary,
+    found: Iterable[tuple[tuple[Cell, Cell | None, str], Change]],
+) -> tuple[JudgedPlace, ...]:
+    """Returns the comparisons by the levels of the factors that the conclusion does not name."""
+    subject = response.response.title
+    if conclusion.factor is not None:
+        subject = f"{study.factors[conclusion.factor].title} {conclusion.level}"
+    unnamed = [
+        name
+        for name, factor in study.factors.items()
+        if len(factor.levels) > 1 and name not in _named(conclusion)
+    ]
+    by_levels: dict[tuple[str, ...], list[Compared]] = {}
+    for (cell, _, against), there in found:
+        levels = tuple(cell.treatment[name] for name in unnamed)
+        by_levels.setdefault(levels, []).append(Compared(subject, against, there))
+    return tuple(
+        JudgedPlace(
+            dict(zip(unnamed, levels, strict=True)),
+            tuple(group),
+            together(_outcome(conclusion, each.change) for each in group),
+        )
+        for levels, group in by_levels.items()
+    )
 
 
-def _sign(conclusion: Conclusion, bounds: Interval) -> int:
-    """Returns 1 if the whole interval lies where the conclusion expects it, -1 if all of it lies elsewhere,
-    and otherwise 0."""
-    low, high, by = bounds.low, bounds.high, conclusion.by
+def _bounds(conclusion: Conclusion, there: Change) -> Interval | None:
+    """Returns the simultaneous interval that judges a comparison: without a ratio, that of the difference."""
+    if there.simultaneous is None and not conclusion.by:
+        return there.simultaneous_difference
+    return there.simultaneous
+
+
+def _outcome(conclusion: Conclusion, there: Change) -> Outcome:
+    """Returns the outcome of a comparison."""
+    bounds = _bounds(conclusion, there)
     if conclusion.expect == "same":
-        inside, outside = -by <= low and high <= by, low > by or high < -by
-    elif conclusion.expect == "higher":
-        inside, outside = low > by, high < by or low == high == by
-    else:
-        inside, outside = high < -by, low > -by or low == high == -by
-    return 1 if inside else -1 if outside else 0
+        return within(bounds, conclusion.by)
+    return above(bounds, conclusion.by) if conclusion.expect == "higher" else below(bounds, -conclusion.by)
+
+
+def _judged(conclusion: Conclusion, places: Sequence[JudgedPlace]) -> tuple[Judged, str | None]:
+    """Returns the verdict, and the reason if there is no comparison, or if one has no interval."""
+    changes = [each.change for place in places for each in place.compared]
+    without = [each for each in changes if _bounds(conclusion, each) is None]
+    absent = without[0].absent or "there is no interval" if without else None
+    if all(each.difference is None for each in changes):
+        return "not testable", absent
+    outcomes = {place.outcome for place in places}
+    if outcomes == {Outcome.HOLDS}:
+        return "confirmed", None
+    if outcomes == {Outcome.DOES_NOT_HOLD}:
+        return "contradicted", None
+    return ("mixed" if outcomes >= {Outcome.HOLDS, Outcome.DOES_NOT_HOLD} else "not shown"), absent
+
+
+def _measured_hosts(study: Study) -> set[str]:
+    """Returns the hosts of which the study has a response."""
+    return {each.of for each in study.responses if METRICS[each.metric].of == "host"}
+
+
+def _doubt(
+    cells: Sequence[Cell],
+    responses: Sequence[Response],
+    hosts: Collection[str],
+    warnings: Sequence[WarningGroup],
+) -> Doubt | None:
+    """Returns the warnings of the trials of these cells that may bias the responses, or else those by which
+    intervals may be too narrow."""
+    trials = {trial for cell in cells for trial in cell.trials.values()}
+    for effect in (Effect.BIAS, Effect.NARROWER):
+        warned = {
+            number
+            for group in warnings
+            if group.effect is effect and any(group.concerns(response, hosts) for response in responses)
+            for number in group.numbers & trials
+        }
+        if warned:
+            return Doubt(effect, len(warned), len(trials))
+    return None

@@ -1,15 +1,17 @@
 """The warnings and failures of a run, with equal ones merged."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from nettrial.analysis.run_digest import digest
 from nettrial.analysis.summary import Levels
 from nettrial.analysis.warning_effects import Effect, effect_of
 from nettrial.design import PlannedTrial
+from nettrial.metrics import METRICS
 from nettrial.scenario import Warning
 from nettrial.store import Failure, Run
+from nettrial.study import Response
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -27,17 +29,30 @@ class WarningGroup:
     """The observation; a number that differs between trials is given as its range."""
     consequence: str
     """The effect of the warnings' cause on the figures."""
-    trials: int
-    """The number of trials with the warning."""
+    numbers: frozenset[int]
+    """The numbers of the trials with the warning."""
     treatments: tuple[Levels, ...]
     """The distinct treatments of those trials."""
     responses: tuple[str, ...] = ()
     """The names of the responses concerned; empty for all responses of a treatment."""
 
     @property
+    def trials(self) -> int:
+        """Returns the number of trials with the warning."""
+        return len(self.numbers)
+
+    @property
     def effect(self) -> Effect:
         """Returns the effect that it can have on the answer."""
         return effect_of(self.code)
+
+    def concerns(self, response: Response, hosts: Collection[str]) -> bool:
+        """Returns whether the warning concerns a response. A warning about one of the measured `hosts` does
+        not concern another host's figures."""
+        if self.responses and response.name not in self.responses:
+            return False
+        of_host = METRICS[response.metric].of == "host"
+        return not (of_host and self.object in hosts and self.object != response.of)
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,7 @@ def _group(found: Sequence[tuple[Warning, PlannedTrial]]) -> WarningGroup:
     objects = {warning.object for warning, _ in found}
     message = merge([warning.message for warning, _ in found])
     return WarningGroup(
-        first.code, _named(objects), message, first.consequence, len(trials), tuple(treatments)
+        first.code, _named(objects), message, first.consequence, frozenset(trials), tuple(treatments)
     )
 
 

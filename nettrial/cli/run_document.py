@@ -83,7 +83,9 @@ def _effect(found: Finding, effect: LevelEffect) -> documents.Effect:
         p_value=change.p_corrected,
         blocks=change.pairs,
         shown=shown,
-        verdict=verdict,
+        verdict="mixed" if effect.is_mixed else verdict,
+        rises=effect.rises,
+        falls=effect.falls,
         absent=change.absent,
     )
 

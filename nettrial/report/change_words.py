@@ -41,15 +41,25 @@ def _estimate(contrast: Contrast) -> _Estimate | None:
 
 
 def change(contrast: Contrast) -> str:
-    """Returns a change in words, to follow a title. It must have a value."""
+    """Returns a change in words, to follow a title, and whether it is an average of opposite changes. It must
+    have a value."""
     told = _estimate(contrast)
     assert told is not None
+    mixed = f", {_mixed(contrast)}" if contrast.is_mixed else ""
     if told.bounds is None:
-        return f" {numbers.signed(told.middle, 1)}{told.unit} ({told.absent}: no interval)"
+        return f" {numbers.signed(told.middle, 1)}{told.unit} ({told.absent}: no interval){mixed}"
     if told.bounds.side == 0:
-        return f": no change shown ({_span(told.bounds, told.unit)})"
+        return f": no change shown ({_span(told.bounds, told.unit)}){mixed}"
     size, span = _size(told, told.bounds)
-    return f" {size} {'higher' if told.middle > 0 else 'lower'} ({span})"
+    return f" {size} {'higher' if told.middle > 0 else 'lower'} ({span}){mixed}"
+
+
+def _mixed(contrast: Contrast) -> str:
+    """Returns the numbers of opposite changes in words."""
+    return (
+        f"an average of opposite changes (higher at {contrast.rises} and lower at {contrast.falls} of "
+        f"{contrast.places} combinations of the other factors)"
+    )
 
 
 def changes(contrasts: Sequence[Contrast]) -> str:
@@ -72,6 +82,9 @@ def changes(contrasts: Sequence[Contrast]) -> str:
     absent = [each.subject for each in contrasts if _estimate(each) is None]
     if absent:
         parts.append(f"no value at {_levels(absent, levels, 'any level')}")
+    mixed = [each.subject for each in contrasts if each.is_mixed]
+    if mixed:
+        parts.append(f"an average of opposite changes at {_levels(mixed, levels, 'every level')}")
     return "; ".join(part for part in parts if part)
 
 

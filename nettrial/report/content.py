@@ -13,11 +13,9 @@ from nettrial.analysis import (
     Summary,
     WarningGroup,
     answers,
-    clocks,
     digest,
     failures,
     summarise,
-    warnings,
 )
 from nettrial.design import PlannedTrial
 from nettrial.report import numbers, sentences, stopping, sweeps, tables, wires
@@ -151,9 +149,7 @@ def gather(run: Run) -> Report:
     summary = summarise(run)
     found = answers(run, summary)
     rows = [each.row for each in found.agreement]
-    groups = sorted(
-        [*warnings(run), *clocks(run), *found.noise], key=lambda each: (-each.effect, -each.trials)
-    )
+    groups = list(found.warnings)
     spans = [] if run.study.capabilities.simulated_time else read.spans
     shares = [traffic / max(total, 1) for traffic, total in spans]
     return Report(

@@ -18,12 +18,15 @@ ACROSS = 190
 """The width of the chart without labels in pixels: the whole fits on a phone."""
 HEADING = "\u2007"
 """The separator between the level and the response in the name of a place."""
-JUDGED = {"better": COLOURS[0], "worse": COLOURS[1], "no change shown": "#5f6b76"}
+JUDGED = {"better": COLOURS[0], "worse": COLOURS[1], "mixed": COLOURS[3], "no change shown": "#5f6b76"}
 """The colours of changes, by verdict."""
 
 
 def judged(contrast: Contrast) -> str:
-    """Returns the verdict on a change: better, worse, or not shown."""
+    """Returns the verdict on a change: better, worse, not shown, or mixed if opposite changes were
+    averaged."""
+    if contrast.is_mixed:
+        return "mixed"
     shown = contrast.change.shown
     better = 1 if METRICS[contrast.response.metric].better == "higher" else -1
     return "no change shown" if shown == 0 else "better" if shown == better else "worse"

@@ -7,7 +7,6 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from nettrial import metrics
 from nettrial.analysis import Effect, WarningGroup
 from nettrial.analysis.summary import Levels
 from nettrial.report import numbers
@@ -57,14 +56,11 @@ class Caution:
 def cautions(
     study: Study, response: Response, groups: Sequence[WarningGroup], hosts: Collection[str]
 ) -> list[Caution]:
-    """Returns the warnings that concern a response. A warning about one of the measured `hosts` does not
-    concern another host's figures."""
-    kind = metrics.METRICS[response.metric].of
+    """Returns the warnings that concern a response; `hosts` are the measured ones."""
     return [
         Caution(number, group, where(study, group.treatments))
         for number, group in enumerate(groups, start=1)
-        if (not group.responses or response.name in group.responses)
-        and not (kind == "host" and group.object in hosts and group.object != response.of)
+        if group.concerns(response, hosts)
     ]
 
 

@@ -30,6 +30,10 @@ ARROWS = {1: "▲", -1: "▼", 0: "·"}
 """The arrow for an effect by its sign, or 0 if no effect is shown."""
 STYLES = {"better": "green", "worse": "red"}
 """The colour of each verdict on a terminal."""
+MIXED = "mixed"
+"""The verdict on an average of opposite changes."""
+MIXED_NOTE = "mixed: an average of rises and falls at different levels of the other factors (see all tables)"
+"""The note on that verdict."""
 WIDE = 1000
 """A width at which no table is folded."""
 
@@ -80,7 +84,8 @@ class Told:
     interval: str
     """The 95% interval of the change; empty if there is none."""
     verdict: str
-    """The verdict: better, worse or no change shown; or the reason why the change is absent."""
+    """The verdict: better, worse, no change shown, or mixed if opposite changes were averaged; or the reason
+    why the change is absent."""
 
 
 def told(found: Finding, effect: LevelEffect) -> Told:
@@ -88,6 +93,8 @@ def told(found: Finding, effect: LevelEffect) -> Told:
     change = effect.overall
     better = 1 if METRICS[found.response.metric].better == "higher" else -1
     verdict = "no change shown" if change.shown == 0 else "better" if change.shown == better else "worse"
+    if effect.is_mixed:
+        verdict = MIXED
     bounds, middle, unit = change.relative, change.percent, "%"
     if bounds is None:
         bounds, middle = change.simultaneous_difference, change.difference
@@ -114,6 +121,8 @@ def _effects(report: Report, console: Console) -> None:
     if grid.__rich_measure__(console, console.options.update(width=WIDE)).maximum > console.width:
         grid = _grid(("response", "", "change", "95% interval", ""), list(_folded(cells)), 1)
     console.print(grid)
+    if any(effect.is_mixed for _, effect in rows[:EFFECTS_SHOWN]):
+        console.print(Text(MIXED_NOTE))
     if len(rows) > EFFECTS_SHOWN:
         console.print(Text(f"and {numbers.counted(len(rows) - EFFECTS_SHOWN, 'more effect')}", style="dim"))
 

@@ -216,7 +216,7 @@ def _verdicts(report: Report, console: Console) -> None:
     for each in found:
         _say(
             console,
-            f"{each.conclusion.name}: {each.judged}. {verdicts.told(report.run.study, each)}",
+            f"{each.conclusion.name}: {verdicts.judged(each)}. {verdicts.told(report.run.study, each)}",
             bullet="- ",
         )
 

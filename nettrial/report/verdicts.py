@@ -4,31 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nettrial.analysis import VERDICTS, Compared, Verdict
+from nettrial.analysis import VERDICTS, Compared, Effect, Verdict
+from nettrial.analysis.outcomes import Outcome
 from nettrial.report import numbers
-from nettrial.report.tables import UNCLEAR
+from nettrial.report.tables import UNCLEAR, label
 from nettrial.study import Study
 
 COLUMNS = ("conclusion", "the source says", "verdict", "comparison", "expected")
 """The columns of the table of verdicts."""
 CAPTION = (
-    "Each conclusion of the source with the comparison that tests it. A conclusion is confirmed if the whole "
-    "95% interval of every comparison agrees with it, and contradicted if that of any comparison disagrees."
+    "Each conclusion of the source with the comparison that tests it, at each level of the factors that the "
+    "source does not name. At a level, a conclusion is confirmed if the whole 95% interval of every "
+    "comparison agrees with it, and contradicted if no part of the interval of one does. It is mixed if it "
+    "is confirmed at some levels and contradicted at others."
 )
 """The caption of the table of conclusions."""
 
 
+MOST_PLACES = 6
+"""The largest number of levels of which a comparison gives each change; further ones are only counted."""
+_OUTCOMES = {
+    Outcome.DOES_NOT_HOLD: "contradicted",
+    Outcome.UNKNOWN: "not shown",
+    Outcome.HOLDS: "confirmed",
+}
+"""The verdict at one level, in the order in which changes are given."""
+_DOUBTS = {Effect.BIAS: "may be biased", Effect.NARROWER: "intervals may be too narrow"}
+"""The doubt about a verdict for each effect of warnings."""
+
+
 def counted(found: Sequence[Verdict]) -> str:
-    """Returns a sentence with the number of conclusions that have each verdict."""
+    """Returns the number of conclusions that have each verdict, and of the verdicts in doubt, in
+    sentences."""
     judged = [each.judged for each in found]
     counts = [f"{judged.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in judged]
-    return f"Of {numbers.counted(len(found), 'conclusion')} of the source: {numbers.listed(counts)}."
+    said = f"Of {numbers.counted(len(found), 'conclusion')} of the source: {numbers.listed(counts)}."
+    biased = sum(each.doubt is not None and each.doubt.effect is Effect.BIAS for each in found)
+    if biased:
+        said += f" {numbers.counted(biased, 'verdict')} may be biased: see the warnings."
+    return said
+
+
+def judged(found: Verdict) -> str:
+    """Returns the verdict in words, with its doubt: "confirmed, may be biased"."""
+    if found.doubt is None or (found.doubt.effect is Effect.NARROWER and found.judged == "not shown"):
+        return found.judged
+    return f"{found.judged}, {_DOUBTS[found.doubt.effect]}"
 
 
 def lines(study: Study, found: Sequence[Verdict]) -> list[tuple[str, ...]]:
     """Returns a row for each conclusion, in the columns of COLUMNS."""
     return [
-        (each.conclusion.name, _source(each), each.judged, comparison(study, each), expected(each))
+        (each.conclusion.name, _source(each), judged(each), comparison(study, each), expected(each))
         for each in found
     ]
 
@@ -59,18 +86,52 @@ def expected(found: Verdict) -> str:
 
 
 def comparison(study: Study, found: Verdict) -> str:
-    """Returns the comparisons that test a conclusion, with their intervals, or the reason why there are
-    none."""
-    if not found.compared:
+    """Returns the comparisons that test a conclusion, with their intervals, and the warnings of their trials;
+    or the reason why there are none."""
+    if not found.places:
         return found.absent or ""
     conclusion = found.conclusion
     title = next(each.title for each in study.responses if each.name == conclusion.response)
     where = ", ".join(f"{study.factors[name].title} {level}" for name, level in conclusion.where.items())
-    subject = found.compared[0].subject
+    subject = found.places[0].compared[0].subject
     of = title if conclusion.factor is None else f"{title}, {subject}"
-    said = "; ".join(f"against {each.against} {_change(each, found.unit)}" for each in found.compared)
     reason = f" ({found.absent})" if found.absent else ""
-    return f"{of}{f' at {where}' if where else ''} {said}{reason}"
+    return f"{of}{f' at {where}' if where else ''} {_by_place(study, found)}{reason}{_doubt(found)}"
+
+
+def _doubt(found: Verdict) -> str:
+    """Returns the warnings that may make a verdict wrong in words; empty if there are none."""
+    if found.doubt is None:
+        return ""
+    if found.doubt.effect is Effect.NARROWER:
+        return "; a warning says that intervals of this response may be too narrow"
+    have = "has" if found.doubt.warned == 1 else "have"
+    trials = f"{found.doubt.warned} of {numbers.counted(found.doubt.trials, 'trial')}"
+    return f"; {trials} {have} a warning that may bias this"
+
+
+def _by_place(study: Study, found: Verdict) -> str:
+    """Returns the comparisons at each level of the factors that the conclusion does not name. If there are
+    several, their outcomes are counted, and those that disagree come first."""
+    if len(found.places) == 1:
+        return _compared(found.places[0].compared, found.unit)
+    titles = numbers.listed(study.factors[name].title for name in found.places[0].levels)
+    kind = "level" if len(found.places[0].levels) == 1 else "combination"
+    ordered = sorted(found.places, key=lambda place: list(_OUTCOMES).index(place.outcome))
+    outcomes = [place.outcome for place in ordered]
+    counts = [f"{word} at {outcomes.count(each)}" for each, word in _OUTCOMES.items() if each in outcomes]
+    said = [f"by {kind} of {titles}: {numbers.listed(counts)} of {len(ordered)}"]
+    said += [
+        f"{label(study, place.levels)} {_compared(place.compared, found.unit)}"
+        for place in ordered[:MOST_PLACES]
+    ]
+    more = len(ordered) - MOST_PLACES
+    return "; ".join([*said, *([f"and {more} more"] if more > 0 else [])])
+
+
+def _compared(found: Sequence[Compared], unit: str) -> str:
+    """Returns the comparisons at one place."""
+    return ", ".join(f"against {each.against} {_change(each, unit)}" for each in found)
 
 
 def _change(compared: Compared, unit: str) -> str:

@@ -55,7 +55,7 @@ class Conclusion(Strict):
     than_response: str | None = None
     """Instead of a factor, the response of the same trials with which `response` is compared."""
     where: Annotated[dict[str, Annotated[str, BeforeValidator(as_text)]], Field(default_factory=dict)]
-    """The levels of other factors at which it is tested, by factor; factors that are not named are averaged
-    over."""
+    """The levels of other factors at which it is tested, by factor. At each level of the factors that are not
+    named, it is judged alone."""
     not_testable: str | None = None
     """The reason why nothing here can test the conclusion, instead of a comparison."""

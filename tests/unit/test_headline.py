@@ -1,23 +1,28 @@
 """The comparison at the beginning of a report, which the study names."""
 
 from dataclasses import replace
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from rich.console import Console
 
 from nettrial.analysis import Change, Contrast, Interval, answers, summarise
 from nettrial.analysis.headline_contrasts import headline
 from nettrial.cli.ci import as_markdown
+from nettrial.cli.run_document import report_document
+from nettrial.design import PlannedTrial
 from nettrial.fields import Wrong
-from nettrial.report import change_words, conclusions, forest
+from nettrial.report import change_words, conclusions, forest, screen
 from nettrial.report.content import Report, gather
 from nettrial.report.formats import in_markdown
 from nettrial.report.vega import Chart
+from nettrial.scenario import Record
 from nettrial.store import Run
 from nettrial.study import Study, load
-from tests.unit.synthetic import make_run
+from tests.unit.synthetic import make_run, record
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +49,55 @@ def test_a_headline_names_its_factor_and_responses(run: Run) -> None:
     assert (found.response.name, found.subject) == ("rtt", "Receiver classic")
     (expected,) = [each.effects[0].overall for each in findings["rtt"] if each.factor == "receiver"]
     assert found.change == expected
+
+
+def opposed(trial: PlannedTrial) -> Record:
+    """Makes records in which jumbo frames make transfers to one kind of receiver slower."""
+    made = record(trial)
+    if (trial.treatment["receiver"], trial.treatment["mtu"]) == ("classic", "9000 B"):
+        made.flows[0].goodput_bps = (made.flows[0].goodput_bps or 0) * 0.78
+    return made
+
+
+def test_an_average_of_opposite_changes_says_so_everywhere(tmp_path: Path) -> None:
+    """Throughput rises by 6% with one receiver and falls by 17% with the other, and by 6% on average."""
+    two = {"mtu": "1500,9000", "sender": "linux-cubic"}
+    run = make_run(tmp_path / "run", 5, two, opposed)
+    report = gather(run)
+    (found,) = [each for each in report.answers.headline if each.response.name == "throughput"]
+    assert (found.rises, found.falls, found.places) == (1, 1, 2)
+    assert found.change.percent == pytest.approx(-6, abs=0.5)
+    assert found.change.shown == -1
+    said = (
+        "an average of opposite changes (higher at 1 and lower at 1 of 2 combinations of the other factors)"
+    )
+    assert f"), {said}" in conclusions.answer(report)
+    assert forest.judged(found) == "mixed"
+    effects = {(found.response.name, found.factor): (found, each) for found, each in screen.effects(report)}
+    assert screen.told(*effects["throughput", "mtu"]).verdict == "mixed"
+    assert screen.told(*effects["rtt", "mtu"]).verdict != "mixed"
+    assert "| mixed |" in as_markdown(report)
+    console = Console(width=120, record=True, file=StringIO())
+    screen.render(report, console)
+    assert screen.MIXED_NOTE in console.export_text()
+    document = report_document(report, Path("report.html"))
+    (effect,) = [e for e in document.effects if (e.response, e.factor) == ("throughput", "mtu")]
+    assert (effect.shown, effect.verdict, effect.rises, effect.falls) == ("lower", "mixed", 1, 1)
+
+
+def test_a_comparison_of_responses_says_where_it_is_mixed(tmp_path: Path) -> None:
+    def maker(trial: PlannedTrial) -> Record:
+        made = record(trial)
+        if trial.treatment["receiver"] == "classic":
+            made.hosts[0].cpu_percent = 3.0 * (made.hosts[1].cpu_percent or 0) * (1 + trial.block / 1000)
+        return made
+
+    run = make_run(tmp_path / "run", 5, {"mtu": "1500", "sender": "linux-cubic"}, maker)
+    study = with_headline(run.study, pairs={"cpu_sender": "cpu_receiver"})
+    (found,) = headline(study, summarise(run), {})
+    assert (found.rises, found.falls, found.places) == (1, 1, 2)
+    assert "an average of opposite changes" in change_words.change(found)
+    assert change_words.changes([found]).endswith("an average of opposite changes at every level")
 
 
 def test_responses_are_compared_within_trials(run: Run) -> None:
