@@ -15,6 +15,9 @@ from nettrial.analysis.intervals import Interval
 from nettrial.analysis.outcomes import Outcome, above, below
 from nettrial.analysis.run_digest import digest, frame
 from nettrial.analysis.summary import Levels, plan_treatments
+from nettrial.analysis.warning_effects import Effect
+from nettrial.analysis.warning_groups import warnings
+from nettrial.metrics import METRICS
 from nettrial.store import Run
 from nettrial.study import Response, Settings
 
@@ -35,6 +38,8 @@ class Difference:
     """The means of both runs, in the response's unit; None if no trial gave a value."""
     counts: tuple[int, int]
     """The number of trials of each run that gave a value."""
+    biased: tuple[int, int]
+    """The number of trials of each run with a warning that may bias the response."""
     change: Change
     """The unpaired change from the first run to the second; its `simultaneous` interval holds together with
     all others at 95%."""
@@ -121,6 +126,7 @@ def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
     common = [r for name, r in of_first.items() if name in of_second and _alike(r, of_second[name])]
     names = {response.name for response in common}
     values = _values(first), _values(second)
+    trials = _Trials(first), _Trials(second)
     pairs = [
         (response, treatment, _of(values[0], response, treatment), _of(values[1], response, treatment))
         for response in common
@@ -131,7 +137,9 @@ def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
     exact = all(run.study.capabilities.deterministic for run in (first, second))
     changes = corrected([unpaired_change(one.numbers, other.numbers, exact) for _, _, one, other in pairs])
     return RunComparison(
-        differences=tuple(_difference(*pair, change) for pair, change in zip(pairs, changes, strict=True)),
+        differences=tuple(
+            _difference(*pair, change, trials) for pair, change in zip(pairs, changes, strict=True)
+        ),
         intervals=max((change.family for change in changes), default=0),
         circumstances=tuple(_circumstances(first, second)),
         stopped_by_rule=(first.study.until is not None, second.study.until is not None),
@@ -144,6 +152,29 @@ def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
             tuple(name for name in of_second if name not in names),
         ),
     )
+
+
+class _Trials:
+    """The trials of a run by treatment, and its warnings that may bias responses."""
+
+    def __init__(self, run: Run) -> None:
+        self._numbers: dict[tuple[str, ...], set[int]] = {}
+        for planned in run.plan:
+            self._numbers.setdefault(_key(planned.treatment), set()).add(planned.number)
+        self._warnings = [group for group in warnings(run) if group.effect is Effect.BIAS]
+        self._hosts = {each.of for each in run.study.responses if METRICS[each.metric].of == "host"}
+
+    def biased(self, response: Response, treatment: Levels) -> int:
+        """Returns the number of a treatment's trials with a warning that may bias a response."""
+        here = self._numbers.get(_key(treatment), set())
+        concerned = [
+            group.numbers & here for group in self._warnings if group.concerns(response, self._hosts)
+        ]
+        return len(set().union(*concerned))
+
+
+def _key(treatment: Levels) -> tuple[str, ...]:
+    return tuple(treatment[name] for name in sorted(treatment))
 
 
 def _alike(one: Response, other: Response) -> bool:
@@ -174,7 +205,7 @@ def _values(run: Run) -> dict[tuple[str, ...], _Values]:
 
 
 def _of(values: Mapping[tuple[str, ...], _Values], response: Response, treatment: Levels) -> _Values:
-    return values.get((response.name, *(treatment[name] for name in sorted(treatment))), _Values())
+    return values.get((response.name, *_key(treatment)), _Values())
 
 
 def _why_not(one: _Values, other: _Values) -> str | None:
@@ -192,7 +223,12 @@ def _why_not(one: _Values, other: _Values) -> str | None:
 
 
 def _difference(
-    response: Response, treatment: Levels, one: _Values, other: _Values, change: Change
+    response: Response,
+    treatment: Levels,
+    one: _Values,
+    other: _Values,
+    change: Change,
+    trials: tuple[_Trials, _Trials],
 ) -> Difference:
     return Difference(
         response=response,
@@ -202,6 +238,7 @@ def _difference(
             fmean(other.numbers) if other.numbers else None,
         ),
         counts=(len(one.numbers), len(other.numbers)),
+        biased=(trials[0].biased(response, treatment), trials[1].biased(response, treatment)),
         change=change,
         absent=_why_not(one, other) or change.absent,
     )

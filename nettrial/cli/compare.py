@@ -34,6 +34,8 @@ INCONCLUSIVE = ("pass", "fail")
 """The values of `--inconclusive`, the default first."""
 ENOUGH = 5
 """The number of trials of a treatment below which the comparison warns of its wide intervals."""
+BIASED = "may be biased"
+"""The words about a change from trials with warnings that may bias it."""
 DIGITS = 5
 """The number of digits shown of a response's largest mean."""
 
@@ -115,6 +117,7 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
         rows += _rows([each for each in found.differences if each.response.name == response])
     print_table(["response", "treatment", "n", "mean A", "mean B", "unit", "change", "interval", ""], rows)
     _print_alone(found)
+    _print_biased(found)
     _print_few(found)
     stopped = [run for run, by_rule in zip("AB", found.stopped_by_rule, strict=True) if by_rule]
     if stopped:
@@ -124,6 +127,15 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
         )
     shown = [difference for difference in found.differences if difference.shown]
     print(f"\n{len(shown)} of {numbers.counted(found.intervals, 'comparison')} show a change.")
+
+
+def _print_biased(found: RunComparison) -> None:
+    """Prints a note on warnings that may bias changes, if there are any."""
+    if any(sum(each.biased) for each in found.differences):
+        print(
+            f"\n{BIASED}: trials have warnings that may bias the response, such as a CPU that was always in "
+            "use; `nettrial report` shows them."
+        )
 
 
 def _print_few(found: RunComparison) -> None:
@@ -185,13 +197,16 @@ def _percent(difference: Difference, decimals: int) -> str:
 
 
 def _verdict(difference: Difference) -> str:
+    """Returns the verdict on a change, with the doubt if warnings may bias it, or the reason why there is
+    none."""
     if difference.interval is None and not difference.shown:
         return difference.absent or ""
+    doubt = f", {BIASED}" if sum(difference.biased) else ""
     if not difference.shown:
-        return "no change shown"
+        return f"no change shown{doubt}"
     higher = difference.shown > 0
     better = METRICS[difference.response.metric].better == ("higher" if higher else "lower")
-    return f"{'higher' if higher else 'lower'} ({'better' if better else 'worse'})"
+    return f"{'higher' if higher else 'lower'} ({'better' if better else 'worse'}){doubt}"
 
 
 def _print_alone(found: RunComparison) -> None:
@@ -259,11 +274,18 @@ def _print_conditions(judgements: Sequence[Judgement]) -> None:
                 str(judged),
                 in_words(each.difference.treatment),
                 *_change(each.difference, decimals),
-                f"{each.outcome}: {each.reason}" if each.reason else str(each.outcome),
+                _outcome(each),
             ]
             for each in of_it
         ]
     print_table(["condition", "treatment", "change", "interval", ""], rows)
+
+
+def _outcome(judged: Judgement) -> str:
+    """Returns the outcome of a condition in words, with the reason or the doubt."""
+    if judged.reason:
+        return f"{judged.outcome}: {judged.reason}"
+    return f"{judged.outcome}, {BIASED}" if sum(judged.difference.biased) else str(judged.outcome)
 
 
 def _document(
@@ -299,6 +321,8 @@ def _as_document(each: Difference) -> documents.Difference:
         treatment=each.treatment,
         n_a=each.counts[0],
         n_b=each.counts[1],
+        biased_a=each.biased[0],
+        biased_b=each.biased[1],
         mean_a=each.means[0],
         mean_b=each.means[1],
         percent=each.percent,

@@ -352,6 +352,10 @@ class Difference(Part):
     """The number of trials of the first run that gave a value."""
     n_b: int
     """The number of trials of the second run that gave a value."""
+    biased_a: int
+    """The number of trials of the first run with a warning that may bias the response."""
+    biased_b: int
+    """The number of trials of the second run with a warning that may bias the response."""
     mean_a: float | None
     """The mean of the first run; null where no trial gave a value."""
     mean_b: float | None

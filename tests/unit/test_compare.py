@@ -16,7 +16,7 @@ from nettrial.design import PlannedTrial
 from nettrial.scenario import Record
 from nettrial.store import Run
 from nettrial.study import Until, load
-from tests.unit.synthetic import ENVIRONMENT, Maker, altered_study, make_run, plain, record
+from tests.unit.synthetic import BUSY, ENVIRONMENT, Maker, altered_study, make_run, plain, record
 
 TWO = {"mtu": "1500,9000", "sender": "linux-cubic", "receiver": "linux-cubic"}
 BASE = {"mtu": "1500 B", "sender": "linux-cubic", "receiver": "linux-cubic"}
@@ -218,13 +218,37 @@ def test_a_change_short_of_the_limit_hardly_ever_fails_the_gate() -> None:
             before = np.exp(generator.normal(0, 0.02, 10)).tolist()
             after = np.exp(generator.normal(math.log(1 + true), 0.02, 10)).tolist()
             (change,) = corrected([unpaired_change(before, after)])
-            found = Difference(response, BASE, (1.0, 1.0), (10, 10), change, None)
+            found = Difference(response, BASE, (1.0, 1.0), (10, 10), (0, 0), change, None)
             failed += gate.outcome(found) is Outcome.HOLDS
         return failed / rounds
 
     assert share(-0.02) <= 0.005
     assert share(-0.03) <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / rounds)
     assert share(-0.08) >= 0.95
+
+
+def test_a_change_from_trials_with_warnings_that_may_bias_says_so(nettrial) -> None:
+    def warned(trial: PlannedTrial) -> Record:
+        made = changed(0.9)(trial)
+        if trial.treatment["mtu"] == "9000 B" and trial.block < 3:
+            made.warnings = [BUSY, BUSY.model_copy(update={"code": "steal_time"})]
+        elif trial.block == 1:
+            made.warnings = [BUSY.model_copy(update={"code": "steal_time"})]
+        return made
+
+    first = make_run(nettrial.directory / "a", 5, TWO, record)
+    second = make_run(nettrial.directory / "b", 5, TWO, warned)
+    found = [each for each in compare(first, second).differences if each.response.name == "throughput"]
+    assert [each.biased for each in found] == [(0, 0), (0, 2)]
+    done = nettrial("compare", "a", "b", "--response", "throughput", "--fail-if", "throughput < -3%")
+    lines = [line for line in done.stdout.splitlines() if line.startswith("throughput")]
+    assert [line.rpartition("  ")[2] for line in lines] == [
+        "lower (worse)",
+        "lower (worse), may be biased",
+        "holds",
+        "holds, may be biased",
+    ]
+    assert "may be biased: trials have warnings" in done.stdout
 
 
 def test_a_condition_that_an_interval_cannot_decide_is_named_and_may_fail(nettrial, golden) -> None:
