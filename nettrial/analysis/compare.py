@@ -263,11 +263,11 @@ def _facts(run: Run) -> dict[str, str]:
             "nettrial version": machine.engine_version,
             "kernel": machine.kernel,
             "CPU": machine.processor,
-            "CPUs": str(machine.processors),
+            "CPUs": str(machine.processors or ""),
             "privileges": machine.privileges,
-            **machine.sysctls,
         }
-        for name, value in found.items():
+        known = {name: value for name, value in found.items() if value}  # imported files lack some
+        for name, value in {**known, **machine.sysctls}.items():
             seen.setdefault(name, [])
             if value not in seen[name]:
                 seen[name].append(value)

@@ -62,14 +62,14 @@ def as_junit(report: Report) -> bytes:
 
 def as_markdown(report: Report) -> str:
     """Returns the answer, a table of effects, the warnings and the failures as Markdown."""
-    run, study = report.run, report.run.study
+    study = report.run.study
     lines = [
         f"## {_text(study.study)}: {_text(study.title)}",
         "",
         _text(study.question),
         "",
         *(line for sentence in conclusions.sentences(report) for line in (_text(sentence), "")),
-        _text(f"{report.progress}, seed {run.seed}, backend {study.backend}."),
+        _text(f"{', '.join(report.facts)}."),
     ]
     effects = screen.effects(report)
     if effects:

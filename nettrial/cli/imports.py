@@ -15,9 +15,6 @@ from nettrial.report import numbers
 from nettrial.scenario import Environment
 from nettrial.store.directory import refuse_existing
 
-UNKNOWN = "unknown: the imported files do not say"
-"""The value of facts about the machine that imported files do not contain."""
-
 
 def import_files(files: Sequence[Path], out: Path, ip: int | None) -> None:
     """Stores the measurements of files as the trials of a run, in the order of their times; those that can't
@@ -55,14 +52,14 @@ def _refuse_several_kinds(found: Sequence[Imported]) -> None:
 
 
 def _environment(found: Sequence[Imported]) -> Environment:
-    """Returns the machine that measured, as far as the files describe it."""
+    """Returns the machine that measured, as far as the files describe it; other properties are empty."""
     systems = dict.fromkeys(each.system for each in found if each.system)
     return Environment(
         congestion_controls=[],
         engine_version=", ".join(dict.fromkeys(each.record.engine_version for each in found)),
-        kernel=", ".join(systems) or UNKNOWN,
-        privileges=UNKNOWN,
-        processor=UNKNOWN,
+        kernel=", ".join(systems),
+        privileges="",
+        processor="",
         processors=0,
         sysctls={},
     )

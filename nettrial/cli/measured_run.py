@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import shlex
 import sys
 from collections.abc import Sequence
@@ -12,9 +13,10 @@ from typing import Any
 
 from nettrial.analysis import repeated
 from nettrial.backends import Backend
-from nettrial.design import plan, scenario_of
+from nettrial.capabilities import IMPORTED, REMOTE
+from nettrial.design import plan
 from nettrial.scenario import Environment, Flow, Record
-from nettrial.store import Run
+from nettrial.store import NO_SCENARIO, Run
 from nettrial.study import Study
 
 FACTOR = "ip"
@@ -50,40 +52,48 @@ def keep(
     study = Study.model_validate(document)
     trials = plan(study, len(records), seed)
     if environment is None:
-        with Backend("sim") as backend:  # it needs no privileges to describe this machine
-            environment = backend.preflight().environment
+        environment = _this_machine()
     command = shlex.join(["nettrial", *sys.argv[1:]])
     run = Run.create(directory, json.dumps(document, indent=2), None, study, trials, seed, command)
     with run.session(environment) as recorder:
         for trial, record in zip(trials, records, strict=True):
-            recorder.finished(trial, scenario_of(study, trial.treatment, trial.block), record)
+            recorder.finished(trial, NO_SCENARIO, record)
     run.close()
 
 
+def _this_machine() -> Environment:
+    """Returns the properties of this machine that are known without privileges; others are empty. Raises
+    CannotRun without an engine."""
+    with Backend("sim") as backend:  # it needs no privileges
+        found = backend.preflight().environment
+    system = platform.uname()
+    kernel = " ".join([system.system, system.release, system.version])
+    return Environment(
+        congestion_controls=[],
+        engine_version=found.engine_version,
+        kernel=kernel,
+        privileges="",
+        processor=found.processor,
+        processors=found.processors,
+        sysctls={},
+    )
+
+
 def _document(words: str, parts: Sequence[Part], records: Sequence[Record]) -> dict[str, Any]:
-    """Returns a study that describes the measurement: one treatment, between two hosts with unknown
-    settings."""
+    """Returns a study that describes the measurement: one treatment, between two hosts. Nobody described the
+    network and the hosts, so they are absent."""
     version = str(parts[0].flow.ip.root)
     responses = [response for part in parts for response in _responses(part, records, len(parts) > 1)]
     return {
         "study": "measure",
         "title": words,
         "question": "How much does the network between two machines carry, and how quickly does it respond?",
-        "backend": "hosts",
+        "backend": IMPORTED if records[0].backend == IMPORTED else REMOTE,
         "replicates": len(records),
         "full_replicates": len(records),
         "warmup": 0,
-        "network": {
-            "topology": "pair",
-            "ip": int(version),
-            "delay": "0 ms",
-            "mtu": "1500 B",
-            "offloads": {"tso": True, "gso": True, "gro": True},
-        },
-        "hosts": {host: {"stack": "linux-cubic"} for host in PLACES.values()},
         "workload": [_traffic(part) for part in parts],
-        "measurement": {"interval": "1 s", "queue_drops": "allowed"},
-        "factors": {FACTOR: {"title": "IP", "sets": "network.ip", "levels": [version]}},
+        "factors": {FACTOR: {"title": "IP", "sets": {version: {}}, "levels": [version]}},
         "responses": responses,
         "layout": {"rows": FACTOR, "columns": []},
     }

@@ -210,6 +210,11 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
     if not unfinished(run):
         say(f"the run in {out} is finished")
         return _close(run, False, manner)
+    if study.measured:
+        hint = "measure or import again, into another directory"
+        raise BadInput(
+            READING, "--out", str(out), "a run of a study", f"it has measurements, not trials: {hint}"
+        )
     scenarios = Scenarios(study)
     settings = configurations(study, manner.machines, (scenario for _, scenario in scenarios))
     with (
@@ -278,7 +283,7 @@ def _reached(
         if isinstance(settings[None], Machines):
             hint += "; workers can drive them if the inventory has sets (`set`)"
         raise BadInput(READING, "--on", where, "no --on with this backend", hint)
-    if study.measurement.capture.trials != "none":
+    if study.known_measurement.capture.trials != "none":
         hint = "captures would be files on the workers"
         raise BadInput(READING, "--on", where, "no capture of packets", hint)
     if sets.named(settings) and LOCAL.fullmatch(where):

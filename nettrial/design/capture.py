@@ -21,7 +21,7 @@ PARTIAL = "*.pcapng.partial"
 def capture_of(settings: Settings, trial: PlannedTrial, run: Path) -> Capture | None:
     """Returns the capture of a trial of the run in `run`, after creating its directory; None if nothing is
     captured."""
-    wanted = settings.measurement.capture
+    wanted = settings.known_measurement.capture
     if wanted.trials == "none" or (wanted.trials == "first" and trial.block > 1):
         return None
     directory = (run / CAPTURES).absolute()
@@ -44,7 +44,7 @@ def remove_partial(run: Path) -> None:
 def refuse_unknown_interfaces(study: Study, resolved: Resolved) -> None:
     """Raises BadInput if a treatment of the study asks for captures on an interface that its scenario does
     not have, or with a backend that can't capture packets."""
-    wanted = resolved.origins.settings.measurement.capture
+    wanted = resolved.origins.settings.known_measurement.capture
     if wanted.trials != "none" and not study.capabilities.captures:
         where = study.where("measurement", "capture", "trials")
         hint = f"the backend {study.backend} captures no packets"

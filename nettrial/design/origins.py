@@ -55,7 +55,7 @@ class Origins:
                 place = self._of_link(self.links[number], rest)
             case ["events", *rest]:
                 place = ("network", "events", *rest)
-            case ["controller", *rest] if self.settings.network.controller is not None:
+            case ["controller", *rest] if self.settings.known_network.controller is not None:
                 place = ("network", "controller", *rest)
             case ["controller", *_]:
                 place = ("network", "forwarding")
@@ -99,12 +99,16 @@ class Origins:
     def _of_link(self, kind: LinkKind, rest: Sequence[str | int]) -> Place:
         match rest:
             case ["wlan", *more]:
-                return ("network", "wlan", *more) if self.settings.network.wlan else ("network", "topology")
+                return (
+                    ("network", "wlan", *more)
+                    if self.settings.known_network.wlan
+                    else ("network", "topology")
+                )
             case ["ends", int(), "mtu"]:
                 return self._of_link(kind, ["mtu"])
             case [str(name), *more] if name not in ("ends", "medium"):
                 # A study has no settings for radio channels as a kind of links.
-                own = getattr(getattr(self.settings.network.links, kind, None), name, None)
+                own = getattr(getattr(self.settings.known_network.links, kind, None), name, None)
                 return ("network", *(() if own is None else ("links", kind)), name, *more)
             case _:
                 return ("network", "topology")

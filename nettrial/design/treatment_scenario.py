@@ -74,7 +74,7 @@ def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: in
         graph = settings.graph(replicate)
         nodes = list(graph.nodes(data="kind"))
         _refuse_too_large(study, settings, len(nodes))
-        pairs = interfaces(graph, settings.network.ip, settings.network.addresses)
+        pairs = interfaces(graph, settings.known_network.ip, settings.known_network.addresses)
         hosts = {node for node, kind in nodes if kind == "host"}
         kinds = _kinds(graph, pairs, hosts)
         flows, entries = workload(settings, replicate)
@@ -84,11 +84,11 @@ def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: in
                 "format": FORMAT,
                 "nodes": _nodes(settings, nodes),
                 "links": _links(settings, pairs, kinds, replicate),
-                "routing": _routing(settings.network.routing, replicate),
+                "routing": _routing(settings.known_network.routing, replicate),
                 "controller": _controller(settings, replicate),
                 "workload": flows,
-                "measurement": settings.measurement.model_dump(exclude={"capture"}),
-                "events": [_outage(outage) for outage in settings.network.events] or None,
+                "measurement": settings.known_measurement.model_dump(exclude={"capture"}),
+                "events": [_outage(outage) for outage in settings.known_network.events] or None,
                 "seed": replicate.seed() if study.capabilities.deterministic else None,
             }
         )
@@ -132,7 +132,7 @@ def _routing(routing: RoutingSettings, block: Block) -> scenario.RoutingPolicy:
 
 def _controller(settings: Settings, block: Block) -> scenario.Controller | None:
     """The switches' controller, if they have one."""
-    network = settings.network
+    network = settings.known_network
     if network.forwarding != "openflow":
         return None
     controller = network.controller or ControllerSettings()
@@ -160,13 +160,13 @@ def _nodes(settings: Settings, nodes: Sequence[tuple[str, str]]) -> Iterator[dic
 def _node(settings: Settings, name: str, kind: str) -> dict[str, Any]:
     """Returns a node without its name."""
     host = settings.host(name) if kind == "host" else None
-    with_system = host or (settings.network if kind == "router" else None)
+    with_system = host or (settings.known_network if kind == "router" else None)
     system = with_system.system if with_system else None
     return {
         "kind": kind,
         "stack": _stack(host) if host else None,
-        "offloads": settings.network.offloads.model_dump(),
-        "filters_icmp": kind == "router" and settings.network.icmp == "filtered",
+        "offloads": settings.known_network.offloads.model_dump(),
+        "filters_icmp": kind == "router" and settings.known_network.icmp == "filtered",
         "cost": host.cost.model_dump() if host and host.cost != HostCost() else None,
         "machine": host.machine if host else None,
         "system": system,
@@ -184,7 +184,7 @@ def _links(
     settings: Settings, pairs: Sequence[Sequence[Interface]], kinds: Sequence[LinkKind], block: Block
 ) -> Iterator[dict[str, Any]]:
     """Yields the links, of which those of a kind differ in their interfaces and random numbers alone."""
-    network = settings.network
+    network = settings.known_network
     of_kinds = {kind: network.link(kind) for kind in CABLE_KINDS}
     alike = {kind: _cable(network.delay, own) for kind, own in of_kinds.items()}
     impaired = {kind: _impairment(own.impairment) for kind, own in of_kinds.items()}
@@ -214,8 +214,8 @@ def _channel(settings: Settings, interfaces: Sequence[Interface]) -> dict[str, A
     """Returns a radio channel between these interfaces, of which the first belongs to the access point."""
     return {
         "medium": "wlan",
-        "ends": [_interface(interface, settings.network.mtu) for interface in interfaces],
-        "wlan": settings.network.radio().model_dump(),
+        "ends": [_interface(interface, settings.known_network.mtu) for interface in interfaces],
+        "wlan": settings.known_network.radio().model_dump(),
     }
 
 

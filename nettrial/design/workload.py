@@ -22,7 +22,9 @@ def workload(settings: Settings, block: Block) -> tuple[list[dict[str, Any]], li
     study."""
     flows: list[dict[str, Any]] = []
     entries: list[int] = []
-    several = settings.network.addresses * getattr(settings.network.shape(), "interfaces_per_host", 1)
+    several = settings.known_network.addresses * getattr(
+        settings.known_network.shape(), "interfaces_per_host", 1
+    )
     for place, entry in enumerate(settings.workload):
         draw = random.Random(block.seed("pairs", entry.seed))
         members = settings.members(entry.flow, block)
@@ -40,7 +42,7 @@ def workload(settings: Settings, block: Block) -> tuple[list[dict[str, Any]], li
                     "to": member.to,
                     "pair": draw.randrange(several) if entry.pairs == "random" else None,
                     "start": member.start,
-                    "ip": settings.network.ip,
+                    "ip": settings.known_network.ip,
                     "transport": entry.transport,
                     "socket": socket,
                     "traffic": traffic,
@@ -53,7 +55,7 @@ def _traffic(entry: FlowSettings, settings: Settings) -> dict[str, Any]:
     """Returns the traffic of an entry's flows, with the study's seed."""
     traffic = entry.traffic.model_dump()
     if traffic.get("size") == {"distribution": "imix"}:
-        traffic["size"] = imix(settings.network.ip)
+        traffic["size"] = imix(settings.known_network.ip)
     return traffic
 
 

@@ -109,10 +109,11 @@ def sessions(run: Run) -> pl.DataFrame:
             "ended": session.ended,
             "note": session.note,
             "engine_version": session.environment.engine_version,
-            "kernel": session.environment.kernel,
-            "processor": session.environment.processor,
-            "processors": session.environment.processors,
-            "privileges": session.environment.privileges,
+            # Empty properties are those that imported files lack.
+            "kernel": session.environment.kernel or None,
+            "processor": session.environment.processor or None,
+            "processors": session.environment.processors or None,
+            "privileges": session.environment.privileges or None,
             **_timer_lateness(session.environment.timer_lateness),
         }
         for number, session in enumerate(run.sessions, start=1)

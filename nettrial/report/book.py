@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nettrial.analysis import Agreement
+from nettrial.capabilities import IMPORTED
 from nettrial.report import conclusions, numbers, pages, response_warnings, sentences, tables, verdicts
 from nettrial.report.content import Report, gather
 from nettrial.report.formats import DataTable, as_markdown, plain
@@ -84,13 +85,15 @@ def _facts(report: Report) -> str:
     harm = response_warnings.told(report.warnings, report.warned_trials, len(report.trials))
     machine = ""
     if not run.study.capabilities.modelled_hosts:
-        cpus = numbers.counted(environment.processors, "CPU")
-        machine = f"{environment.processor}, {cpus}, {environment.kernel.split(' #')[0]}"
+        cpus = numbers.counted(environment.processors, "CPU") if environment.processors else ""
+        known = [environment.processor, cpus, environment.kernel.split(" #")[0]]
+        machine = ", ".join(filter(None, known))
+    of_trials = [] if run.study.measured else [f"backend {run.study.backend}", f"seed {run.seed}"]
+    program = "" if run.study.backend == IMPORTED else "nettrial "
     parts = [
         report.progress,
-        f"backend {run.study.backend}",
-        f"seed {run.seed}",
-        f"nettrial {environment.engine_version}",
+        *of_trials,
+        f"{program}{environment.engine_version}",
         *filter(None, [machine, *report.machines, harm or "no warnings"]),
     ]
     return f"{'; '.join(parts)}."

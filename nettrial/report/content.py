@@ -118,9 +118,9 @@ class Report:
     machines with their numbers of trials."""
     traffic_share: float | None
     """The mean share of a trial's duration during which traffic was sent, from 0 to 1; None for simulated
-    trials."""
+    trials and measurements."""
     trial_seconds: float | None
-    """The mean duration of a trial in seconds; None for simulated trials."""
+    """The mean duration of a trial in seconds; None for simulated trials and measurements."""
 
     @property
     def general_warnings(self) -> list[int]:
@@ -129,6 +129,13 @@ class Report:
         treatments = {tuple(planned.treatment.items()) for planned in self.run.plan}
         groups = enumerate(self.warnings, start=1)
         return [number for number, group in groups if _general(group, len(treatments))]
+
+    @property
+    def facts(self) -> list[str]:
+        """Returns the progress, and for trials the seed and the backend."""
+        if self.run.study.measured:
+            return [self.progress]
+        return [self.progress, f"seed {self.run.seed}", f"backend {self.run.study.backend}"]
 
     @property
     def progress(self) -> str:
@@ -150,7 +157,7 @@ def gather(run: Run) -> Report:
     found = answers(run, summary)
     rows = [each.row for each in found.agreement]
     groups = list(found.warnings)
-    spans = [] if run.study.capabilities.simulated_time else read.spans
+    spans = [] if run.study.measured or run.study.capabilities.simulated_time else read.spans
     shares = [traffic / max(total, 1) for traffic, total in spans]
     return Report(
         run=run,

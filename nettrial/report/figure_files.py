@@ -63,9 +63,9 @@ def save(chart: vega.Chart, file: Path) -> None:
 
 
 def _network(report: Report, directory: Path) -> None:
-    """Writes the picture of the network of one trial, unless it is too large to be drawn."""
+    """Writes the picture of the network of one trial, unless it is too large to be drawn, or unknown."""
     first = report.run.trial(report.trials[0].number)
-    if len(first.record.hosts) > topology.MOST_HOSTS:
+    if report.run.study.measured or len(first.record.hosts) > topology.MOST_HOSTS:
         return
     drawing = topology.draw(report.run.study, first.scenario)
     text = network_page.as_drawn(drawing)

@@ -3,7 +3,7 @@ script, which a Content-Security-Policy allows by its hash."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,7 +159,7 @@ def page(report: Report, live: str = "") -> str:
         counterparts=tables.counterparts(study, report.published),
         glance=_glance(report),
         legend=[tables.label(study, group) for group in tables.combinations(study)],
-        drawing=topology.draw(study, first.scenario) if first and len(hosts) <= topology.MOST_HOSTS else None,
+        drawing=topology.draw(study, first.scenario) if first and _can_be_drawn(report, hosts) else None,
         most_drawn=topology.MOST_HOSTS,
         sweeps=sweeps,
         charts=chosen(report),
@@ -171,6 +171,11 @@ def page(report: Report, live: str = "") -> str:
         copies=as_json(data_tables(report)),
     )
     return visible(made)
+
+
+def _can_be_drawn(report: Report, hosts: Sized) -> bool:
+    """Returns true if the network is known, and has no more hosts than can be drawn."""
+    return not report.run.study.measured and len(hosts) <= topology.MOST_HOSTS
 
 
 def _glance(report: Report) -> list[dict[str, Any]]:

@@ -43,8 +43,7 @@ def render(report: Report, console: Console) -> None:
     study = report.run.study
     console.print(Text(f"{study.study}: {study.title}", style="bold"))
     console.print(Text(study.question))
-    facts = [report.progress, f"seed {report.run.seed}", f"backend {study.backend}"]
-    console.print(Text(", ".join(facts), style="dim"))
+    console.print(Text(", ".join(report.facts), style="dim"))
     console.print()
     for sentence in conclusions.sentences(report):
         console.print(Text(sentence))

@@ -123,7 +123,8 @@ def headings(study: Study, systems: Mapping[str, str]) -> dict[str, str]:
 
 
 def _are_machines(factor: Factor) -> bool:
-    return all(path.startswith("hosts.") and path.endswith(".machine") for path in factor.paths)
+    paths = factor.paths
+    return bool(paths) and all(path.startswith("hosts.") and path.endswith(".machine") for path in paths)
 
 
 def measured(

@@ -50,8 +50,7 @@ def _heading(report: Report, console: Console, spread: bool) -> None:
     factor = study.factors[study.layout.rows].title
     _title(console, f"{study.study}: {study.title}")
     _say(console, study.question)
-    facts = [report.progress, f"seed {report.run.seed}", f"backend {study.backend}"]
-    _say(console, ", ".join(facts))
+    _say(console, ", ".join(report.facts))
     console.print()
     _say(console, conclusions.answer(report))
     console.print()

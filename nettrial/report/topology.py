@@ -30,7 +30,7 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
     shape = ("network.topology", "network.parameters")
     if (
         any(path.startswith(shape) for path in sets)
-        or getattr(study.network.shape(), "seed", None) is not None
+        or getattr(study.known_network.shape(), "seed", None) is not None
     ):
         drawing.captions.append("The network of one trial; other trials have different networks.")
     return drawing
@@ -62,7 +62,8 @@ def _range_m(wlan: Wlan, own_power_dbm: float | None) -> float:
 
 def _factors(study: Study, kind: str) -> set[str]:
     """Returns the settings of links of this kind that are factors, such as `rate` and `impairment.loss`."""
-    own = study.network.links.host if kind == "host" else study.network.links.fabric
+    links = study.known_network.links
+    own = links.host if kind == "host" else links.fabric
     found = set()
     for path in (path for factor in study.factors.values() for path in factor.paths):
         part, _, name = path.removeprefix("network.").partition(f"links.{kind}.")

@@ -23,6 +23,7 @@ from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import directory as folders
 from nettrial.store import reading
 from nettrial.store.lean import lean
+from nettrial.store.measurements import without_assumptions
 from nettrial.store.recorder import Recorder, as_json, now, unpack
 from nettrial.store.schema import APPLICATION_ID, FORMAT, FORMAT_OF_PACKED_DOCUMENTS, TABLES, statements
 from nettrial.study import Study
@@ -168,6 +169,7 @@ class Run:
         texts = all(isinstance(text, str) for text in (study, study_text, published_text or "", command))
         if not texts or not isinstance(seed, int):
             raise self.unreadable("description", "a column has a value of another type")
+        study, study_text = (without_assumptions(text, command) for text in (study, study_text))
         return study, study_text, published_text, seed, command
 
     @cached_property
@@ -278,6 +280,9 @@ class Run:
     def _scenario(self, number: int) -> Scenario:
         query = "SELECT scenario FROM trial WHERE number = ?"
         ((kept,),) = self._rows(query, number)
+        if self.study.measured:
+            value, expected = "its trials are measurements, which have no scenario", "trials of a backend"
+            raise BadInput(OPENING, str(self.directory), value, expected)
         if kept not in self._scenarios:
             self._scenarios[kept] = self._read(Scenario, kept)
         return self._scenarios[kept]

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from nettrial.bounds import MOST_FILE_BYTES, MOST_TREATMENTS
-from nettrial.capabilities import CAPABILITIES
+from nettrial.capabilities import CAPABILITIES, MEASURED, OF_MEASUREMENTS
 from nettrial.errors import BadInput
 from nettrial.fields import (
     LONGEST_VALUE_SHOWN,
@@ -187,6 +195,16 @@ def _texts(node: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[st
             yield from _texts(value, (*at, number))
 
 
+_OF_TRIALS = name_in(CAPABILITIES).func
+
+
+def _known_backend(name: str, info: ValidationInfo) -> str:
+    """Returns the name of a backend, or of the origin of stored measurements; raises an error for another
+    name, and for such an origin in a study file."""
+    stored = "folder" not in (info.context or {})
+    return name if stored and name in MEASURED else cast(Callable[[str], str], _OF_TRIALS)(name)
+
+
 class Study(Settings):
     """A study: settings, the factors that vary some of them, and the responses."""
 
@@ -197,7 +215,7 @@ class Study(Settings):
     question: str
     """The question that the study answers, in a sentence."""
     source: Source | None = None
-    backend: Annotated[str, name_in(CAPABILITIES)]
+    backend: Annotated[str, AfterValidator(_known_backend)]
     """The backend that runs the trials: a name in `nettrial list backends`."""
     replicates: Annotated[int, Field(ge=1)]
     """The number of trials of each treatment, one in each block."""
@@ -233,6 +251,14 @@ class Study(Settings):
         for at, text in _texts(data):
             if CONTROL.search(text):
                 raise wrong(at, ascii(text)[:LONGEST_VALUE_SHOWN], "text without control characters")
+        return data
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_description(cls, data: Any) -> Any:
+        """Measurements have no settings of a network, of hosts and of further measurements."""
+        if isinstance(data, Mapping) and data.get("backend") in MEASURED:
+            return {"network": None, "hosts": {}, "measurement": None, **data}
         return data
 
     @classmethod
@@ -295,7 +321,13 @@ class Study(Settings):
     @property
     def capabilities(self) -> Capabilities:
         """The capabilities of the study's backend."""
-        return CAPABILITIES[self.backend]
+        return OF_MEASUREMENTS if self.measured else CAPABILITIES[self.backend]
+
+    @property
+    def measured(self) -> bool:
+        """True if the runs of the study contain measurements, between hosts and over a network that nobody
+        described, instead of trials."""
+        return self.backend in MEASURED
 
     @property
     def warm_up_trials(self) -> int:
@@ -427,6 +459,17 @@ class Study(Settings):
                 raise wrong((*at, "of"), response.of, in_short(expected[metric.of]), hint)
             if response.unit != metric.unit:
                 raise wrong((*at, "unit"), response.unit, metric.unit, f"the unit of {metric.name}")
+        return self
+
+    @model_validator(mode="after")
+    def _is_described(self) -> Study:
+        """Requires what trials need; measurements have none of it."""
+        for name in ("network", "measurement"):
+            if (getattr(self, name) is None) != self.measured:
+                value, expected = (
+                    ("given", "nothing") if self.measured else ("nothing", f"settings of the {name}")
+                )
+                raise wrong((name,), value, expected)
         return self
 
     @model_validator(mode="after")

@@ -111,18 +111,37 @@ class MeasurementSettings(base.Measurement):
 class Settings(Strict):
     """All settings of a trial."""
 
-    network: NetworkSettings
-    """The network."""
-    hosts: Annotated[dict[Name, HostSettings], Field(min_length=1)]
+    network: NetworkSettings | None
+    """The network."""  # None for measurements between hosts that nobody described
+    hosts: dict[Name, HostSettings]
     """The hosts by name, in the order in which the topology connects them. If the topology makes its hosts:
     one entry `every` for all of them; individual hosts may have their own entries in addition."""
     workload: Annotated[list[FlowSettings], Field(min_length=1)]
     """The flows."""
-    measurement: MeasurementSettings
-    """The measurements."""
+    measurement: MeasurementSettings | None
+    """The measurements."""  # None for measurements that are no trials
+
+    @property
+    def known_network(self) -> NetworkSettings:
+        """The network; raises ValueError for measurements, whose network nobody described."""
+        if self.network is None:
+            raise ValueError("the network of a measurement is not known")
+        return self.network
+
+    @property
+    def known_measurement(self) -> MeasurementSettings:
+        """The measurements in addition to those of every flow; raises ValueError for measurements that are no
+        trials."""
+        if self.measurement is None:
+            raise ValueError("a measurement that is no trial has no settings of one")
+        return self.measurement
 
     @model_validator(mode="after")
     def _hosts_fit(self) -> Settings:
+        if self.network is None:
+            return self
+        if not self.hosts:
+            raise wrong(("hosts",), "none", "one host or more")
         shape = self.network.topology
         topology = TOPOLOGIES[shape]
         for word in (OTHERS, NEXT, PERMUTATION):
@@ -158,8 +177,15 @@ class Settings(Strict):
         return self
 
     def graph(self, block: Block = FIRST) -> nx.MultiGraph:
-        """Returns the network's graph in a block."""
-        return self.network.graph(self.hosts, block)
+        """Returns the network's graph in a block; of an unknown network the hosts that flows name, without a
+        link."""
+        if self.network is not None:
+            return self.network.graph(self.hosts, block)
+        graph = nx.MultiGraph()
+        for flow in self.workload:
+            senders = [flow.from_] if isinstance(flow.from_, str) else flow.from_
+            graph.add_nodes_from([*senders, flow.to], kind="host")
+        return graph
 
     def host_names(self) -> list[str]:
         """Returns the names of all hosts, in order."""
@@ -188,21 +214,24 @@ class Settings(Strict):
     def ends(self) -> list[str]:
         """Returns the names of the interfaces: NODE.INTERFACE, and also the node's name if it has one
         interface."""
-        graph = self.graph()
-        made = [end for link in interfaces(graph, self.network.ip) for end in link]
+        if self.network is None:
+            return []
+        made = [end for link in interfaces(self.graph(), self.network.ip) for end in link]
         count = Counter(end.node for end in made)
         single = [end.node for end in made if count[end.node] == 1]
         return [*single, *(f"{end.node}.{end.name}" for end in made)]
 
     @model_validator(mode="after")
     def _devices_fit(self) -> Settings:
+        if self.network is None:
+            return self
         network, kinds = self.network, dict(self.graph().nodes(data="kind"))
         expected = "left out with the topology " + network.topology
         if network.icmp == "filtered" and "router" not in kinds.values():
             raise wrong(("network", "icmp"), network.icmp, expected, "it has no router")
         if network.system is not None and "router" not in kinds.values():
             raise wrong(("network", "system"), network.system, expected, "it has no router")
-        self._radio_fits()
+        self._radio_fits(network)
         given = network.links.fabric.model_dump(exclude_none=True)
         if given and all("host" in (kinds[one], kinds[other]) for one, other in self.graph().edges()):
             name, value = next(iter(given.items()))
@@ -210,9 +239,9 @@ class Settings(Strict):
             raise wrong(("network", "links", "fabric", name), str(value), expected, hint)
         return self
 
-    def _radio_fits(self) -> None:
+    def _radio_fits(self, network: NetworkSettings) -> None:
         """Raises an error if the network has settings of a radio channel or of cables without having any."""
-        network, channels = self.network, [channel for *_, channel in self.graph().edges(data=CHANNEL)]
+        channels = [channel for *_, channel in self.graph().edges(data=CHANNEL)]
         expected = "left out with the topology " + network.topology
         if network.wlan is not None and set(channels) == {None}:
             raise wrong(("network", "wlan"), "given", expected, "it has no radio channel")
@@ -227,7 +256,7 @@ class Settings(Strict):
     def _flows_fit(self) -> Settings:
         there = self.host_names()
         names, hosts, known = in_short(there), "the hosts are under `hosts`", set(there)
-        if TOPOLOGIES[self.network.topology].joins is None:
+        if self.network and TOPOLOGIES[self.network.topology].joins is None:
             hosts = f"the topology {self.network.topology} makes its hosts"
         taken: set[str] = set()
         total = 0
@@ -265,7 +294,7 @@ class Settings(Strict):
                         "the flows of a group have such names",
                     )
             taken.update(made)
-        for number, host in enumerate(self.measurement.cpu):
+        for number, host in enumerate(self.measurement.cpu if self.measurement else ()):
             if host not in known:
                 raise wrong(("measurement", "cpu", number), host, names, hosts)
         return self

@@ -1,20 +1,33 @@
 """Measurements of iperf3 and perfSONAR become runs with exactly their figures."""
 
+import html
+import io
 import json
+import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from nettrial.analysis import absences, repeated
-from nettrial.cli.imports import UNKNOWN, import_files
+from nettrial.analysis.compare import compare
+from nettrial.cli.ci import as_markdown
+from nettrial.cli.imports import _environment, import_files
+from nettrial.cli.measured_run import Part, _document
+from nettrial.design import plan, scenario_of
 from nettrial.errors import BadInput, TrialsFailed
 from nettrial.export import export
 from nettrial.imports import read
 from nettrial.imports.figures import distribution
 from nettrial.imports.pscheduler import seconds_of
+from nettrial.report.content import gather
+from nettrial.report.html import write
+from nettrial.report.terminal import render
 from nettrial.store import Run
+from nettrial.study import Study, load
 
 OUTPUTS = Path(__file__).parents[2] / "engine" / "traffic" / "tests" / "outputs"
 TCP = json.loads((OUTPUTS / "iperf3-tcp.json").read_text())
@@ -156,7 +169,7 @@ def test_files_become_a_run_in_the_order_of_their_times(tmp_path):
     run = Run.open(tmp_path / "run")
     assert [trial.record.flows[0].goodput_bps for trial in run.trials()] == [1e8, 2e8, 3e8]
     (session,) = run.sessions
-    assert (session.environment.processor, session.environment.kernel) == (UNKNOWN, "Linux")
+    assert (session.environment.processor, session.environment.kernel) == ("", "Linux")
     assert dict(export(run, "csv", tmp_path / "tables"))["trials"] == 3
     with pytest.raises(BadInput, match="exists"):
         import_files(files, tmp_path / "run", None)
@@ -446,3 +459,82 @@ def test_before_3_11_udp_without_a_sign_of_the_receiver_has_no_goodput(tmp_path)
     (tmp_path / "found.json").write_text(json.dumps(document))
     (why,) = read(tmp_path / "found.json").refused
     assert "does not say whether a packet arrived" in str(why)
+
+
+UNDESCRIBED = (
+    "MTU",
+    "1500 B",
+    "linux-cubic",
+    "offloads",
+    "Backend",
+    "backend",
+    "Seed",
+    "seed",
+    "Network",
+    "not shaped",
+)
+"""Words about a network and hosts that nobody described, and about trials of a backend."""
+
+
+def text_of(page):
+    """Returns the words that a page shows, without its charts."""
+    shown = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]+>", " ", shown))
+
+
+def test_reports_of_measurements_state_no_fact_that_nobody_measured(tmp_path, undrawn):
+    (tmp_path / "found.json").write_text(json.dumps(TCP))
+    import_files([tmp_path / "found.json"], tmp_path / "run", None)
+    run = Run.open(tmp_path / "run")
+    assert (run.study.network, run.study.hosts, run.study.measurement) == (None, {}, None)
+    assert run.study.backend == "imported"
+    with pytest.raises(BadInput, match="which have no scenario"):
+        _ = run.trials()[0].scenario
+
+    console = Console(width=100, file=io.StringIO(), color_system=None)
+    render(run, console)
+    shown = text_of(write(run).read_text())
+    for text in (shown, console.file.getvalue(), as_markdown(gather(run)), run.study_text):
+        assert [word for word in UNDESCRIBED if word in text.replace('"backend": "imported"', "")] == []
+        assert "usable" not in text
+        assert "traffic is sent during" not in text
+    assert "iperf 3.12" in shown
+
+    export(run, "csv", tmp_path / "tables")
+    (session,) = pl.read_csv(tmp_path / "tables" / "sessions.csv").to_dicts()
+    assert (session["processor"], session["processors"], session["privileges"]) == (None, None, None)
+    figures_of = compare(run, run).circumstances
+    assert not list(figures_of)
+
+
+def test_runs_of_earlier_versions_lose_what_nobody_described(tmp_path, undrawn):
+    """Earlier versions stored a network and hosts with each measurement."""
+    (tmp_path / "found.json").write_text(json.dumps(TCP))
+    found = only(tmp_path / "found.json")
+    document = _document("iperf3", [Part(found.flows[0], ["measured"])], [found.record])
+    offloads = {"tso": True, "gso": True, "gro": True}
+    network = {"topology": "pair", "ip": 4, "delay": "0 ms", "mtu": "1500 B", "offloads": offloads}
+    document |= {
+        "backend": "hosts",
+        "network": network,
+        "hosts": {"sender": {"stack": "linux-cubic"}, "receiver": {"stack": "linux-cubic"}},
+        "measurement": {"interval": "1 s", "queue_drops": "allowed"},
+        "factors": {"ip": {"title": "IP", "sets": "network.ip", "levels": ["4"]}},
+    }
+    old = Study.model_validate(document)
+    trials = plan(old, 1, 0)
+    for kind, backend in (("import", "imported"), ("measure", "remote"), ("run", "hosts")):
+        command = f"nettrial {kind} found.json --out run"
+        run = Run.create(tmp_path / kind, json.dumps(document), None, old, trials, 0, command)
+        with run.session(_environment([found])) as recorder:
+            recorder.finished(trials[0], scenario_of(old, trials[0].treatment), found.record)
+        assert (run.study.backend, run.study.measured) == (backend, backend != "hosts")
+        assert ("1500 B" in text_of(write(run).read_text())) == (backend == "hosts")
+        assert ("linux-cubic" in run.study_text) == (backend == "hosts")
+
+
+def test_a_study_file_can_not_be_one_of_measurements(tmp_path):
+    text = load("jumbo-ipv6").document.text.replace("backend: lab", "backend: imported")
+    (tmp_path / "study.yaml").write_text(text)
+    with pytest.raises(BadInput, match="imported"):
+        load(str(tmp_path / "study.yaml"))
