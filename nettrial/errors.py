@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 MOST_FAULTS_SHOWN = 6
 """The largest number of faults listed in a message, so that it fits on a screen; further faults are only
@@ -99,21 +99,37 @@ class Lack:
     """The remedy."""
 
 
+R = TypeVar("R", bound=Reason)
+"""A kind of reason."""
+
+
+def by_remedy(reasons: Sequence[R]) -> dict[str, list[R]]:
+    """Returns the reasons by their remedies, so that each remedy is given once."""
+    found: dict[str, list[R]] = {}
+    for reason in reasons:
+        found.setdefault(reason.remedy, []).append(reason)
+    return found
+
+
 class CannotRun(NettrialError):
-    """This machine can't do what was asked. All reasons are listed at once."""
+    """This machine, or one that it needs, can't do what was asked. All reasons are listed at once."""
 
     exit_code = 3
 
-    def __init__(self, doing: str, reasons: Sequence[Reason]) -> None:
-        """Creates an error with these reasons; `doing` describes the current action."""
-        self.doing = doing
+    def __init__(
+        self, doing: str, reasons: Sequence[Reason], result: str = "this machine can't do that"
+    ) -> None:
+        """Creates an error with these reasons; `doing` describes the current action, and `result` its
+        result, where the reason is not this machine."""
+        self.doing, self.result = doing, result
         self.reasons: tuple[Reason, ...] = tuple(reasons)
         super().__init__(doing)
 
     def __str__(self) -> str:
-        lines = [f"error: {self.doing}: this machine can't do that"]
-        for reason in self.reasons:
-            lines += [f"  {reason.what}: {reason.why}", f"    remedy: {reason.remedy}"]
+        lines = [f"error: {self.doing}: {self.result}"]
+        for remedy, reasons in by_remedy(self.reasons).items():
+            lines += [f"  {reason.what}: {reason.why}" for reason in reasons]
+            lines.append(f"    remedy: {remedy}")
         return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ There are two kinds of systems here: Windows, and POSIX systems such as Linux an
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib.util
 import io
@@ -156,6 +157,17 @@ def tcp_option(name: str) -> int | None:
     """Returns the number of one of Linux's TCP socket options, such as `TCP_INFO`; None on other systems."""
     number: int | None = getattr(socket, name, None) if IS_LINUX else None
     return number
+
+
+def port_remedy(error: OSError) -> str:
+    """Returns the remedy for a port that could not be opened."""
+    if error.errno == errno.EADDRNOTAVAIL:
+        return "choose an address of this machine with --bind"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return "choose a port above 1023 with --port; lower ones need privileges"
+    if error.errno == errno.EADDRINUSE:
+        return "choose another port with --port: a program uses this one"
+    return "choose another address or port (--bind, --port)"
 
 
 def executable(name: str) -> str:

@@ -11,6 +11,7 @@ Environment variables change its behaviour. Those that name trials contain numbe
 - FAKE_LOG=1: logs lines of the engine and of a library
 - FAKE_ESCAPES=1: the message of a failure contains control sequences that clear a terminal
 - FAKE_MISSING=1: the machine lacks two requirements
+- FAKE_LACKS=1: the machine lacks QEMU, which every host needs for its guest
 - FAKE_WARN, FAKE_FAIL: the trials that have a warning, or fail
 - FAKE_DIE: the trials that end the engine
 - FAKE_HANG: the trials that never end
@@ -101,6 +102,20 @@ def check(scenario):
                         "value": end["mtu"],
                         "expected": "1280 B to 65535 B",
                         "hint": "1280 is IPv6's smallest MTU (RFC 8200 section 5)",
+                    }
+                )
+    if os.environ.get("FAKE_LACKS"):
+        for number, node in enumerate(scenario["nodes"]):
+            if node["kind"] == "host":
+                problems.append(
+                    {
+                        "pointer": f"/nodes/{number}/system",
+                        "setting": "system",
+                        "object": f"node {node['name']}",
+                        "value": f"system-of-{node['name']}",
+                        "expected": "qemu-system-x86_64 on PATH, where it is missing",
+                        "hint": "install QEMU: apt-get install qemu-system-x86",
+                        "of_machine": True,
                     }
                 )
     answer = {"event": "checked", "problems": problems}

@@ -20,6 +20,8 @@ from nettrial.units import DURATION, RATE, SIZE
 
 PORT, IPERF3_PORT = 5210, 5201
 """The default ports of `nettrial serve` and of iperf3."""
+NOTHING_MEASURED = "nothing was measured"
+"""The result of a measurement that could not begin, for error messages."""
 FLOW = "measured"
 """The name of the flow in the records; with several streams, a number is appended."""
 SIZES = {"tcp": "16 KiB", "udp": "1400 B", "rr": "64 B"}
@@ -98,6 +100,32 @@ def measured_flow(
     return Flow.model_validate({**document, "traffic": traffic})
 
 
+def remedy(why: str, iperf3: bool) -> str:
+    """Returns the remedy for a reason why nothing could be measured with a server, in the engine's words
+    (`engine/iperf3/src/client.rs`, `engine/remote/src/client.rs`, `engine/session/src/handshake.rs`)."""
+    for words, found in _REMEDIES:
+        if words in why:
+            return found
+    if not any(words in why for words in _UNREACHED):
+        return "look at the server's own messages there"
+    if iperf3:
+        return "start `iperf3 -s` there, or `nettrial serve --bind :: --iperf3`, and open its port"
+    return "start `nettrial serve --bind ::` there, and open its port"
+
+
+_REMEDIES = (
+    ("busy with another test", "wait until that test has ended, and try again"),
+    ("is UDP filtered on the way", "open the server's UDP port, too"),
+    (
+        "its token is another one",
+        "give the token of that server, and install the same version on both machines",
+    ),
+    ("must be of one version", "install the same version on both machines"),
+    ("place for another session", "wait until another session has ended, and try again"),
+)
+_UNREACHED = ("connecting to", "calling the iperf3 server", "os error")
+
+
 class Measurer(Keeper):
     """Measures between this machine and a server, in one session that is reopened after a failure."""
 
@@ -106,12 +134,7 @@ class Measurer(Keeper):
         options = ["--iperf3"] if iperf3 else []
         options += ["--token-file", str(token_file)] if token_file else []
         super().__init__("measure", server, *options)
-        self._server = server
-        self._remedy = (
-            "start `iperf3 -s` there, or `nettrial serve --bind :: --iperf3`"
-            if iperf3
-            else "start `nettrial serve --bind ::` there, with the same token and version, and open its port"
-        )
+        self._server, self._iperf3 = server, iperf3
 
     def warm_up(self, flow: Flow, streams: int, seconds: float) -> None:
         """Measures once and discards the result; raises BadInput and CannotRun."""
@@ -121,7 +144,8 @@ class Measurer(Keeper):
             raise self._cannot("a warm-up", str(failed)) from None
 
     def _cannot(self, what: str, why: str) -> CannotRun:
-        return CannotRun(f"measuring against {self._server}", [Lack(what, why, self._remedy)])
+        lack = Lack(what, why, remedy(why, self._iperf3))
+        return CannotRun(f"measuring against {self._server}", [lack], NOTHING_MEASURED)
 
     def run(self, trial: str, flow: Flow, streams: int, seconds: float) -> Record:
         """Measures once, with traffic of that many seconds in that many parallel streams.

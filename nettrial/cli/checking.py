@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from nettrial.backends import BACKENDS, Backend
@@ -12,7 +13,8 @@ from nettrial.design import Treatment, resolve
 from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.fields import in_short
-from nettrial.scenario import Estimate, Scenario
+from nettrial.report import numbers
+from nettrial.scenario import Estimate, Problem, Scenario
 from nettrial.study import Study
 
 Work: TypeAlias = dict[tuple[str, ...], Estimate | None]
@@ -37,8 +39,8 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
     """Asks the backend to check every scenario, and returns the estimated work by the levels of its
     treatment. `on` names the set of machines, for messages. Raises BadInput with all faults at once, or, if
     there are none, CannotRun with everything that the machines lack. A fault that several objects or
-    treatments share is reported once."""
-    found: dict[tuple[str, str, str, str, str, bool], tuple[list[str], list[Treatment]]] = {}
+    treatments share is reported once, and so is a lack that several values share."""
+    found: dict[tuple[str, ...], _Shared] = {}
     work: Work = {}
     for treatment, scenario in scenarios:
         checked = backend.checked(scenario)
@@ -46,28 +48,55 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
         origins = resolve(study, treatment.levels).origins if checked.problems else None
         for problem in checked.problems:
             where = origins.where(problem.pointer) if origins else ""
-            said = (problem.setting, problem.value, problem.expected, problem.hint)
-            key = (where, *said, bool(problem.of_machine))
-            objects, of = found.setdefault(key, ([], []))
-            if problem.object not in objects:
-                objects.append(problem.object)
-            if treatment not in of:
-                of.append(treatment)
+            said = (problem.setting, problem.expected, problem.hint)
+            key = said if problem.of_machine else (where, problem.value, *said)
+            shared = found.setdefault(key, _Shared(problem))
+            for known, new in (
+                (shared.places, where),
+                (shared.objects, problem.object),
+                (shared.values, problem.value),
+                (shared.treatments, in_words(treatment.levels)),
+            ):
+                if new not in known:
+                    known.append(new)
     faults, lacks = [], []
-    for (at, setting, value, expected, hint, of_machine), (objects, of) in found.items():
-        which = "every treatment" if len(of) == len(scenarios) else f"treatment {in_words(of[0].levels)}"
-        if 1 < len(of) < len(scenarios):
-            which += f" and {len(of) - 1} more"
-        object = f"{at}: {setting} of {in_short(objects)}{on}, {which}"
-        if of_machine:
-            lacks.append(Lack(f"{object}: {value}", f"here only {expected}", hint))
+    for shared in found.values():
+        first = shared.first
+        object = shared.object(len(scenarios), on)
+        if first.of_machine:
+            lacks.append(
+                Lack(f"{object}: {', '.join(shared.values)}", f"expected {first.expected}", first.hint)
+            )
         else:
-            faults.append(Fault(object, value, expected, hint))
+            faults.append(Fault(object, first.value, first.expected, first.hint))
     if faults:
         raise BadInput.listing(CHECKING, faults)
     if lacks:
-        raise CannotRun(CHECKING, lacks)
+        raise CannotRun(CHECKING, lacks, "something that they need is missing")
     return work
+
+
+@dataclass
+class _Shared:
+    """A problem, and what shares it: places in the study, objects, values and treatments, in words."""
+
+    first: Problem
+    places: list[str] = field(default_factory=list)
+    objects: list[str] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+    treatments: list[str] = field(default_factory=list)
+
+    def object(self, of: int, on: str) -> str:
+        """Returns the places, the objects and the treatments in words; there are `of` treatments, and `on`
+        names the set of machines."""
+        which = f"treatment {self.treatments[0]}"
+        if len(self.treatments) == of:
+            which = "every treatment"
+        elif len(self.treatments) > 1:
+            which += f" and {len(self.treatments) - 1} more"
+        more = len(self.places) - 1
+        where = self.places[0] + (f" and {numbers.counted(more, 'more place')}" if more else "")
+        return f"{where}: {self.first.setting} of {in_short(self.objects)}{on}, {which}"
 
 
 def check_plan(design: Design) -> None:

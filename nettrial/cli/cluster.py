@@ -164,7 +164,8 @@ class Cluster:
             return distributed.Client(self._local, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             remedy = "start it (`dask scheduler`), and check that this machine can reach it"
-            raise CannotRun(doing, [Lack("the scheduler", str(error) or "no answer", remedy)]) from None
+            lack = Lack("the scheduler", str(error) or "no answer", remedy)
+            raise CannotRun(doing, [lack], "it can't be used") from None
 
     def _check(self, where: str) -> None:
         """Raises CannotRun with every worker, and the scheduler, whose build differs."""
@@ -177,7 +178,7 @@ class Cluster:
             lacks.append(Lack("the scheduler", str(error), f"install {self._wheel} there, too"))
         lacks += self.refused()
         if lacks:
-            raise CannotRun(f"reaching the Dask cluster {where}", lacks)
+            raise CannotRun(f"reaching the Dask cluster {where}", lacks, "it can't be used")
 
     def _watch(self) -> None:
         while not self._closed.wait(LOOK_SECONDS):

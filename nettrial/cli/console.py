@@ -35,6 +35,7 @@ class VisibleConsole(Console):
 
     @file.setter
     def file(self, new: IO[str]) -> None:
+        """Sets the stream to write to instead of standard output or standard error."""
         self._file = new
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:

@@ -6,7 +6,7 @@ from nettrial.backends import BACKENDS, Configuration
 from nettrial.capabilities import CAPABILITIES
 from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table
-from nettrial.errors import BadInput, CannotRun
+from nettrial.errors import BadInput, CannotRun, by_remedy
 from nettrial.registry import UnknownName
 from nettrial.scenario import Environment, Preflight
 
@@ -23,9 +23,10 @@ def doctor(only: str | None = None, as_json: bool = False) -> int:
         can = "can't run trials" if preflight.missing else "can run trials"
         print(f"{name}: {can}")
         for title, shortfalls in (("missing", preflight.missing), ("works without", preflight.limits)):
-            for shortfall in shortfalls:
-                print(f"  {title} {shortfall.what}: {shortfall.why}")
-                print(f"    remedy: {shortfall.remedy}")
+            for remedy, alike in by_remedy(shortfalls).items():
+                for shortfall in alike:
+                    print(f"  {title} {shortfall.what}: {shortfall.why}")
+                print(f"    remedy: {remedy}")
         if CAPABILITIES[name].modelled_hosts:
             print("  runs unprivileged, without any support by the kernel")
             continue

@@ -17,7 +17,7 @@ from nettrial.bounds import MOST_STUDY_BYTES
 from nettrial.cli import READING
 from nettrial.cli.console import print_table, say
 from nettrial.cli.sets import named
-from nettrial.errors import BadInput, CannotRun, Fault, Lack
+from nettrial.errors import BadInput, CannotRun, Fault, Lack, by_remedy
 from nettrial.fields import Wrong
 from nettrial.files import Unreadable, read_text
 from nettrial.machines import Inventory, MachineSettings
@@ -27,6 +27,8 @@ BACKEND = next(name for name in BACKENDS if BACKENDS[name].configuration is Mach
 """The backend that runs on these machines."""
 ADDING = "adding a machine"
 """The current action, for error messages."""
+FAILED_THERE = "it failed on these machines"
+"""The result of a command on several machines, for error messages."""
 
 
 def configuration(inventory: Inventory) -> Machines:
@@ -76,9 +78,10 @@ def _check(inventory: Inventory) -> bool:
         print_table([machine.name, ""], _rows(machine))
         print()
     for title, shortfalls in (("missing", preflight.missing), ("no", preflight.limits)):
-        for shortfall in shortfalls:
-            print(f"{title} {shortfall.what}: {shortfall.why}")
-            print(f"  remedy: {shortfall.remedy}")
+        for remedy, alike in by_remedy(shortfalls).items():
+            for shortfall in alike:
+                print(f"{title} {shortfall.what}: {shortfall.why}")
+            print(f"  remedy: {remedy}")
     return not preflight.missing
 
 
@@ -157,7 +160,7 @@ def copy_engine(file: Path, names: Sequence[str]) -> int:
         else:
             lacks.append(lack)
     if lacks:
-        raise CannotRun("installing the engine", lacks)
+        raise CannotRun("installing the engine", lacks, FAILED_THERE)
     return 0
 
 
@@ -176,7 +179,7 @@ def undo(file: Path, names: Sequence[str]) -> int:
         elif not done.output.strip():
             say(f"{name}: there was nothing to restore")
     if lacks:
-        raise CannotRun("restoring settings", lacks)
+        raise CannotRun("restoring settings", lacks, FAILED_THERE)
     return 0
 
 

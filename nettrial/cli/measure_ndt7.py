@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nettrial.backends.remote import NOTHING_MEASURED
 from nettrial.cli import READING, documents, peers
 from nettrial.cli.console import say
 from nettrial.cli.measure import KEEPING, seconds_of, server_at
@@ -116,20 +117,31 @@ def measure(options: Ndt7Options) -> int:
             client.kill,
         )
     except NotReached as why:
-        raise CannotRun(
-            f"measuring against {target.url('download')}", [Lack("a test", str(why), _remedy(options))]
-        ) from None
+        lack = Lack("a test", str(why), _remedy(str(why), options))
+        raise CannotRun(f"measuring against {target.url('download')}", [lack], NOTHING_MEASURED) from None
     heading = f"{words}, {numbers.counted(len(found.made), 'test')}"
     document = partial(_document, server) if options.as_json else None
     return peers.finish(found, words, heading, document, options.out, parts)
 
 
-def _remedy(options: Ndt7Options) -> str:
+def _remedy(why: str, options: Ndt7Options) -> str:
+    """Returns the remedy for a reason why no test began, in the words of `protocols/ndt7/client.py`."""
+    for words, remedy in _REMEDIES:
+        if words in why:
+            return remedy
     remedy = "start `nettrial serve --ndt7` there, and open its port; M-Lab's servers use `--port 443`"
     if options.plain:
         return f"{remedy}; leave out `--plain` if the server uses TLS"
-    unverified = "; `--no-verify` accepts every certificate" if options.verify else ""
-    return f"{remedy}{unverified}; `--plain` uses no TLS"
+    return f"{remedy}; `--plain` uses no TLS"
+
+
+_REMEDIES = (
+    ("certificate is not trusted", "`--no-verify` accepts every certificate"),
+    ("expect TLS", "leave out `--plain`"),
+    ("TLS failed", "`--plain` uses no TLS, as that server may expect"),
+    ("HTTP status", "name an ndt7 server; one that is busy refuses tests for a while"),
+    ("does not speak ndt7", "name an ndt7 server"),
+)
 
 
 def _document(server: str, tests: Sequence[Test], outcomes: Sequence[Outcome]) -> documents.Ndt7Document:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nettrial.backends.remote import NOTHING_MEASURED
 from nettrial.cli import READING, documents, peers
 from nettrial.cli.console import say
 from nettrial.cli.measure import KEEPING, TIME, bytes_of, seconds_of, server_at
@@ -112,7 +113,12 @@ def measure(options: StampOptions) -> int:
     except (NotReached, OSError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         remedy = "start `nettrial serve --stamp` or another reflector there, and open its UDP port"
-        raise CannotRun(f"measuring with a reflector at {server}", [Lack("a session", why, remedy)]) from None
+        if "the key" in why:
+            remedy = "give the key of that reflector by --token-file"
+        elif session.key is None:
+            remedy += "; if it answers only with a key, give that by --token-file"
+        lack = Lack("a session", why, remedy)
+        raise CannotRun(f"measuring with a reflector at {server}", [lack], NOTHING_MEASURED) from None
     count = numbers.counted(len(found.made), "session")
     heading = f"{words}, {count} of {session.packets} packets of {session.size} B"
     document = partial(_document, server) if options.as_json else None

@@ -121,7 +121,7 @@ def _started(study: Study, settings: Configurations, cluster: Cluster | None) ->
             if not backend.workers()
         ]
         if lacks:
-            raise CannotRun("reaching the sets of machines", lacks)
+            raise CannotRun("reaching the sets of machines", lacks, "the cluster can't drive all of them")
         yield far
 
 
@@ -267,7 +267,10 @@ def _preflight(backends: Backends) -> Environment:
     missing = [lack for preflight in found.values() for lack in preflight.missing]
     if missing:
         (kind,) = {backend.name for backend in backends.values()}
-        raise CannotRun(f"preparing to run trials {BACKENDS[kind].where}", missing)
+        doing = f"preparing to run trials {BACKENDS[kind].where}"
+        if BACKENDS[kind].configuration is Machines:
+            raise CannotRun(doing, missing, "not all machines can take part")
+        raise CannotRun(doing, missing)
     return sets.together({name: preflight.environment for name, preflight in found.items()})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import ssl
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from nettrial.cli.measure_ndt7 import LACKS, PORT
 from nettrial.cli.serve import ServeOptions
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.protocols.admission import Log
+from nettrial.systems import port_remedy
 
 
 def serve(options: ServeOptions) -> None:
@@ -42,7 +44,7 @@ def serve(options: ServeOptions) -> None:
         with contextlib.suppress(KeyboardInterrupt):
             asyncio.run(run())
     except OSError as error:
-        lack = Lack(f"port {port} at {address}", error.strerror or str(error), "choose another")
+        lack = Lack(f"port {port} at {address}", os.strerror(error.errno or 0), port_remedy(error))
         raise CannotRun("serving ndt7", [lack]) from None
 
 

@@ -13,6 +13,7 @@ from nettrial.protocols.admission import Log
 from nettrial.protocols.stamp.key import key_of
 from nettrial.protocols.stamp.port import Port
 from nettrial.protocols.stamp.reflector import PORT, Reflector, reflect
+from nettrial.systems import port_remedy
 
 
 def serve(options: ServeOptions) -> None:
@@ -23,8 +24,8 @@ def serve(options: ServeOptions) -> None:
         opened = Port(socket.AF_INET6 if ":" in address else socket.AF_INET)
         opened.socket.bind((address, port))
     except OSError as error:
-        remedy = "choose another with --port" + (", such as 8620" if port < 1024 else "")
-        lack = Lack(f"UDP port {port} at {address}", error.strerror or str(error), remedy)
+        why = error.strerror or str(error)
+        lack = Lack(f"UDP port {port} at {address}", why, port_remedy(error))
         raise CannotRun("serving STAMP", [lack]) from None
     at, on = opened.socket.getsockname()[:2]
     where = f"[{at}]:{on}" if ":" in at else f"{at}:{on}"

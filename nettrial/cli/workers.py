@@ -133,7 +133,7 @@ class Workers:
         good = self._good()
         if self._refused and not good:
             lacks = [Lack(f"worker {each}", "it was refused", "see above") for each in sorted(self._refused)]
-            raise CannotRun("running trials on a Dask cluster", lacks)
+            raise CannotRun("running trials on a Dask cluster", lacks, "it can't be used any more")
         flight.workers = good if self._refused or self._cluster.hung else set()
         self._sent += 1
         key = f"nettrial-{self._cluster.session}-{self._sent}"
@@ -158,7 +158,7 @@ class Workers:
             answer = Answer("lost", "the scheduler forgot it")
             if self._cluster.lost:
                 lack = Lack("the scheduler", "it is gone", "start it again, and resume the run")
-                raise CannotRun("running trials on a Dask cluster", [lack]) from None
+                raise CannotRun("running trials on a Dask cluster", [lack], "it is lost") from None
             flight.attempts -= 1  # the trial is not at fault
         except Exception as error:  # KilledWorker, or a worker without nettrial that joined late
             answer = Answer("lost", str(error))

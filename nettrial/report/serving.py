@@ -16,6 +16,7 @@ from typing import Any
 
 from nettrial.errors import CannotRun, Lack
 from nettrial.report import pages
+from nettrial.systems import port_remedy
 
 ADDRESS = "127.0.0.1"
 """The default address: only this machine reaches it."""
@@ -126,5 +127,5 @@ def opened(address: str, port: int, handler: type[Handler], doing: str) -> Serve
         return Server(address, port, handler)
     except OSError as error:
         where = f"port {port} of {address}" if port else address
-        remedy = "choose another --port, or omit it to use any free port"
-        raise CannotRun(doing, [Lack(f"opening {where}", error.strerror or str(error), remedy)]) from None
+        why = error.strerror or str(error)
+        raise CannotRun(doing, [Lack(f"opening {where}", why, port_remedy(error))]) from None

@@ -218,19 +218,17 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     if let Some((number, link)) = links.find(|(number, _)| delay_line::is_needed(scenario, *number))
         && let Err(error) = try_delay_line()
     {
-        problems.push(Place::link(number, link).problem(
-            "delay",
-            link.delay,
-            "0 ns, and no impairment",
-            format!("links can't delay or lose frames here: {error:#}"),
-        ));
+        let hint = format!("links can't delay or lose frames here: {error:#}");
+        let problem = Place::link(number, link).problem("delay", link.delay, "0 ns, and no impairment", hint);
+        problems.push(problem.of_machine());
     }
     problems.extend(radio_problems(scenario));
     let shaped = scenario.links.iter().any(|link| link.rate.is_some() || link.wlan.is_some());
     for (number, flow) in scenario.workload.iter().enumerate() {
         let place = Place::flow(number, flow);
         if flow.transport == Transport::Mptcp && !mptcp::is_there() {
-            problems.push(place.problem("transport", "mptcp", "tcp, udp", "this kernel has no MPTCP"));
+            let problem = place.problem("transport", "mptcp", "tcp, udp", "this kernel has no MPTCP");
+            problems.push(problem.of_machine());
         }
         if flow.socket.udp_gso && shaped {
             let expected = "false, or links without a rate";
@@ -252,7 +250,7 @@ fn radio_problems(scenario: &Scenario) -> Vec<Problem> {
         && let Err(error) = try_delay_line()
     {
         let hint = format!("frames can't be read from and written to interfaces here: {error:#}");
-        problems.push(Place::link(number, link).problem("medium", "wlan", "cable", hint));
+        problems.push(Place::link(number, link).problem("medium", "wlan", "cable", hint).of_machine());
     }
     for (number, node) in scenario.nodes.iter().enumerate() {
         let is_at = |link: &Link| link.interfaces.iter().any(|interface| interface.node == node.name);
@@ -282,7 +280,7 @@ fn congestion_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
             }
         };
         let place = place.within("stack").called(format!("stack {} of {}", stack.name, node.name));
-        Some(place.problem("congestion_control", name, there_are(own).join(", "), hint))
+        Some(place.problem("congestion_control", name, there_are(own).join(", "), hint).of_machine())
     });
     refused.collect()
 }

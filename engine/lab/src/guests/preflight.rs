@@ -24,12 +24,16 @@ impl Guests {
             let place = Place::node(number, node);
             if program().is_none() {
                 let hint = "install QEMU: apt-get install qemu-system-x86";
-                let problem = place.problem("system", system, format!("{PROGRAM} on PATH"), hint);
+                let expected = format!("{PROGRAM} on PATH, where it is missing");
+                let problem = place.problem("system", system, expected, hint);
                 problems.push(problem.of_machine());
             }
             if !names.iter().any(|name| name == system) {
-                let known =
-                    if names.is_empty() { "none is installed yet".to_owned() } else { names.join(", ") };
+                let known = if names.is_empty() {
+                    "an installed system, and none is installed yet".to_owned()
+                } else {
+                    names.join(", ")
+                };
                 let hint = "`nettrial systems add linux --package NAME` adds one";
                 problems.push(place.problem("system", system, known, hint).of_machine());
             }
