@@ -103,6 +103,11 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.count)]
     }
 
+    /// The blocks, to be put in another order.
+    pub fn as_mut_slice(&mut self) -> &mut [(u64, u64)] {
+        &mut self.blocks[..usize::from(self.count)]
+    }
+
     /// Adds a block; returns whether there was room.
     pub fn push(&mut self, first: u64, end: u64) -> bool {
         let free = self.blocks.get_mut(usize::from(self.count));

@@ -33,7 +33,13 @@ impl Tcp {
             in_flight_pkts: self.board.in_flight(),
             was_empty: self.board.is_empty(),
         };
-        let mut news = News { una_advanced: packet.ack > self.una, ..News::default() };
+        let prior_highest = if self.options.has_sack { self.highest_sacked() } else { self.una };
+        let mut news = News {
+            una_advanced: packet.ack > self.una,
+            prior_una: self.una,
+            prior_highest,
+            ..News::default()
+        };
         news.is_no_duplicate = packet.payload_bytes > 0 || packet.flags.has(Flags::FIN);
         news.is_no_duplicate |= self.take_window(packet, scope);
         news.has_mark = self.ecn.is_on && packet.flags.has(Flags::ECE);
@@ -42,6 +48,9 @@ impl Tcp {
         }
         self.recovery.has_timed_out &= !news.una_advanced;
         if before.was_empty {
+            if news.has_duplicate {
+                self.judge(packet, false, &mut news, scope);
+            }
             self.process_probe(packet.ack, &news, scope);
             return;
         }
@@ -59,13 +68,9 @@ impl Tcp {
         mut news: News,
         scope: &mut Scope<'_>,
     ) {
-        let delivered = (self.rate.delivered_pkts - before.delivered_pkts) as u32;
-        if news.has_mark {
-            self.rate.marked_pkts += u64::from(delivered);
-        }
-        let shown = self.rate.finish(scope.now, delivered, self.rtt.minimum);
-        if shown.prior_delivered_pkts > 0 {
-            self.rack.adjust(shown.prior_delivered_pkts, self.rate.delivered_pkts);
+        let prior_delivered_pkts = self.rate.prior_delivered_pkts();
+        if prior_delivered_pkts > 0 {
+            self.rack.adjust(prior_delivered_pkts, self.rate.delivered_pkts);
         }
         self.process_probe(packet.ack, &news, scope);
         let is_alert = news.has_sacked || news.has_mark || news.has_duplicate;
@@ -77,6 +82,12 @@ impl Tcp {
         if news.sets_timer {
             self.set_retransmit_timer(scope);
         }
+        // Without SACK, the duplicate acknowledgments that were just counted are deliveries (tcp_newly_delivered).
+        let delivered = (self.rate.delivered_pkts - before.delivered_pkts) as u32;
+        if news.has_mark {
+            self.rate.marked_pkts += u64::from(delivered);
+        }
+        let shown = self.rate.finish(scope.now, delivered, self.rtt.minimum);
         self.control_window(delivered, &before, rtt, shown, &news, scope);
         self.resend(resend, scope);
     }

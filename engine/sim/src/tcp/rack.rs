@@ -65,9 +65,17 @@ impl Rack {
         }
     }
 
-    /// Notes that a duplicate was reported, so that a retransmission was spurious.
+    /// Notes that a duplicate was reported, so that a retransmission was spurious. Without any reordering, its
+    /// cause is another one.
     pub(super) fn on_duplicate(&mut self) {
-        self.has_duplicate = true;
+        self.has_duplicate |= self.has_reordering;
+    }
+
+    /// Notes that there were more duplicate acknowledgments than segments that can have caused them, of which
+    /// `pkts` were outstanding (tcp_check_reno_reordering).
+    pub(super) fn on_excess_duplicates(&mut self, pkts: u32) {
+        self.reordering_pkts = pkts.min(MAXIMUM_REORDERING);
+        self.has_reordering = true;
     }
 
     /// Widens the reordering window once per round trip with duplicates (tcp_rack_update_reo_wnd).

@@ -58,6 +58,12 @@ impl Rate {
         }
     }
 
+    /// Returns the segments delivered before the newest segment that the current acknowledgment delivers was sent;
+    /// 0 if it delivers none.
+    pub fn prior_delivered_pkts(&self) -> u64 {
+        self.newest.map_or(0, |(snapshot, _, _)| snapshot.delivered_pkts)
+    }
+
     /// Notes that the application has nothing more to send while `in_flight` segments are in flight.
     pub fn set_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered_pkts + u64::from(in_flight)).max(1);

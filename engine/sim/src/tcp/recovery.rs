@@ -147,7 +147,7 @@ impl Tcp {
             if !self.options.has_sack && is_duplicate {
                 self.add_duplicate();
             }
-        } else if self.undo_partial(packet, scope.now) {
+        } else if self.undo_partial(packet, news.prior_una, scope.now) {
             return Resend::Nothing;
         }
         if self.undo_by_duplicates(scope.now) {

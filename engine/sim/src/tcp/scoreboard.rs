@@ -78,7 +78,7 @@ impl Segment {
 pub struct Scoreboard {
     /// The index of the first segment.
     pub(super) first: u64,
-    /// The first sequence number of the highest segment that is [`SACKED`].
+    /// The sequence number after the highest segment that is [`SACKED`], if any is.
     pub highest_sacked: u64,
     /// The number of times that a segment was marked lost (tp->lost).
     pub total_lost_pkts: u64,
@@ -229,7 +229,7 @@ impl Scoreboard {
     }
 
     /// Marks the segments of a block as [`SACKED`], and hands each newly marked one in its previous state to
-    /// `newly`, together with the highest sequence number that was SACKed before it.
+    /// `newly`, together with [`Self::highest_sacked`] before it.
     pub fn sack(&mut self, block: (u64, u64), mut newly: impl FnMut(&Segment, u64)) {
         let (start, end) = self.without_known(block);
         if start == end {
@@ -248,9 +248,12 @@ impl Scoreboard {
                     self.lost_pkts -= 1;
                     self.resent_pkts -= u32::from(before.has(RESENT));
                 }
+                if self.sacked_pkts == 0 {
+                    self.highest_sacked = 0;
+                }
                 self.sacked_pkts += 1;
                 newly(&before, self.highest_sacked);
-                self.highest_sacked = self.highest_sacked.max(before.sequence);
+                self.highest_sacked = self.highest_sacked.max(before.end());
             }
             index += 1;
         }
@@ -320,21 +323,25 @@ impl Scoreboard {
     }
 
     /// Handles the report of a duplicate: retransmissions within its block are no longer considered to be in
-    /// flight. Returns the number of segments of the block that had ever been retransmitted.
-    pub fn on_duplicate(&mut self, (start, end): (u64, u64)) -> u32 {
+    /// flight. Returns the number of segments of the block that had ever been retransmitted, and the sequence
+    /// number of the first of them that had been SACKed, too.
+    pub fn on_duplicate(&mut self, (start, end): (u64, u64)) -> (u32, Option<u64>) {
         let mut index = self.index_of(start);
-        let mut count = 0;
+        let (mut count, mut late) = (0, None);
         while let Some(segment) = self.get_mut(index)
             && segment.end() <= end
         {
-            count += u32::from(segment.has(EVER_RESENT));
+            if segment.has(EVER_RESENT) {
+                count += 1;
+                late = late.or(segment.has(SACKED).then_some(segment.sequence));
+            }
             if segment.has(RESENT) && segment.has(SACKED) {
                 segment.marks &= !RESENT;
                 self.resent_pkts -= 1;
             }
             index += 1;
         }
-        count
+        (count, late)
     }
 }
 

@@ -16,8 +16,17 @@ impl Tcp {
 
     /// Returns whether the retransmitted segments had not been lost (tcp_may_undo).
     fn may_undo(&self, packet: &Packet) -> bool {
-        let was_sent_before = self.recovery.resent_at.is_some_and(|at| packet.echo < at);
-        self.recovery.undo_una.is_some() && (self.recovery.undo_resent == 0 || was_sent_before)
+        self.recovery.undo_una.is_some() && (self.recovery.undo_resent == 0 || self.was_late(packet))
+    }
+
+    /// Returns whether segments that were considered lost had only been late (tcp_packet_delayed): their
+    /// acknowledgment echoes a time before the first retransmission, or nothing was retransmitted yet. Without
+    /// SACK, the time of the first retransmission is forgotten at the end of a recovery.
+    fn was_late(&self, packet: &Packet) -> bool {
+        match self.recovery.resent_at {
+            Some(at) => packet.echo < at,
+            None => self.options.has_sack || self.una < self.recovery.high_sequence,
+        }
     }
 
     /// Undoes the reduction (tcp_undo_cwnd_reduction).
@@ -59,12 +68,13 @@ impl Tcp {
     }
 
     /// Undoes a reduction when part of the recovery's data is acknowledged (tcp_try_undo_partial). Returns whether
-    /// nothing more must be marked or retransmitted for now.
-    pub(super) fn undo_partial(&mut self, packet: &Packet, now: Time) -> bool {
-        let was_sent_before = self.recovery.resent_at.is_some_and(|at| packet.echo < at);
-        if self.recovery.undo_una.is_none() || !was_sent_before {
+    /// nothing more must be marked or retransmitted for now. `prior_una` is the first sequence number that was not
+    /// acknowledged before.
+    pub(super) fn undo_partial(&mut self, packet: &Packet, prior_una: u64, now: Time) -> bool {
+        if self.recovery.undo_una.is_none() || !self.was_late(packet) {
             return false;
         }
+        self.note_reordering(Some(prior_una));
         // The retransmissions in flight will show whether they were needed.
         if self.board.resent_pkts > 0 {
             return true;

@@ -189,3 +189,70 @@ fn reno_makes_its_sawtooth_at_a_bottleneck() {
     assert_eq!(statistics.timeouts, 0);
     assert!(statistics.ssthresh_pkts > 70 && statistics.ssthresh_pkts < 95, "{}", statistics.ssthresh_pkts);
 }
+
+/// Returns pipes of which the bottleneck is not in the sender's own interface, so that nothing but its window keeps
+/// the sender from retransmitting.
+fn over_bottleneck() -> Vec<Pipe> {
+    vec![bottleneck(100_000_000, DELAY, 1_000_000), pipe(1_000_000_000, DELAY)]
+}
+
+/// An acknowledgment that covers one segment and reports the first hole says nothing about reordering: what it
+/// covers lies below the hole, and was delivered before it (tcp_ack's prior_fack). Segment 301 arrives second of a
+/// pair, after which the receiver has acknowledged everything, and segment 300 first.
+#[test]
+fn a_first_hole_is_no_reordering_whatever_its_acknowledgment_covers() {
+    for lost in [&[300_u64], &[301]] {
+        let stack = stack("reno");
+        let mut trial = Trial::new(&settings(&stack), over_bottleneck(), drops(lost)).transfer(3_000_000);
+        trial.run_to_end();
+        let sequence = trial.data().nth(lost[0] as usize).unwrap().1.sequence;
+        let again = trial.data().filter(|(_, packet)| packet.sequence == sequence).nth(1).unwrap().0;
+        let reports = trial.world.arrived.iter().filter(|(_, packet)| {
+            packet.to.side == 0 && packet.ack == sequence && !packet.sack.as_slice().is_empty()
+        });
+        assert_eq!(
+            reports.map(|report| report.0).nth(2),
+            Some(again),
+            "at the third report of segment {lost:?}"
+        );
+    }
+}
+
+/// Acknowledgments that are lost let one acknowledgment report two new holes, the higher one first.
+#[test]
+fn two_holes_in_one_acknowledgment_are_no_reordering() {
+    let stack = stack("reno");
+    let mut reports = 0;
+    let mut lost = drops(&[300, 303]);
+    let judge: Judge = Box::new(move |packet| {
+        reports += u64::from(packet.to.side == 0 && !packet.sack.as_slice().is_empty());
+        if packet.to.side == 0 && (1..=3).contains(&reports) { Fate::Drop } else { lost(packet) }
+    });
+    let mut trial = Trial::new(&settings(&stack), over_bottleneck(), judge).transfer(3_000_000);
+    trial.run_to_end();
+    let first = trial.world.arrived.iter().find(|(_, packet)| packet.sack.as_slice().len() == 2).unwrap();
+    let sequence = trial.data().nth(300).unwrap().1.sequence;
+    let again = trial.data().filter(|(_, packet)| packet.sequence == sequence).nth(1).unwrap().0;
+    assert_eq!(again, first.0, "three segments above the hole are reported at once");
+}
+
+/// Each duplicate acknowledgment is a delivery (tcp_add_reno_sack), in proportion to which the window shrinks to
+/// the threshold (RFC 6937) while the recovery lasts.
+#[test]
+fn without_sack_duplicates_reduce_the_window_during_recovery() {
+    let stack = Stack { sack: false, ..stack("reno") };
+    let mut trial = Trial::new(&settings(&stack), over_bottleneck(), drops(&[40])).transfer(3_000_000);
+    let mut in_recovery = Vec::new();
+    let acked = |trial: &Trial| trial.connection.statistics(0).bytes_acked;
+    while in_recovery.is_empty() || acked(&trial) == 40 * 1448 {
+        let next = trial.world.events.first_key_value().unwrap().0.0;
+        trial.run(next);
+        let statistics = trial.connection.statistics(0);
+        if statistics.retransmissions_pkts == 1 && acked(&trial) == 40 * 1448 {
+            in_recovery.push(statistics);
+        }
+    }
+    let last = in_recovery.last().unwrap();
+    assert_eq!(last.cwnd_pkts, last.ssthresh_pkts, "after the last duplicate");
+    assert!(in_recovery[0].cwnd_pkts > last.cwnd_pkts, "{in_recovery:?}");
+}
