@@ -3454,9 +3454,10 @@ class Wlan(Generated):
     """
     The way in which stations choose the MCS and the streams.
     """
-    rts_threshold: Annotated[Size | None, Field(validate_default=True)] = "2347 B"
+    rts_threshold: Annotated[Size | None, Field(validate_default=True)] = "64 KiB"
     """
-    The RTS threshold: a PPDU with a larger MPDU begins with RTS and CTS.
+    The RTS threshold: a PPDU with a larger MPDU begins with RTS and CTS. No MPDU is larger than the default, which
+    turns RTS off; one with an A-MSDU can be larger than 2347 B.
     """
     standard: Annotated[WlanStandard | None, Field(validate_default=True)] = "n"
     """

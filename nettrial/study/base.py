@@ -460,8 +460,9 @@ class Wlan(Strict):
     acknowledge: 64 with n and ac, 256 with ax, 1 with a and g."""
     amsdu: Size | None = None
     """The largest A-MSDU; if absent, each MPDU has one packet."""
-    rts_threshold: Size = "2347 B"
-    """The RTS threshold: a PPDU with a larger MPDU begins with RTS and CTS."""
+    rts_threshold: Size = "64 KiB"
+    """The RTS threshold: a PPDU with a larger MPDU begins with RTS and CTS. No MPDU is larger than the
+    default, which turns RTS off; one with an A-MSDU can be larger than 2347 B."""
     cts_to_self: bool = False
     """Each PPDU that does not begin with RTS begins with a CTS of its own sender (CTS-to-self)."""
     fragmentation_threshold: Size | None = None

@@ -155,7 +155,8 @@ pub struct Wlan {
     /// The largest A-MSDU; if absent, each MPDU has one packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amsdu: Option<Size>,
-    /// The RTS threshold: a PPDU with a larger MPDU begins with RTS and CTS.
+    /// The RTS threshold: a PPDU with a larger MPDU begins with RTS and CTS. No MPDU is larger than the default, which
+    /// turns RTS off; one with an A-MSDU can be larger than 2347 B.
     #[serde(default = "rts_threshold")]
     pub rts_threshold: Size,
     /// Each PPDU that does not begin with RTS begins with a CTS of its own sender (CTS-to-self).

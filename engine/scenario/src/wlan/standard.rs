@@ -25,8 +25,9 @@ const MODULATIONS: [(u32, CodeRate); 12] = [
 const LEGACY_BITS: [u32; 8] = [24, 36, 48, 72, 96, 144, 192, 216];
 
 impl Wlan {
-    /// The largest RTS threshold: no frame that is not aggregated is larger.
-    pub const MOST_RTS_THRESHOLD: u64 = 2347;
+    /// The largest RTS threshold (that of Linux, NL80211_ATTR_WIPHY_RTS_THRESHOLD): no MPDU is larger, not even with an
+    /// A-MSDU of 11,454 B.
+    pub const MOST_RTS_THRESHOLD: u64 = 65_536;
     /// The range of dot11FragmentationThreshold.
     pub const LEAST_FRAGMENTATION_THRESHOLD: u64 = 256;
     /// No MPDU is larger.

@@ -154,7 +154,7 @@ fn check_frames(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
         refuse("amsdu", format!("{limit} B"), expected, &format!("{name} has these sizes"));
     }
     if wlan.rts_threshold.0 > Wlan::MOST_RTS_THRESHOLD {
-        let hint = "no frame that is not aggregated is larger, so that this turns RTS off";
+        let hint = "no MPDU is larger than 65536 B, which turns RTS off";
         let expected = format!("0 B to {} B", Wlan::MOST_RTS_THRESHOLD);
         refuse("rts_threshold", wlan.rts_threshold.to_string(), expected, hint);
     }
