@@ -33,11 +33,10 @@ impl Tcp {
             in_flight_pkts: self.board.in_flight(),
             was_empty: self.board.is_empty(),
         };
-        let prior_highest = if self.options.has_sack { self.highest_sacked() } else { self.una };
         let mut news = News {
             una_advanced: packet.ack > self.una,
             prior_una: self.una,
-            prior_highest,
+            prior_highest: self.highest_sacked(),
             ..News::default()
         };
         news.is_no_duplicate = packet.payload_bytes > 0 || packet.flags.has(Flags::FIN);
@@ -96,7 +95,13 @@ impl Tcp {
     fn take_window(&mut self, packet: &Packet, scope: &mut Scope<'_>) -> bool {
         let fin = u64::from(self.fin_end.is_some_and(|end| packet.ack >= end));
         let acked = if self.options.is_mptcp { packet.data_ack } else { packet.ack.max(1) - 1 - fin };
-        scope.stream.on_data_ack(acked, packet.window_bytes)
+        let is_update = scope.stream.on_data_ack(acked, packet.window_bytes);
+        if scope.stream.has_unsent() {
+            // After a long time without room in the window, the path is as unknown as after an idle period
+            // (tcp_ack_update_window).
+            self.restart_if_idle(scope);
+        }
+        is_update
     }
 
     /// Takes a sample of the round-trip time (tcp_ack_update_rtt), and returns that of the newest segment.

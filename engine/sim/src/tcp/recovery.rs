@@ -36,6 +36,8 @@ pub(super) struct Recovery {
     pub(super) is_probe_resent: bool,
     /// True if the timer expired and nothing has been acknowledged since.
     pub(super) has_timed_out: bool,
+    /// The number of times that the sender waited in vain for room in the window, since it last sent new data.
+    pub(super) window_probes: u32,
 }
 
 impl Default for Recovery {
@@ -55,6 +57,7 @@ impl Default for Recovery {
             probe_end: None,
             is_probe_resent: false,
             has_timed_out: false,
+            window_probes: 0,
         }
     }
 }

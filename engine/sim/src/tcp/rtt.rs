@@ -94,7 +94,12 @@ impl Rtt {
 
     /// Returns the timeout, with its exponential backoff.
     pub fn timeout(&self) -> Time {
-        let factor = 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
+        self.timeout_after(self.backoff)
+    }
+
+    /// Returns the timeout after that many without an answer. Probes of a window have a backoff of their own.
+    pub fn timeout_after(&self, tries: u32) -> Time {
+        let factor = 1_u64.checked_shl(tries).unwrap_or(u64::MAX);
         Time(self.timeout.0.saturating_mul(factor)).min(MAXIMUM_RTO)
     }
 

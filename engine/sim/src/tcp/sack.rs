@@ -140,13 +140,10 @@ impl Tcp {
     }
 
     /// Returns the sequence number after the highest segment that is SACKed, or the first unacknowledged one if
-    /// none is (tcp_highest_sack_seq). Without SACK, duplicate acknowledgments can stand for any segment.
+    /// none is, or without SACK (tcp_highest_sack_seq).
     pub(super) fn highest_sacked(&self) -> u64 {
-        match self.board.sacked_pkts {
-            0 => self.una,
-            _ if self.options.has_sack => self.board.highest_sacked,
-            _ => self.next,
-        }
+        let has_sacked = self.options.has_sack && self.board.sacked_pkts > 0;
+        if has_sacked { self.board.highest_sacked } else { self.una }
     }
 
     /// Processes the cumulative acknowledgment (tcp_clean_rtx_queue).

@@ -170,14 +170,16 @@ impl Scoreboard {
         }
     }
 
-    /// Marks a segment as retransmitted now.
-    pub fn mark_resent(&mut self, index: u64, now: Time, snapshot: Snapshot) {
+    /// Marks a segment as retransmitted now. A tail loss probe (`is_probe`) repairs no loss, and is not counted as
+    /// the retransmission of one (__tcp_retransmit_skb).
+    pub fn mark_resent(&mut self, index: u64, is_probe: bool, now: Time, snapshot: Snapshot) {
         let Some(segment) = self.get_mut(index) else { return };
-        let was_out = segment.has(RESENT);
-        segment.marks = (segment.marks | RESENT | EVER_RESENT) & !SAMPLED;
+        let is_more = !is_probe && !segment.has(RESENT);
+        let mark = if is_probe { 0 } else { RESENT };
+        segment.marks = (segment.marks | mark | EVER_RESENT) & !SAMPLED;
         segment.sent_at = now;
         segment.snapshot = snapshot;
-        self.resent_pkts += u32::from(!was_out);
+        self.resent_pkts += u32::from(is_more);
         while self.resent.front().is_some_and(|&(index, _)| index < self.first) {
             self.resent.pop_front();
         }
@@ -312,8 +314,11 @@ impl Scoreboard {
     /// Returns the index of the earliest retransmission that is not known to be delivered or lost.
     pub fn oldest_resent(&mut self) -> Option<u64> {
         while let Some(&(index, sent_at)) = self.resent.front() {
-            let is_out =
-                |segment: &Segment| segment.sent_at == sent_at && segment.has(RESENT) && !segment.has(SACKED);
+            let is_out = |segment: &Segment| {
+                segment.sent_at == sent_at
+                    && !segment.has(SACKED)
+                    && (segment.has(RESENT) || !segment.has(LOST))
+            };
             if self.get(index).is_some_and(is_out) {
                 return Some(index);
             }

@@ -42,7 +42,7 @@ impl Tcp {
             Purpose::Probe => self.send_probe(scope),
             Purpose::Reordering => self.on_reordering_timer(scope),
             // The connection tries to send after each timer.
-            Purpose::Window => self.rtt.back_off(),
+            Purpose::Window => self.recovery.window_probes += 1,
         }
         false
     }
@@ -121,7 +121,7 @@ impl Tcp {
         if self.recovery.probe_end.is_none() {
             let is_new = self.send_one_beyond_window(scope);
             let last = self.board.back().map(|(index, _)| index);
-            let is_sent = is_new || last.is_some_and(|index| self.send_again(index, scope));
+            let is_sent = is_new || last.is_some_and(|index| self.repeat(index, true, scope));
             if is_sent {
                 self.recovery.probe_end = Some(self.next);
                 self.recovery.is_probe_resent = !is_new;
@@ -155,7 +155,7 @@ impl Tcp {
     pub(crate) fn wait_for_room(&mut self, scope: &mut Scope<'_>) {
         if self.board.is_empty() && self.timers.due(Timer::Retransmit).is_none() {
             self.timers.purpose = Purpose::Window;
-            let at = scope.now + self.rtt.timeout();
+            let at = scope.now + self.rtt.timeout_after(self.recovery.window_probes);
             self.timers.set(Timer::Retransmit, at, self.me, scope.io);
         }
     }

@@ -129,6 +129,7 @@ impl Tcp {
         if fin {
             self.fin_end = Some(segment.end());
         }
+        self.recovery.window_probes = 0;
         let is_first = self.board.is_empty();
         self.board.push(segment);
         self.next = segment.end();
@@ -154,18 +155,27 @@ impl Tcp {
         true
     }
 
-    /// Retransmits a segment (tcp_retransmit_skb). Returns whether the host's interface accepted it.
+    /// Retransmits a segment that was lost (tcp_retransmit_skb). Returns whether the host's interface accepted it.
     pub(super) fn send_again(&mut self, index: u64, scope: &mut Scope<'_>) -> bool {
-        let Some(&segment) = self.board.get(index) else { return false };
-        if !self.send_segment(&segment, false, scope) {
+        if !self.repeat(index, false, scope) {
             return false;
         }
-        self.counts.resent_pkts += 1;
-        let snapshot = self.rate.on_sent(scope.now, false);
-        self.board.mark_resent(index, scope.now, snapshot);
         self.recovery.resent_at.get_or_insert(scope.now);
         self.recovery.undo_resent = self.recovery.undo_resent.max(0) + 1;
         true
+    }
+
+    /// Sends a segment once more, to repair its loss or as a tail loss probe. Returns whether the host's interface
+    /// accepted it.
+    pub(super) fn repeat(&mut self, index: u64, is_probe: bool, scope: &mut Scope<'_>) -> bool {
+        let Some(&segment) = self.board.get(index) else { return false };
+        let is_sent = self.send_segment(&segment, false, scope);
+        if is_sent {
+            self.counts.resent_pkts += 1;
+            let snapshot = self.rate.on_sent(scope.now, false);
+            self.board.mark_resent(index, is_probe, scope.now, snapshot);
+        }
+        is_sent
     }
 
     /// Sends the segments that an acknowledgment requires.
