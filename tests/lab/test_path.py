@@ -157,6 +157,31 @@ def test_of_a_host_that_cannot_be_reached_nothing_is_claimed() -> None:
             assert {absent["metric"] for absent in path["absent"]} >= {"forward", "reverse", "rtt", "buffers"}
 
 
+def test_of_an_absent_host_behind_a_small_interface_nothing_is_claimed() -> None:
+    with Chain([PLAIN]) as chain:
+        for address in ("10.0.0.9", "fd00::9"):
+            done = forked.run(command(chain, "path", address, "--json"))
+            (path,) = json.loads(done.stdout)["paths"]
+            assert path["verdict"]["jumbo"] == "cannot_tell"
+            assert "at_fault" not in path["verdict"]
+            assert any("the host answers neither" in reason for reason in path["verdict"]["reasons"])
+        page = forked.run(command(chain, "path", "10.0.0.9")).stdout
+        assert "Path to 10.0.0.9, IPv4: can't tell" in page
+
+
+def test_a_route_of_this_host_with_a_small_mtu_is_at_fault() -> None:
+    with Chain([JUMBO]) as chain:
+        for lock in ("lock ", ""):
+            chain.on(0, f"ip route replace 10.0.0.2/32 dev right mtu {lock}1400")
+            chain.on(0, f"ip -6 route replace fd00::2/128 dev right mtu {lock}1400")
+            for path in examined(chain).values():
+                assert path["kernel_mtu_bytes"] == 1400
+                assert ends(path, "forward") == (JUMBO, False)
+                assert path["verdict"]["jumbo"] == "not_clean"
+                fault = "this host's route to the host, with its MTU of 1400"
+                assert path["verdict"]["at_fault"] == fault
+
+
 def test_an_interface_without_jumbo_frames_is_at_fault_itself() -> None:
     with Chain([PLAIN, JUMBO]) as chain:
         for path in examined(chain).values():

@@ -98,6 +98,7 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
     });
     let verdict = verdict::weigh(verdict::Known {
         interface: &interface,
+        kernel_mtu,
         largest_tried: largest,
         forward,
         reverse,

@@ -12,6 +12,8 @@ pub const JUMBO_BYTES: u64 = 9000;
 pub struct Known<'a> {
     /// The interface through which packets leave.
     pub interface: &'a Interface,
+    /// The path MTU that this host's kernel held before the examination, bytes, if the system reports it.
+    pub kernel_mtu: Option<u64>,
     /// The size of the largest packet that was tried.
     pub largest_tried: u64,
     /// The path MTU towards the far host.
@@ -64,22 +66,18 @@ fn black_hole(known: Known, reasons: &mut Vec<String>) -> Option<bool> {
 }
 
 fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
-    let interface = known.interface;
-    if interface.mtu_bytes < JUMBO_BYTES {
-        reasons.push(format!(
-            "this host's {} has an MTU of {}: larger packets can't be sent, so the rest of the path was not \
-             tried with them",
-            interface.name, interface.mtu_bytes
-        ));
-        return (Jumbo::NotClean, Some(format!("this host's {}", interface.name)));
-    }
     let (Some(forward), reverse) = (known.forward, known.reverse) else {
         if let Some(by) = known.refused_by {
             reasons.push(format!("{by} says that packets to the host can't be delivered"));
         }
         reasons.push("the host answers neither ICMP echo nor UDP, so nothing shows what arrives".into());
+        own_limits(known, None, reasons);
         return (Jumbo::CannotTell, None);
     };
+    let own = own_limits(known, Some(forward), reasons);
+    if known.interface.mtu_bytes < JUMBO_BYTES {
+        return (Jumbo::NotClean, Some(own.join("; and ")));
+    }
     if !known.steady {
         reasons.push("packets of one size passed at one time and not at another".into());
         return (Jumbo::CannotTell, None);
@@ -98,11 +96,13 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
     match directions {
         [Some(true), Some(true)] => {
             reasons.push(format!("packets of {JUMBO_BYTES} bytes pass in both directions"));
-            (Jumbo::Clean, None)
+            // The network carries them, but this host may not send them.
+            if own.is_empty() { (Jumbo::Clean, None) } else { (Jumbo::NotClean, Some(own.join("; and "))) }
         }
         [Some(false), _] => {
             let narrow = known.limits.iter().filter(|limit| limit.mtu_bytes < JUMBO_BYTES);
-            let at_fault: Vec<&str> = narrow.map(|limit| limit.at_fault.as_str()).collect();
+            let at_fault: Vec<&str> =
+                own.iter().map(String::as_str).chain(narrow.map(|limit| limit.at_fault.as_str())).collect();
             if at_fault.is_empty() {
                 let reason =
                     "the hop at fault is not known: no hop is known to report packets that expire there";
@@ -110,7 +110,11 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
             }
             (Jumbo::NotClean, (!at_fault.is_empty()).then(|| at_fault.join("; and ")))
         }
-        [_, Some(false)] => (Jumbo::NotClean, Some("a hop on the reverse path".into())),
+        [_, Some(false)] => {
+            let reverse = "a hop on the reverse path".to_owned();
+            (Jumbo::NotClean, Some(own.into_iter().chain([reverse]).collect::<Vec<_>>().join("; and ")))
+        }
+        _ if !own.is_empty() => (Jumbo::NotClean, Some(own.join("; and "))),
         [forward_carries, reverse_carries] => {
             if forward_carries.is_none() && known.largest_tried < JUMBO_BYTES {
                 reasons.push(format!("no packet above {} bytes was tried", known.largest_tried));
@@ -130,6 +134,30 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
             (Jumbo::CannotTell, None)
         }
     }
+}
+
+/// Returns what keeps this host itself from sending jumbo frames, and adds the reasons: the MTU of its interface, and a
+/// smaller path MTU in its kernel, if packets larger than that pass on the path.
+fn own_limits(known: Known, forward: Option<&Direction>, reasons: &mut Vec<String>) -> Vec<String> {
+    let interface = known.interface;
+    let mut limits = Vec::new();
+    if interface.mtu_bytes < JUMBO_BYTES {
+        reasons.push(format!(
+            "this host's {} has an MTU of {}: larger packets can't be sent, so the rest of the path was not \
+             tried with them",
+            interface.name, interface.mtu_bytes
+        ));
+        limits.push(format!("this host's {}", interface.name));
+    }
+    let passes = forward.map_or(0, |forward| forward.mtu_bytes);
+    if let Some(mtu) = known.kernel_mtu.filter(|&mtu| mtu < JUMBO_BYTES && mtu < passes) {
+        reasons.push(format!(
+            "this host's kernel holds a path MTU of {mtu} for the host, which is that of a route or was learned \
+             from ICMP: its connections send no larger packets, though {passes} bytes pass"
+        ));
+        limits.push(format!("this host's route to the host, with its MTU of {mtu}"));
+    }
+    limits
 }
 
 #[cfg(test)]
@@ -154,6 +182,7 @@ mod tests {
         let interface = Interface { name: "eth0".into(), mtu_bytes: mtu, offloads: None, speed_bps: None };
         let mut known = Known {
             interface: &interface,
+            kernel_mtu: Some(mtu),
             largest_tried: mtu,
             forward: directions[0].as_ref(),
             reverse: directions[1].as_ref(),
@@ -203,6 +232,36 @@ mod tests {
         let found = verdict(1500, [Some(direction(1500, false)), None], None, |_| {});
         assert_eq!(found.jumbo, Jumbo::NotClean);
         assert_eq!(found.at_fault.as_deref(), Some("this host's eth0"));
+    }
+
+    #[test]
+    fn of_a_host_that_does_not_answer_nothing_is_said_whatever_the_interface_sends() {
+        let found = verdict(1500, [None, None], None, |_| {});
+        assert_eq!((found.jumbo, found.at_fault), (Jumbo::CannotTell, None));
+        assert!(found.reasons[0].contains("answers neither"), "{:?}", found.reasons);
+        assert!(found.reasons[1].contains("this host's eth0 has an MTU of 1500"), "{:?}", found.reasons);
+    }
+
+    #[test]
+    fn a_route_of_this_host_with_a_smaller_mtu_is_at_fault() {
+        let clean = || [Some(direction(9000, false)), Some(direction(9000, false))];
+        let route = "this host's route to the host, with its MTU of 1400";
+        let found = verdict(9000, clean(), None, |known| known.kernel_mtu = Some(1400));
+        assert_eq!((found.jumbo, found.at_fault.as_deref()), (Jumbo::NotClean, Some(route)));
+        assert!(found.reasons[0].contains("a path MTU of 1400"), "{:?}", found.reasons);
+        let unknown = [Some(direction(9000, false)), None];
+        let found = verdict(9000, unknown, None, |known| known.kernel_mtu = Some(1400));
+        assert_eq!((found.jumbo, found.at_fault.as_deref()), (Jumbo::NotClean, Some(route)));
+        // A path MTU that the kernel learned because the path is narrow is not the host's fault.
+        let narrow = [Some(direction(1400, true)), Some(direction(9000, false))];
+        let found = verdict(9000, narrow, None, |known| known.kernel_mtu = Some(1400));
+        assert_eq!((found.jumbo, found.at_fault), (Jumbo::NotClean, None));
+        let found = verdict(9000, clean(), None, |known| known.kernel_mtu = None);
+        assert_eq!(found.jumbo, Jumbo::Clean, "a system that does not tell");
+        let found =
+            verdict(1500, [Some(direction(1500, false)), None], None, |known| known.kernel_mtu = Some(1400));
+        let both = format!("this host's eth0; and {route}");
+        assert_eq!((found.jumbo, found.at_fault), (Jumbo::NotClean, Some(both)));
     }
 
     #[test]
