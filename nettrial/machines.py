@@ -30,7 +30,10 @@ def _address(text: str) -> str:
     except ValueError:
         raise wrong(expected="an IPv4 or IPv6 address, such as 192.0.2.1 or 2001:db8::1") from None
     if found.is_multicast or found.is_unspecified or found.is_link_local:
-        raise wrong(expected="a unicast address that is not link-local")
+        hint = "its zone names an interface of one machine, which means nothing to the others"
+        raise wrong(
+            expected="a unicast address that is not link-local", hint=hint if found.is_link_local else ""
+        )
     return str(found)
 
 

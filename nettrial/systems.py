@@ -9,6 +9,7 @@ import errno
 import hashlib
 import importlib.util
 import io
+import ipaddress
 import os
 import shutil
 import socket
@@ -117,6 +118,32 @@ def run_program(command: list[str], directory: Path, seconds: float, data: bytes
         return None
     said = done.stderr.decode(errors="replace").strip().splitlines()
     return said[-1] if said else f"{command[0]} ended with status {done.returncode}"
+
+
+class UnknownZone(ValueError):
+    """The error for a link-local address whose link is not known. The text is the reason."""
+
+    expected = "a link-local address with an interface of this machine, such as fe80::1%eth0"
+    """The expected form."""
+
+
+def zoned(address: str) -> str:
+    """Returns an IP address with its zone as the number of an interface (RFC 4007, section 11); raises
+    ValueError, and UnknownZone if a link-local address has no zone or one that this machine does not have."""
+    text, percent, zone = address.partition("%")
+    found = ipaddress.ip_address(text)
+    if found.version == 4 or not found.is_link_local:
+        if percent:
+            raise UnknownZone(f"{text} is not link-local and has no zone")
+        return address
+    if not zone:
+        raise UnknownZone("each interface has a link of its own with such addresses")
+    try:
+        number = int(zone) if zone.isascii() and zone.isdigit() else socket.if_nametoindex(zone)
+        socket.if_indextoname(number)
+    except (OSError, OverflowError):
+        raise UnknownZone(f"there is no interface {zone} here") from None
+    return f"{text}%{number}"
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")

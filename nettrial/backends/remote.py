@@ -15,7 +15,7 @@ from nettrial.backends.engine import EngineLost
 from nettrial.backends.keeper import Keeper
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.scenario import CheckedEvent, FailedEvent, Flow, Measure, Record, RecordEvent
-from nettrial.systems import become
+from nettrial.systems import UnknownZone, become, zoned
 from nettrial.units import DURATION, RATE, SIZE
 
 PORT, IPERF3_PORT = 5210, 5201
@@ -54,15 +54,25 @@ def streams_of(number: int) -> list[str]:
 
 
 def find_server(host: str, port: int, ip: int | None) -> tuple[str, int]:
-    """Returns a server's address with its port, and the IP version. Raises LookupError if the host has no
-    address of that version."""
+    """Returns a server's address, with its zone if it has one, and its port, and the IP version. Raises
+    LookupError if the host has no address of that version, or a link-local one without a zone."""
+    if ":" in host:  # An IPv6 address; a name has no colon.
+        try:
+            host = zoned(host)
+        except UnknownZone as why:
+            raise LookupError(f"{why}; expected: {why.expected}") from None
+        except ValueError:
+            raise LookupError("no such address was found") from None
     family = {None: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}[ip]
     try:
         found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
         raise LookupError("no such address was found") from None
-    address = ipaddress.ip_address(found[0][4][0])
-    return (f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"), address.version
+    text, _, *six = found[0][4]
+    address = ipaddress.ip_address(str(text).partition("%")[0])
+    # The zone of a link-local address is the number of an interface of this machine.
+    zone = f"%{six[1]}" if six and six[1] else ""
+    return (f"[{address}{zone}]:{port}" if six else f"{address}:{port}"), address.version
 
 
 def measured_flow(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Optional
@@ -11,6 +10,7 @@ import typer
 
 from nettrial.cli import READING, log
 from nettrial.errors import BadInput
+from nettrial.systems import UnknownZone, zoned
 
 LARGEST_SEED = 2**63 - 1
 """The largest seed: seeds are stored as 64-bit integers with a sign."""
@@ -29,14 +29,16 @@ def between(low: int, high: int | None = None) -> Callable[[typer.CallbackParam,
 
 
 def address(parameter: typer.CallbackParam, value: str | None) -> str | None:
-    """Checks an option's IP address; raises BadInput."""
-    if value is not None:
-        try:
-            ipaddress.ip_address(value)
-        except ValueError:
-            expected = "an IP address, such as 0.0.0.0 or ::"
-            raise BadInput(READING, parameter.opts[0], value, expected) from None
-    return value
+    """Checks an option's IP address, and returns it with its zone as a number; raises BadInput."""
+    if value is None:
+        return None
+    try:
+        return zoned(value)
+    except UnknownZone as why:
+        raise BadInput(READING, parameter.opts[0], value, why.expected, str(why)) from None
+    except ValueError:
+        expected = "an IP address, such as 0.0.0.0 or ::"
+        raise BadInput(READING, parameter.opts[0], value, expected) from None
 
 
 def _ip(parameter: typer.CallbackParam, value: int | None) -> int | None:

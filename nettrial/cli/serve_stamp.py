@@ -22,12 +22,14 @@ def serve(options: ServeOptions) -> None:
     address, port = options.address, PORT if options.port is None else options.port
     try:
         opened = Port(socket.AF_INET6 if ":" in address else socket.AF_INET)
-        opened.socket.bind((address, port))
+        # Two values alone would be an address without its zone.
+        opened.socket.bind(socket.getaddrinfo(address, port, type=socket.SOCK_DGRAM)[0][4])
     except OSError as error:
         why = error.strerror or str(error)
         lack = Lack(f"UDP port {port} at {address}", why, port_remedy(error))
         raise CannotRun("serving STAMP", [lack]) from None
-    at, on = opened.socket.getsockname()[:2]
+    _, on = opened.socket.getsockname()[:2]
+    at = address  # with its zone, which the socket's own name lacks
     where = f"[{at}]:{on}" if ":" in at else f"{at}:{on}"
     mode = "authenticated mode" if key else "unauthenticated mode; anyone who reaches it can use it"
     say(f"serving STAMP and TWAMP Light at {where} in {mode}")

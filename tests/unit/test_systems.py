@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,21 @@ REFUSED = [
     "nettrial run jumbo-ipv6 --replicates 2 --out lab",
     "nettrial doctor",
 ]
+
+
+def test_a_zone_becomes_the_number_of_an_interface():
+    number, name = socket.if_nameindex()[0]
+    assert systems.zoned(f"fe80::1%{name}") == systems.zoned(f"fe80::1%{number}") == f"fe80::1%{number}"
+    assert [systems.zoned(address) for address in ("::", "192.0.2.1", "fd00::1")] == [
+        "::",
+        "192.0.2.1",
+        "fd00::1",
+    ]
+    for address in ("fe80::1", "fe80::1%nothing0", "fe80::1%0", "fd00::1%1", "192.0.2.1%1"):
+        with pytest.raises(systems.UnknownZone):
+            systems.zoned(address)
+    with pytest.raises(ValueError, match="does not appear to be"):
+        systems.zoned("host.example")
 
 
 def windows(directory, commands, **fake):

@@ -3,7 +3,7 @@
 use crate::{Kind, Log, Seat, Seats};
 use socket2::{Domain, Socket, Type};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,13 +44,13 @@ impl Visitor {
     }
 }
 
-/// Opens a TCP port at `address`, or at every address of both IP versions if none is given.
+/// Opens the TCP port `address`, or `port` at every address of both IP versions if no address is given.
 ///
 /// # Errors
 /// Fails if the kernel refuses the address or the port.
-pub fn bind(address: Option<IpAddr>, port: u16) -> io::Result<TcpListener> {
+pub fn bind(address: Option<SocketAddr>, port: u16) -> io::Result<TcpListener> {
     match address {
-        Some(address) => listen(SocketAddr::new(address, port)),
+        Some(address) => listen(address),
         // A machine without IPv6 has no such address.
         None => listen((Ipv6Addr::UNSPECIFIED, port).into())
             .or_else(|_| listen((Ipv4Addr::UNSPECIFIED, port).into())),

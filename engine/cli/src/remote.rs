@@ -4,10 +4,10 @@ use crate::lines;
 use crate::system::iperf3;
 use anyhow::{Result, anyhow};
 use clap::Args;
-use nettrial_scenario::{Event, Problem, Record};
+use nettrial_scenario::{Event, HostAddress, Problem, Record};
 use nettrial_session::{Findings, Reading, Token, VARIABLE};
 use std::io::Write;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// The exit status for bad input.
@@ -25,7 +25,7 @@ pub struct Serve {
     port: Option<u16>,
     /// The address at which to serve [default: all addresses]
     #[arg(long)]
-    bind: Option<IpAddr>,
+    bind: Option<HostAddress>,
     /// The file that holds the token; else the environment variable NETTRIAL_TOKEN
     #[arg(long)]
     token_file: Option<PathBuf>,

@@ -174,8 +174,8 @@ fn probe(agents: &mut Agents, probes: &[Probe]) -> Result<BTreeMap<String, Vec<M
             let same_version = from.address.is_ipv4() == to.address.is_ipv4();
             if from.machine != to.machine && same_version {
                 directions.push(Direction {
-                    from: (from.machine, from.address),
-                    to: (to.machine, to.address),
+                    from: (from.machine, from.address.into()),
+                    to: (to.machine, to.address.into()),
                     reached: to.address,
                     expected: from.largest.min(to.largest),
                     round_trip: None,

@@ -181,7 +181,13 @@ fn paths<'a>(
         let planned = mapping.planned_address(to, version)?;
         let expected = mapping.paths.path_mtu(from, planned).unwrap_or(0);
         let round_trip = planned_round_trip(mapping, (from, to), version);
-        probed.push(Direction { from: (from, near), to: (to, far), reached: far, expected, round_trip });
+        probed.push(Direction {
+            from: (from, near.into()),
+            to: (to, far.into()),
+            reached: far,
+            expected,
+            round_trip,
+        });
     }
     let found = path_mtus(agents, &probed, cookie)?;
     for ((direction, found), (from, to, version)) in probed.iter().zip(found).zip(&pairs) {
@@ -239,7 +245,7 @@ fn prepare(
         Ok(Side {
             flow: flow.clone(),
             cookie,
-            address: mapping.address(host, flow.ip)?,
+            address: mapping.address(host, flow.ip)?.into(),
             congestion_control: if chooses { stack.congestion_control.clone() } else { String::new() },
             clock_offset: lead(flow, clocks),
             round_trip: round_trips.get(&(flow.from.as_str(), flow.to.as_str(), flow.ip)).copied().flatten(),

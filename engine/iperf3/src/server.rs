@@ -7,8 +7,9 @@ use crate::session::{self, Guest};
 use crate::shared::Shared;
 use crate::udp_port::UdpPort;
 use nettrial_admission::{Limits, Log, Visitor, bind, raise_descriptor_limit, receive};
+use nettrial_scenario::HostAddress;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,9 +26,9 @@ const LIMITS: Limits = Limits { pending: 1024, pending_each: 320 };
 ///
 /// # Errors
 /// Fails if the ports cannot be opened.
-pub fn serve(address: Option<IpAddr>, port: u16, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
+pub fn serve(address: Option<HostAddress>, port: u16, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
     let descriptors = raise_descriptor_limit();
-    let listener = bind(address, port)?;
+    let listener = bind(address.map(|address| address.socket(port)), port)?;
     let server = Arc::new(Shared::open(&listener, Bounds::with_descriptors(descriptors))?);
     // Connections without a cookie take at most a quarter of the descriptors; the rest is for tests and their
     // streams.
@@ -91,7 +92,7 @@ mod tests {
     const SOON: Duration = Duration::from_secs(10);
 
     fn serving(bounds: Bounds) -> SocketAddr {
-        let listener = bind(Some([127, 0, 0, 1].into()), 0).unwrap();
+        let listener = bind(Some(([127, 0, 0, 1], 0).into()), 0).unwrap();
         let address = listener.local_addr().unwrap();
         let server = Arc::new(Shared::open(&listener, bounds).unwrap());
         std::thread::spawn(move || server.serve(&listener, LIMITS));

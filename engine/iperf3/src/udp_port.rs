@@ -6,10 +6,12 @@
 
 use crate::datagram;
 use nettrial_admission::Log;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::HashMap;
-use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,6 +43,7 @@ impl UdpPort {
     /// Opens the port at `address`, which is that of the TCP port, and answers on it in a thread.
     pub fn open(address: SocketAddr, log: Arc<Log>) -> io::Result<Arc<Self>> {
         let socket = bind(address)?;
+        ask_for_destinations(&socket)?;
         let port = Arc::new(Self { opening: Mutex::default(), freed: Condvar::new() });
         let shared = Arc::clone(&port);
         std::thread::spawn(move || shared.answer(&socket, address, &log));
@@ -71,13 +74,17 @@ impl UdpPort {
     fn answer(&self, socket: &UdpSocket, address: SocketAddr, log: &Log) {
         let mut datagram = [0; 16];
         loop {
-            match socket.recv_from(&mut datagram) {
-                Ok((length, from)) => self.hear(&datagram[..length], from, address, log),
+            match receive(socket, &mut datagram) {
+                Ok((length, from, to)) => {
+                    self.hear(&datagram[..length], from, to.unwrap_or(address), log);
+                }
                 Err(_) => std::thread::sleep(RECOVERY),
             }
         }
     }
 
+    /// Handles a datagram that came to `address`, at which the stream that it opens is served: an answer from another
+    /// one of this machine's addresses would not reach the client's socket.
     fn hear(&self, datagram: &[u8], from: SocketAddr, address: SocketAddr, log: &Log) {
         // Other datagrams are left over from a stream that has ended, or a stranger's. Neither is answered.
         if !datagram::opens(datagram) || !self.awaits(from) {
@@ -121,10 +128,49 @@ impl Drop for Turn {
     }
 }
 
+/// Makes [`receive`] return the destinations of datagrams (IP_PKTINFO, ip(7), and IPV6_RECVPKTINFO, RFC 3542 section
+/// 4). A socket of both IP versions gives IPv4 destinations in the form of IPv6 ones.
+fn ask_for_destinations(socket: &UdpSocket) -> io::Result<()> {
+    if socket.local_addr()?.is_ipv4() {
+        setsockopt(socket, sockopt::Ipv4PacketInfo, &true)?;
+    } else {
+        setsockopt(socket, sockopt::Ipv6RecvPacketInfo, &true)?;
+    }
+    Ok(())
+}
+
+/// Receives a datagram, and returns its length, its source, and the address and port to which it was sent.
+fn receive(socket: &UdpSocket, datagram: &mut [u8]) -> io::Result<(usize, SocketAddr, Option<SocketAddr>)> {
+    let port = socket.local_addr()?.port();
+    let mut control = nix::cmsg_space!(libc::in6_pktinfo);
+    let mut parts = [IoSliceMut::new(datagram)];
+    let flags = MsgFlags::empty();
+    let message = recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut parts, Some(&mut control), flags)?;
+    let to = message.cmsgs()?.find_map(|part| match part {
+        ControlMessageOwned::Ipv4PacketInfo(info) => {
+            let address = Ipv4Addr::from(u32::from_be(info.ipi_spec_dst.s_addr));
+            Some(SocketAddr::from((address, port)))
+        }
+        ControlMessageOwned::Ipv6PacketInfo(info) => {
+            let address = Ipv6Addr::from(info.ipi6_addr.s6_addr);
+            let zone = if address.is_unicast_link_local() { info.ipi6_ifindex } else { 0 };
+            Some(SocketAddrV6::new(address, port, 0, zone).into())
+        }
+        _ => None,
+    });
+    let from = message.address.as_ref().and_then(|address| {
+        let four = address.as_sockaddr_in().map(|&four| SocketAddr::V4(four.into()));
+        four.or_else(|| address.as_sockaddr_in6().map(|&six| SocketAddr::V6(six.into())))
+    });
+    let from =
+        from.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a datagram without a source"))?;
+    Ok((message.bytes, from, to))
+}
+
 fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
     if address.is_ipv6() {
-        socket.set_only_v6(!address.ip().is_unspecified())?;
+        socket.set_only_v6(address.ip() == address.ip().to_canonical() && !address.ip().is_unspecified())?;
     }
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
@@ -154,7 +200,6 @@ fn open_stream(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv6Addr;
 
     fn opened() -> (Arc<UdpPort>, SocketAddr) {
         let taken = nettrial_admission::bind(None, 0).unwrap();
@@ -189,6 +234,29 @@ mod tests {
             let mut byte = [255];
             stream.recv(&mut byte).unwrap();
             assert_eq!(usize::from(byte[0]), number);
+        }
+    }
+
+    #[test]
+    fn a_stream_is_served_at_the_address_that_it_was_sent_to() {
+        for port_at in ["::", "0.0.0.0", "127.0.0.2"] {
+            let at: IpAddr = port_at.parse().unwrap();
+            let taken = nettrial_admission::bind(Some((at, 0).into()), 0).unwrap();
+            let number = taken.local_addr().unwrap().port();
+            let port = UdpPort::open((at, number).into(), Arc::default()).unwrap();
+            let turn = port.turn("127.0.0.1".parse().unwrap(), 1, soon()).unwrap();
+            let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+            client.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+            // The kernel would answer from 127.0.0.1, and the client's socket accepts nothing from there.
+            client.connect(("127.0.0.2", number)).unwrap();
+            client.send(&datagram::OPENING).unwrap();
+            let mut answer = [0; 4];
+            client.recv(&mut answer).unwrap_or_else(|error| panic!("at {port_at}: {error}"));
+            assert_eq!(answer, datagram::ANSWER);
+            let stream = turn.stream(soon()).unwrap();
+            assert_eq!(stream.local_addr().unwrap().ip().to_canonical().to_string(), "127.0.0.2");
+            client.send(b"data").unwrap();
+            assert_eq!(stream.recv(&mut [0; 8]).unwrap(), 4);
         }
     }
 

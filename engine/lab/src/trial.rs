@@ -211,7 +211,7 @@ fn prepare(
         Ok(Side {
             flow: flow.clone(),
             cookie,
-            address: layout.address(host, flow.ip)?,
+            address: layout.address(host, flow.ip)?.into(),
             congestion_control: stack.congestion_control.clone(),
             // A guest has its own clock.
             clock_offset: (!has_guest(layout, flow)).then_some(ClockOffset::ONE_CLOCK),

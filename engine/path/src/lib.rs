@@ -110,6 +110,10 @@ fn targets(request: &PathRequest) -> Result<Vec<SocketAddr>, Box<Problem>> {
     if let Some(several) = found.iter().find(|address| !is_one_host(address.ip())) {
         return Err(bad_host(format!("{} is not the address of one host", several.ip())));
     }
+    if found.iter().any(lacks_zone) {
+        let hint = "each interface has a link of its own with such addresses: name it, as in fe80::1%eth0";
+        return Err(bad_host(hint.into()));
+    }
     let wanted =
         [IpVersion::V4, IpVersion::V6].into_iter().filter(|&one| request.ip.is_none_or(|ip| ip == one));
     let targets: Vec<SocketAddr> = wanted
@@ -120,6 +124,11 @@ fn targets(request: &PathRequest) -> Result<Vec<SocketAddr>, Box<Problem>> {
         return Err(bad_host(format!("the host has no {version} address")));
     }
     Ok(targets)
+}
+
+/// Returns true if an address is link-local and does not say of which link.
+fn lacks_zone(address: &SocketAddr) -> bool {
+    matches!(address, SocketAddr::V6(six) if six.ip().is_unicast_link_local() && six.scope_id() == 0)
 }
 
 fn is_one_host(address: IpAddr) -> bool {
@@ -150,7 +159,9 @@ mod tests {
 
     #[test]
     fn a_host_that_is_none_is_refused() {
-        for host in ["", "224.0.0.1", "255.255.255.255", "::", "ff02::1", "a b", "no-such-host.invalid"] {
+        for host in
+            ["", "fe80::1", "224.0.0.1", "255.255.255.255", "::", "ff02::1", "a b", "no-such-host.invalid"]
+        {
             let problem = targets(&request(host)).expect_err(host);
             assert_eq!(problem.setting, "host");
         }

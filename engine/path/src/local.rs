@@ -38,9 +38,21 @@ pub fn find(target: SocketAddr) -> Result<Local> {
     socket.connect(&probe.into()).with_context(|| format!("looking for a route to {}", target.ip()))?;
     let local = socket.local_addr()?.as_socket().context("reading the source address of packets")?;
     let address = local.ip();
-    let name = if address == target.ip() { LOOPBACK.to_owned() } else { interface_of(address)? };
+    let name = match local {
+        _ if address == target.ip() => LOOPBACK.to_owned(),
+        // Several interfaces may have the same link-local address.
+        SocketAddr::V6(v6) if v6.scope_id() != 0 => name_of(v6.scope_id())?,
+        _ => interface_of(address)?,
+    };
     let interface = describe(&name, socket.as_raw_fd())?;
     Ok(Local { address, interface, kernel_mtu: Some(socket::kernel_mtu(&socket, version)?) })
+}
+
+/// Returns the name of the interface of that number.
+fn name_of(zone: u32) -> Result<String> {
+    let name = nix::net::if_::if_indextoname(zone)
+        .with_context(|| format!("reading the name of interface {zone}"))?;
+    Ok(name.to_string_lossy().into_owned())
 }
 
 /// Returns the name of the interface that has `address`.

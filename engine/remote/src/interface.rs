@@ -1,19 +1,21 @@
 //! Finds the facts about this machine that a measurement needs.
 
-use std::net::IpAddr;
+use nettrial_scenario::HostAddress;
 
-/// The MTU of the interface that has `address`, bytes.
+/// The MTU of the interface that has `address`, bytes; of several interfaces with the same link-local address, that
+/// of its zone.
 #[cfg(target_os = "linux")]
-pub fn mtu(address: IpAddr) -> Option<u64> {
+pub fn mtu(address: HostAddress) -> Option<u64> {
     let mut all = nettrial_netlink::interfaces().ok()?.into_iter();
-    Some(all.find(|interface| interface.addresses.contains(&address))?.mtu)
+    let is_of_zone = |index: u32| address.zone == 0 || address.zone == index;
+    Some(all.find(|one| is_of_zone(one.index) && one.addresses.contains(&address.ip))?.mtu)
 }
 
 /// The MTU of the interface that has `address`, bytes.
 #[cfg(not(target_os = "linux"))]
-pub fn mtu(address: IpAddr) -> Option<u64> {
+pub fn mtu(address: HostAddress) -> Option<u64> {
     let mut all = nettrial_traffic::machine::interfaces().ok()?.into_iter();
-    Some(all.find(|interface| interface.addresses.contains(&address))?.mtu_bytes)
+    Some(all.find(|interface| interface.addresses.contains(&address.ip))?.mtu_bytes)
 }
 
 /// Returns the congestion control of connections that do not choose one; empty if the system has no names for

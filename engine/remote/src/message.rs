@@ -1,9 +1,9 @@
 //! The documents that a client and a server exchange in a session.
 
+use nettrial_scenario::HostAddress;
 use nettrial_session::Reading;
 use nettrial_traffic::{Order, Report};
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
 
 /// The longest document that a client may send, bytes.
 pub const MOST_ORDER_BYTES: usize = 64 << 10;
@@ -52,7 +52,7 @@ pub struct Welcome {
     /// The engine's version, which must be the client's.
     pub engine_version: String,
     /// The machine's address of the control connection, to which data ports are bound.
-    pub address: IpAddr,
+    pub address: HostAddress,
     /// The MTU of the interface that has this address, bytes.
     pub interface_mtu: Option<u64>,
     /// The congestion control of the machine's connections.

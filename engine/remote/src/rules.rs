@@ -2,7 +2,7 @@
 //! machines, and does nothing else.
 
 use nettrial_admission::{Seat, Seats};
-use nettrial_scenario::{Duration, Measure, Traffic, Transport};
+use nettrial_scenario::{Duration, HostAddress, Measure, Traffic, Transport};
 use nettrial_traffic::{Command, Side};
 use std::net::{IpAddr, SocketAddr};
 
@@ -71,7 +71,7 @@ fn samples(command: &Command) -> u64 {
 #[derive(Debug, Clone, Copy)]
 pub struct Between {
     /// This machine's address.
-    pub here: IpAddr,
+    pub here: HostAddress,
     /// The client's address.
     pub there: IpAddr,
 }
@@ -100,7 +100,7 @@ impl Between {
         }
     }
 
-    fn refuse_address(&self, address: IpAddr) -> Option<String> {
+    fn refuse_address(&self, address: HostAddress) -> Option<String> {
         (address != self.here).then(|| format!("{address} is not the address that serves this session"))
     }
 

@@ -5,13 +5,14 @@ use crate::message::{MOST_ORDER_BYTES, ToClient, ToServer, Welcome};
 use crate::rules::{Between, Ration, flow_seats};
 use anyhow::{Context, Result, anyhow};
 use nettrial_admission::{Kind, Limits, Log, Seats, Visitor, bind, raise_descriptor_limit, receive};
+use nettrial_scenario::HostAddress;
 use nettrial_session::{
     Event, Process, Reader, Reading, Sealed, Token, Transport, Writer, WrongToken, admit, monotonic_ns,
 };
 use nettrial_traffic::{Order, Reply, Report, in_words};
 use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, BufRead, BufReader};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -39,12 +40,12 @@ type Output = Arc<Mutex<Writer<TcpStream>>>;
 /// Fails if the port cannot be opened.
 pub fn serve(
     token: Token,
-    address: Option<IpAddr>,
+    address: Option<HostAddress>,
     port: u16,
     ready: impl FnOnce(SocketAddr),
 ) -> io::Result<()> {
     raise_descriptor_limit();
-    let listener = bind(address, port)?;
+    let listener = bind(address.map(|address| address.socket(port)), port)?;
     let log = Arc::new(Log::default());
     let seats = Seats::new(SESSIONS.0, SESSIONS.1);
     let flows = flow_seats();
@@ -91,7 +92,7 @@ fn session(
     log: &Arc<Log>,
 ) -> Result<()> {
     keep_alive(stream)?;
-    let here = stream.local_addr()?.ip().to_canonical();
+    let here = HostAddress::from(stream.local_addr()?);
     let between = Between { here, there: peer.ip() };
     let output: Output = Arc::new(Mutex::new(sealed.writer(stream.try_clone()?)));
     say(

@@ -4,7 +4,7 @@ use crate::client::{Client, Host};
 use crate::interface;
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
-    Absence, Check, FORMAT, Flow, FlowRecord, HostRecord, Measure, Phases, Record, Warning,
+    Absence, Check, FORMAT, Flow, FlowRecord, HostAddress, HostRecord, Measure, Phases, Record, Warning,
 };
 use nettrial_session::{Direction, Findings, Offset, Pending, Planned, Reading, Ready, open, path_mtus};
 use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
@@ -137,7 +137,7 @@ fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie, clock: Option<
         error_ns: clock.error_ns.unsigned_abs(),
     });
     let (address, congestion_control) = match host {
-        Host::Client => (client.here.ip(), interface::congestion_control()),
+        Host::Client => (client.here.into(), interface::congestion_control()),
         Host::Server => (client.welcome.address, client.welcome.congestion_control.clone()),
     };
     let round_trip = clock.map(|clock| nettrial_scenario::Duration(clock.round_trip_ns()));
@@ -153,7 +153,7 @@ fn path(
     if let Some(found) = &client.path {
         return Ok(found.clone());
     }
-    let (here, there) = (client.here.ip(), client.welcome.address);
+    let (here, there) = (HostAddress::from(client.here), client.welcome.address);
     let own = |host| if host == Host::Client { here } else { there };
     let mut findings = Findings::default();
     let mut directions = Vec::new();

@@ -32,7 +32,7 @@ mod units;
 mod wlan;
 mod workload;
 
-pub use address::{InterfaceAddress, IpVersion};
+pub use address::{HostAddress, InterfaceAddress, IpVersion};
 pub use capabilities::{Capabilities, Figure, Setting};
 pub use checks::check;
 pub use controller::{Controller, ControllerApplication, ControllerMode};

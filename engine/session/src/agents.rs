@@ -164,6 +164,7 @@ impl Drop for Agents {
 mod tests {
     use super::*;
     use nettrial_traffic::Report;
+    use std::net::IpAddr;
 
     /// An agent that answers every order with its number as a port, the even ones first.
     struct Numbers {
@@ -197,7 +198,7 @@ mod tests {
 
     fn command() -> Command {
         let cookie = nettrial_traffic::Cookie([0; 16]);
-        Command::Respond { cookie, address: [127, 0, 0, 1].into() }
+        Command::Respond { cookie, address: IpAddr::from([127, 0, 0, 1]).into() }
     }
 
     #[test]

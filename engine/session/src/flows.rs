@@ -21,7 +21,7 @@ pub struct Planned {
 impl Planned {
     /// Plans a flow whose hosts reach each other under their own addresses.
     pub fn new(from: Side, to: Side) -> Self {
-        let reached = if is_download(&from.flow) { from.address } else { to.address };
+        let reached = if is_download(&from.flow) { from.address.ip } else { to.address.ip };
         Self { from, to, reached }
     }
 

@@ -3,7 +3,7 @@
 use crate::Agents;
 use crate::agents::QUICK;
 use anyhow::{Result, bail};
-use nettrial_scenario::Duration;
+use nettrial_scenario::{Duration, HostAddress};
 use nettrial_traffic::{Command, Cookie, PathMtu, Reply};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -18,9 +18,9 @@ const SEARCH_ROUND_TRIPS: u32 = 160;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Direction<'a> {
     /// The name and the address of the host that sends probes.
-    pub from: (&'a str, IpAddr),
+    pub from: (&'a str, HostAddress),
     /// The name and the address of the host that answers them.
-    pub to: (&'a str, IpAddr),
+    pub to: (&'a str, HostAddress),
     /// The address at which `from` reaches `to`. It is the address of `to` itself, unless a device on the path
     /// translates addresses.
     pub reached: IpAddr,
@@ -57,12 +57,12 @@ fn respond<'a>(
     agents: &mut Agents,
     directions: &[Direction<'a>],
     cookie: Cookie,
-) -> Result<HashMap<(&'a str, IpAddr), u16>> {
-    let mut hosts: Vec<(&str, IpAddr)> = Vec::new();
+) -> Result<HashMap<(&'a str, HostAddress), u16>> {
+    let mut hosts: Vec<(&str, HostAddress)> = Vec::new();
     let mut known = std::collections::HashSet::new();
     hosts.extend(directions.iter().map(|direction| direction.to).filter(|host| known.insert(*host)));
     let orders = hosts.iter().map(|&(host, address)| (host, Command::Respond { cookie, address })).collect();
-    let port = |(host, reply): ((&'a str, IpAddr), Reply)| match reply {
+    let port = |(host, reply): ((&'a str, HostAddress), Reply)| match reply {
         Reply::Listening { port } => Ok((host, port)),
         _ => bail!("the agent of {} opened no port for path MTU probes", host.0),
     };

@@ -156,7 +156,8 @@ mod tests {
             Process::command(Process::spawn(&mut shell(script))?, move |event| sink.tell(event))
         };
         agents.start("far", start)?;
-        let command = Ask::Respond { cookie: Cookie([0; 16]), address: [127, 0, 0, 1].into() };
+        let command =
+            Ask::Respond { cookie: Cookie([0; 16]), address: std::net::IpAddr::from([127, 0, 0, 1]).into() };
         agents.ask("far", command, SOON)
     }
 

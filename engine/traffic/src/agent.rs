@@ -46,10 +46,14 @@ fn execute(command: Command) -> Result<Reply> {
             Reply::Listening { port: path_mtu::respond(cookie, address)? }
         }
         Command::ProbePathMtu { cookie, address, destination, expected, round_trip } => {
+            let destination = address.towards(destination);
             Reply::PathMtu(path_mtu::probe(cookie, address, destination, expected, round_trip)?)
         }
-        Command::Inspect { side, destination } => Reply::Inspected(listener::inspect(&side, destination)?),
+        Command::Inspect { side, destination } => {
+            Reply::Inspected(listener::inspect(&side, side.address.towards(destination))?)
+        }
         Command::Start { side, destination, sample_ns } => {
+            let destination = side.address.towards(destination);
             let (record, warnings) = flow::run(&side, destination, Duration::from_nanos(sample_ns))
                 .with_context(|| format!("flow {} to {destination}", side.flow.name))?;
             Reply::Finished(Box::new(record), warnings)

@@ -105,7 +105,8 @@ pub fn connect(side: &Side, destination: SocketAddr) -> Result<UdpSocket> {
         match answered {
             Ok(ANSWER_BYTES) if answer[..COOKIE_BYTES] == side.cookie.0 => {
                 let port = u16::from_be_bytes([answer[COOKIE_BYTES], answer[COOKIE_BYTES + 1]]);
-                let destination = SocketAddr::new(destination.ip(), port);
+                let mut destination = destination;
+                destination.set_port(port);
                 socket.connect(destination).with_context(|| format!("choosing {destination}"))?;
                 return Ok(socket);
             }
@@ -134,7 +135,7 @@ fn is_passing(error: &io::Error) -> bool {
 
 fn bind(side: &Side) -> Result<UdpSocket> {
     let socket =
-        UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
+        UdpSocket::bind(side.address.socket(0)).with_context(|| format!("binding to {}", side.address))?;
     platform::enlarge_buffers(&socket, BUFFER_BYTES).context("sizing a socket's buffers")?;
     crate::tcp::mark(&socket2::SockRef::from(&socket), side)?;
     choose_buffers(&socket, side)?;

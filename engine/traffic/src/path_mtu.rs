@@ -6,9 +6,9 @@
 use crate::cookie::COOKIE_BYTES;
 use crate::{Cookie, PathMtu, platform};
 use anyhow::{Context, Result};
-use nettrial_scenario::IpVersion;
+use nettrial_scenario::{HostAddress, IpVersion};
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 /// Bytes of a UDP header (RFC 768).
@@ -31,8 +31,8 @@ const FIRST_WAITS: &[(Duration, u32)] = &[
 ];
 
 /// Answers probes to `address` from a thread of its own until the agent ends, and returns the port.
-pub fn respond(cookie: Cookie, address: IpAddr) -> Result<u16> {
-    let socket = UdpSocket::bind((address, 0)).with_context(|| format!("binding to {address}"))?;
+pub fn respond(cookie: Cookie, address: HostAddress) -> Result<u16> {
+    let socket = UdpSocket::bind(address.socket(0)).with_context(|| format!("binding to {address}"))?;
     let port = socket.local_addr()?.port();
     std::thread::spawn(move || {
         let mut packet = vec![0; 1 << 16];
@@ -50,12 +50,12 @@ pub fn respond(cookie: Cookie, address: IpAddr) -> Result<u16> {
 /// the round-trip time requires: `round_trip` if it is known, or the longest one of the probes so far.
 pub fn probe(
     cookie: Cookie,
-    address: IpAddr,
+    address: HostAddress,
     destination: SocketAddr,
     expected: u64,
     round_trip: Option<nettrial_scenario::Duration>,
 ) -> Result<PathMtu> {
-    let socket = UdpSocket::bind((address, 0)).with_context(|| format!("binding to {address}"))?;
+    let socket = UdpSocket::bind(address.socket(0)).with_context(|| format!("binding to {address}"))?;
     platform::forbid_fragmentation(&socket).context("forbidding fragmentation")?;
     socket.connect(destination).with_context(|| format!("choosing {destination}"))?;
     let version = IpVersion::of(destination.ip());

@@ -4,9 +4,9 @@
 
 use crate::Cookie;
 use nettrial_flows::waits::Waits;
-use nettrial_scenario::{Duration, Flow, FlowRecord, Warning};
+use nettrial_scenario::{Duration, Flow, FlowRecord, HostAddress, Warning};
 use serde::{Deserialize, Serialize};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// A numbered command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct Side {
     /// The trial's secret.
     pub cookie: Cookie,
     /// This host's address.
-    pub address: IpAddr,
+    pub address: HostAddress,
     /// This host's congestion control.
     pub congestion_control: String,
     /// The offset of the two hosts' clocks, if it is known. One-way delays have a meaning only then.
@@ -89,14 +89,14 @@ pub enum Command {
         /// The trial's secret.
         cookie: Cookie,
         /// This host's address.
-        address: IpAddr,
+        address: HostAddress,
     },
     /// Probes the path with packets that may not be fragmented. Answered by [`Reply::PathMtu`].
     ProbePathMtu {
         /// The trial's secret.
         cookie: Cookie,
         /// This host's address.
-        address: IpAddr,
+        address: HostAddress,
         /// Address and port at which the other host responds.
         destination: SocketAddr,
         /// The path MTU that the scenario implies, bytes.

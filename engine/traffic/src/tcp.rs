@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Creates a socket of the flow's `side` with the flow's options, not yet bound.
 fn socket(side: &Side) -> Result<Socket> {
     let mptcp = side.flow.transport == Transport::Mptcp;
-    let domain = if side.address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
+    let domain = if side.address.ip.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
     let socket = platform::stream_socket(domain, mptcp).with_context(|| match mptcp {
         true => "opening an MPTCP socket (sysctl net.mptcp.enabled must be 1)",
         false => "opening a TCP socket",
@@ -42,7 +42,7 @@ pub fn mark(socket: &Socket, side: &Side) -> Result<()> {
     let dscp = side.flow.socket.dscp;
     if dscp > 0 {
         let failed = || format!("setting the differentiated services codepoint {dscp} (IP_TOS, IPV6_TCLASS)");
-        platform::mark(socket, side.address, dscp).with_context(failed)?;
+        platform::mark(socket, side.address.ip, dscp).with_context(failed)?;
     }
     Ok(())
 }
@@ -50,7 +50,7 @@ pub fn mark(socket: &Socket, side: &Side) -> Result<()> {
 /// Opens a socket on which the flow's `side` accepts connections, at a port that the kernel chooses.
 pub fn listen(side: &Side, backlog: i32) -> Result<std::net::TcpListener> {
     let socket = socket(side)?;
-    let local = SocketAddr::new(side.address, 0);
+    let local = side.address.socket(0);
     socket.bind(&local.into()).with_context(|| format!("binding to {}", side.address))?;
     socket.listen(backlog).context("listening")?;
     Ok(socket.into())
@@ -61,7 +61,7 @@ pub fn listen(side: &Side, backlog: i32) -> Result<std::net::TcpListener> {
 pub fn connect_only(side: &Side, destination: SocketAddr) -> Result<(TcpStream, Duration)> {
     let socket = socket(side)?;
     platform::bind_late(&socket).context("setting IP_BIND_ADDRESS_NO_PORT")?;
-    let local = SocketAddr::new(side.address, 0);
+    let local = side.address.socket(0);
     socket.bind(&local.into()).with_context(|| format!("binding to {}", side.address))?;
     let stream = TcpStream::from(socket);
     bound_waits(&stream, side.patience())?;

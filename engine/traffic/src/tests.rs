@@ -39,7 +39,7 @@ fn side(transport: Transport, ip: IpVersion, traffic: Traffic, socket: SocketOpt
     Side {
         flow,
         cookie: COOKIE,
-        address,
+        address: address.into(),
         congestion_control: if PORTABLE { "" } else { "reno" }.into(),
         clock_offset: Some(crate::ClockOffset::ONE_CLOCK),
         round_trip: None,
@@ -47,7 +47,7 @@ fn side(transport: Transport, ip: IpVersion, traffic: Traffic, socket: SocketOpt
 }
 
 fn listen(side: &Side) -> SocketAddr {
-    SocketAddr::new(side.address, listener::listen(side.clone()).unwrap())
+    side.address.socket(listener::listen(side.clone()).unwrap())
 }
 
 fn run_with(

@@ -166,7 +166,7 @@ fn words(fixed: &[&str]) -> Vec<String> {
 /// Starts the receiving program of `side`, if its tool has one. Returns its port once it listens; 0 without a
 /// receiving program. It ends with the agent.
 pub fn listen(side: &Side, tool: &Tool) -> Result<u16> {
-    let at = SocketAddr::new(side.address, ports::free_pair(side.address)?);
+    let at = side.address.socket(ports::free_pair(side.address.ip)?);
     let program = program(tool.tool);
     let Some(command) = program.receiver(&side.flow, tool, at) else { return Ok(0) };
     // The limits of a command of the user's own are the user's.
@@ -194,7 +194,7 @@ pub fn run(side: &Side, tool: &Tool, destination: SocketAddr, sample_period: Dur
     let job = Job {
         flow: &side.flow,
         tool,
-        source: side.address,
+        source: side.address.ip,
         destination,
         congestion_control: &side.congestion_control,
         sample_period,

@@ -61,7 +61,8 @@ def self_signed(address: str) -> tuple[ssl.SSLContext, str]:
 
 def _names(address: str) -> Sequence[x509.GeneralName]:
     """Returns the names for which a self-signed certificate is valid."""
-    addresses = {"127.0.0.1", "::1", address} - {"0.0.0.0", "::"}
+    # A link-local address in a certificate has no zone.
+    addresses = {"127.0.0.1", "::1", address.partition("%")[0]} - {"0.0.0.0", "::"}
     names = {"localhost", socket.gethostname()}
     return [
         *(x509.DNSName(name) for name in sorted(names) if name.isascii() and name),

@@ -63,9 +63,15 @@ class Target:
     verify: bool = True
     """False to accept every certificate."""
 
+    @property
+    def host(self) -> str:
+        """Returns the name or address without the zone of a link-local address, which means nothing to the
+        server (RFC 6874, section 1)."""
+        return self.name.partition("%")[0]
+
     def url(self, direction: str) -> str:
         """Returns the URL of a test."""
-        host = f"[{self.name}]" if ":" in self.name else self.name
+        host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'ws' if self.plain else 'wss'}://{host}:{self.port}/ndt/v7/{direction}"
 
 
@@ -135,7 +141,7 @@ async def transfer(target: Target, direction: str, seconds: float = DURATION) ->
             host=target.address,
             port=target.port,
             ssl=context,
-            server_hostname=None if target.plain else target.name,
+            server_hostname=None if target.plain else target.host,
             subprotocols=[Subprotocol(SUBPROTOCOL)],
             compression=None,
             user_agent_header=AGENT,

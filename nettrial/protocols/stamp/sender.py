@@ -108,7 +108,9 @@ class Sender:
         session = self._session
         port = Port(socket.AF_INET6 if ":" in session.address else socket.AF_INET, session.dscp, True)
         try:
-            port.socket.connect((session.address, session.port))
+            # Two values alone would be an address without its zone.
+            found = socket.getaddrinfo(session.address, session.port, type=socket.SOCK_DGRAM)
+            port.socket.connect(found[0][4])
             port.socket.setblocking(False)
             result = _Run(session, port, self._ended).run()
         finally:

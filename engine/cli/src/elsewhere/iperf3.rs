@@ -2,9 +2,9 @@
 
 use super::end;
 use anyhow::Result;
-use nettrial_scenario::{Measure, Problem, Record};
+use nettrial_scenario::{HostAddress, Measure, Problem, Record};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// iperf3's default port.
 pub const PORT: u16 = 5201;
@@ -30,6 +30,6 @@ pub fn problems(_measure: &Measure) -> Vec<Problem> {
 }
 
 /// Ends the program, because a server needs Linux.
-pub fn serve<F: FnOnce(SocketAddr)>(_address: Option<IpAddr>, _port: u16, _ready: F) -> io::Result<()> {
+pub fn serve<F: FnOnce(SocketAddr)>(_address: Option<HostAddress>, _port: u16, _ready: F) -> io::Result<()> {
     end("serve --iperf3")
 }

@@ -56,8 +56,8 @@ fn a_flow_goes_between_two_commands() {
 #[test]
 fn the_path_between_two_commands_is_probed() {
     let direction = |from, to| Direction {
-        from: (from, HERE),
-        to: (to, HERE),
+        from: (from, HERE.into()),
+        to: (to, HERE.into()),
         reached: HERE,
         expected: 9000,
         round_trip: None,

@@ -70,8 +70,8 @@ impl Findings {
             let expected = layout.path_mtu(from, to, version).unwrap_or(0);
             let round_trip = layout.paths.round_trip((from, near), (to, far));
             directions.push(Direction {
-                from: (from, near),
-                to: (to, far),
+                from: (from, near.into()),
+                to: (to, far.into()),
                 reached: far,
                 expected,
                 round_trip,

@@ -44,10 +44,11 @@ pub fn send(
     let mut port = [0; 2];
     control.read_exact(&mut port).context("waiting for the receiver's port")?;
     let socket =
-        UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
+        UdpSocket::bind(side.address.socket(0)).with_context(|| format!("binding to {}", side.address))?;
     tcp::mark(&SockRef::from(&socket), side)?;
     datagram::choose_buffers(&socket, side)?;
-    let target = SocketAddr::new(destination.ip(), u16::from_be_bytes(port));
+    let mut target = destination;
+    target.set_port(u16::from_be_bytes(port));
     socket.connect(target).with_context(|| format!("choosing {target}"))?;
     // A kernel that accepts nothing for this long refuses the packet.
     socket.set_write_timeout(Some(side.patience())).context("bounding the wait for the kernel")?;
@@ -113,7 +114,7 @@ impl Carrier for Outbox<'_> {
 pub fn receive(control: &TcpStream, side: &Side, largest: usize) -> Result<()> {
     let mut answer = control;
     let socket =
-        UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
+        UdpSocket::bind(side.address.socket(0)).with_context(|| format!("binding to {}", side.address))?;
     let options = &side.flow.socket;
     let busy_poll = options.busy_poll.map(nettrial_scenario::Duration::as_std);
     Inbox::set_up(&socket, options.udp_gro, busy_poll)?;

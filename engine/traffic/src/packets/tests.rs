@@ -35,7 +35,7 @@ fn side(transport: Transport, address: &str, packets: Packets) -> Side {
             traffic: Traffic::Packets(packets),
         },
         cookie: Cookie([7; 16]),
-        address,
+        address: address.into(),
         congestion_control: if PORTABLE { "" } else { "reno" }.into(),
         clock_offset: Some(crate::ClockOffset::ONE_CLOCK),
         round_trip: None,
@@ -44,7 +44,7 @@ fn side(transport: Transport, address: &str, packets: Packets) -> Side {
 
 fn run(side: &Side) -> FlowRecord {
     let port = listener::listen(side.clone()).unwrap();
-    let destination = SocketAddr::new(side.address, port);
+    let destination = side.address.socket(port);
     flow::run(side, destination, Duration::from_millis(10)).unwrap().0
 }
 
@@ -147,11 +147,11 @@ fn where_clocks_differ_there_is_no_one_way_delay() {
 
 /// The receiver's UDP port, from a control connection that shows `cookie`.
 fn control(side: &Side, port: u16) -> (TcpStream, SocketAddr) {
-    let destination = SocketAddr::new(side.address, port);
+    let destination = side.address.socket(port);
     let (mut control, _) = tcp::connect(side, destination, Purpose::Traffic).unwrap();
     let mut port = [0; 2];
     control.read_exact(&mut port).unwrap();
-    (control, SocketAddr::new(side.address, u16::from_be_bytes(port)))
+    (control, side.address.socket(u16::from_be_bytes(port)))
 }
 
 #[test]
