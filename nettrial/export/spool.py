@@ -8,12 +8,16 @@ from pathlib import Path
 import polars as pl
 
 from nettrial.export.layout import TABLES, TRIAL, Column, RecordTable, merged
+from nettrial.scenario import FlowRecord
 from nettrial.store import Run
 
 AT_ONCE = 1000
 """The largest number of records whose JSON is in memory at a time."""
 BYTES_AT_ONCE = 16 * 2**20
 """The size of JSON above which no further record is added to these."""
+
+NONE_IF_ZERO = ("mss_bytes", "min_rtt_us")
+"""The figures of a flow in which 0 stands for a value that was not measured."""
 
 
 class Spool:
@@ -91,8 +95,18 @@ def _taken(columns: Iterable[Column]) -> list[pl.Expr]:
     """Returns the expressions that extract columns from an entry."""
     taken = []
     for column in columns:
-        value = pl.col("record")
-        for name in column.path:
-            value = value.struct.field(name)
+        value = _at(column.path)
+        if column.figure not in ("", "count"):  # a distribution without values has zeros in their place
+            value = pl.when(_at((*column.path[:-1], "count")) > 0).then(value)
+        elif column.model is FlowRecord and column.name in NONE_IF_ZERO:
+            value = pl.when(value != 0).then(value)
         taken.append(value.alias(column.name))
     return taken
+
+
+def _at(path: Iterable[str]) -> pl.Expr:
+    """Returns the expression that extracts the value at a path of fields."""
+    value = pl.col("record")
+    for name in path:
+        value = value.struct.field(name)
+    return value

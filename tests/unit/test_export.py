@@ -307,3 +307,14 @@ def test_a_damaged_record_is_told(tmp_path):
         session._insert("trial", 1, session.number, b"", zlib.compress(b'{"flows": {'))
     with pytest.raises(BadInput, match="can't read a record in it"):
         frames(other)["flows"]()
+
+
+def test_what_was_not_measured_is_empty_and_not_0(tmp_path):
+    """A distribution without values has zeros in the record, and so have sizes of segments and times."""
+    made = full_record().model_dump(by_alias=True, exclude_none=True)
+    none = dict.fromkeys(made["flows"][0]["srtt_us"], 0)
+    made["flows"][0] |= {"srtt_us": none, "min_rtt_us": 0, "mss_bytes": 0}
+    row = tables_of(run_of(tmp_path / "run", [Record.model_validate(made)]))["flows"].row(0, named=True)
+    assert row["srtt_count"] == 0
+    named = ("srtt_mean_us", "srtt_p99_us", "srtt_maximum_us", "min_rtt_us", "mss_bytes")
+    assert [row[name] for name in named] == [None] * 5

@@ -191,7 +191,7 @@ impl FlowRecord {
             goodput_bps: None,
             connect_us: Distribution::default(),
             completion_us: None,
-            retransmissions_pkts: Some(0),
+            retransmissions_pkts: None,
             srtt_us: Distribution::default(),
             min_rtt_us: 0,
             rtt_us: None,

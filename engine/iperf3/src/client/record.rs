@@ -120,7 +120,8 @@ fn flow_record(
             .then(|| receiver.bytes as f64 * 8.0 / seconds)
             .filter(|goodput| goodput.is_finite()),
         connect_us: if is_udp { Distribution::default() } else { once(tested.connect) },
-        retransmissions_pkts: Some(u64::try_from(sender.retransmits).unwrap_or(0)),
+        // -1: the sender's system does not count them.
+        retransmissions_pkts: u64::try_from(sender.retransmits).ok().filter(|_| !is_udp),
         jitter_rfc3550_us: Some(receiver.jitter * 1e6).filter(|us| is_udp && arrived_known && us.is_finite()),
         packets: (is_udp && arrived_known).then(|| packets(sender, receiver, outcome, asked)),
         ..FlowRecord::blank(flow)

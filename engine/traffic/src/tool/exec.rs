@@ -112,7 +112,7 @@ fn read(flow: &Flow, printed: &str) -> Result<FlowRecord> {
     record.delay_difference_mean_us = figures.delay_difference_mean_us;
     record.transactions_per_second = figures.transactions_per_second;
     record.connections = figures.connections.unwrap_or(u32::from(figures.retransmissions_pkts.is_some()));
-    record.retransmissions_pkts = Some(figures.retransmissions_pkts.unwrap_or(0));
+    record.retransmissions_pkts = figures.retransmissions_pkts;
     record.packets = figures.sent_pkts.zip(figures.lost_pkts).map(|(sent, lost)| PacketCounts {
         sent_pkts: sent,
         received_pkts: sent.saturating_sub(lost),

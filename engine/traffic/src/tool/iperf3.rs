@@ -109,13 +109,17 @@ fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
     record.mss_bytes = count("/start/tcp_mss_default").and_then(|mss| mss.try_into().ok()).unwrap_or(0);
     record.connections =
         count("/start/test_start/num_streams").and_then(|streams| streams.try_into().ok()).unwrap_or(1);
-    record.retransmissions_pkts = Some(count("/end/sum_sent/retransmits").unwrap_or(0));
+    record.retransmissions_pkts = count("/end/sum_sent/retransmits");
     let streams = document.pointer("/end/streams").and_then(Value::as_array).into_iter().flatten();
     let minima = streams.filter_map(|stream| stream.pointer("/sender/min_rtt")?.as_f64().and_then(whole));
     record.min_rtt_us = minima.min().and_then(|rtt| rtt.try_into().ok()).unwrap_or(0);
     let mut srtt = Durations::default();
     let intervals = document.get("intervals").and_then(Value::as_array).into_iter().flatten();
     for interval in intervals {
+        // Intervals at the beginning that `-O` leaves out of the sums.
+        if interval.pointer("/sum/omitted").and_then(Value::as_bool) == Some(true) {
+            continue;
+        }
         let streams = interval.get("streams").and_then(Value::as_array).into_iter().flatten();
         let rtts = streams.filter_map(|stream| stream.get("rtt")?.as_u64()).filter(|rtt| *rtt < 1 << 32);
         rtts.for_each(|rtt| srtt.record(rtt * 1000));

@@ -88,7 +88,7 @@ fn read(flow: &Flow, tool: &Tool, printed: &str) -> Result<FlowRecord> {
         record.congestion_control =
             between(printed, "LOCAL_CONG_CONTROL=", "").unwrap_or_default().to_owned();
         record.mss_bytes = count("TRANSPORT_MSS").and_then(|mss| mss.try_into().ok()).unwrap_or(0);
-        record.retransmissions_pkts = Some(count("LOCAL_TRANSPORT_RETRANS").unwrap_or(0));
+        record.retransmissions_pkts = count("LOCAL_TRANSPORT_RETRANS");
     }
     if tool.request_response {
         record.bytes = count("LOCAL_BYTES_SENT").unwrap_or(0);

@@ -57,6 +57,38 @@ fn iperf3_over_tcp() {
     assert!((record.srtt_us.mean - mean).abs() <= 1.0, "{} {mean}", record.srtt_us.mean);
     assert!(record.intervals.iter().all(|interval| interval.cwnd_pkts > 0 && interval.bytes > 0));
     assert_eq!(record.packets, None);
+    assert_eq!(record.retransmissions_pkts, Some(0));
+    assert_eq!(document.pointer("/end/sum_sent/retransmits").unwrap(), 0);
+}
+
+#[test]
+fn what_iperf3_and_netperf_do_not_count_is_absent() {
+    let document: serde_json::Value = serde_json::from_str(output!("iperf3-tcp.json")).unwrap();
+    for unknown in [serde_json::json!(-1), serde_json::json!(null)] {
+        let mut changed = document.clone();
+        *changed.pointer_mut("/end/sum_sent/retransmits").unwrap() = unknown;
+        let record = read(Transport::Tcp, &tool(ToolName::Iperf3), &changed.to_string()).unwrap();
+        assert_eq!(record.retransmissions_pkts, None);
+    }
+    let printed = output!("netperf-tcp-stream.txt")
+        .replace("LOCAL_TRANSPORT_RETRANS=", "LOCAL_TRANSPORT_RETRANS=-1\nX=");
+    let record = read(Transport::Tcp, &tool(ToolName::Netperf), &printed).unwrap();
+    assert_eq!((record.connections, record.retransmissions_pkts), (1, None));
+    let record = read(Transport::Udp, &tool(ToolName::Iperf3), output!("iperf3-udp.json")).unwrap();
+    assert_eq!(record.retransmissions_pkts, None);
+}
+
+#[test]
+fn intervals_that_iperf3_omits_do_not_count() {
+    let expected = read(Transport::Tcp, &tool(ToolName::Iperf3), output!("iperf3-tcp.json")).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(output!("iperf3-tcp.json")).unwrap();
+    let intervals = document.pointer_mut("/intervals").unwrap().as_array_mut().unwrap();
+    let mut omitted = intervals[0].clone();
+    *omitted.pointer_mut("/sum/omitted").unwrap() = true.into();
+    *omitted.pointer_mut("/streams/0/rtt").unwrap() = 1_000_000.into();
+    intervals.insert(0, omitted);
+    let record = read(Transport::Tcp, &tool(ToolName::Iperf3), &document.to_string()).unwrap();
+    assert_eq!((record.intervals, record.srtt_us), (expected.intervals, expected.srtt_us));
 }
 
 #[test]
