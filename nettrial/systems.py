@@ -5,6 +5,7 @@ There are two kinds of systems here: Windows, and POSIX systems such as Linux an
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import importlib.util
@@ -170,6 +171,22 @@ def print_page(page: Path, target: Path) -> str | None:
 
 IS_LINUX: bool = sys.platform == "linux"
 """True on Linux."""
+
+
+CPU_FREQUENCY = Path("/sys/devices/system/cpu/cpufreq")
+"""The directory in which Linux describes the frequency of CPUs."""
+
+
+def frequency() -> dict[str, str]:
+    """Returns how the frequency of this machine's CPUs is chosen: the driver and the governor, each distinct
+    one once (Documentation/admin-guide/pm/cpufreq.rst). What the system does not tell is absent."""
+    found: dict[str, set[str]] = {}
+    for policy in CPU_FREQUENCY.glob("policy*"):
+        for name in ("driver", "governor"):
+            with contextlib.suppress(OSError):
+                said = (policy / f"scaling_{name}").read_text().strip()
+                found.setdefault(f"CPU frequency {name}", set()).add(said)
+    return {name: ", ".join(sorted(said)) for name, said in sorted(found.items())}
 
 
 def steady_clock() -> float:

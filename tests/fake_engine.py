@@ -7,6 +7,7 @@ Environment variables change its behaviour. Those that name trials contain numbe
 - FAKE_WORK: the estimated duration of a simulated trial in seconds
 - FAKE_SAME=1: all trials have equal figures
 - FAKE_PROCESSORS: the number of CPUs
+- FAKE_KERNEL: the kernel's name and version
 - FAKE_SECONDS: the duration of a trial in seconds
 - FAKE_LOG=1: logs lines of the engine and of a library
 - FAKE_ESCAPES=1: the message of a failure contains control sequences that clear a terminal
@@ -47,7 +48,7 @@ def preflight():
         ]
     environment = {
         "engine_version": "0.1.0",
-        "kernel": "Linux 6.18.0 #1 SMP x86_64",
+        "kernel": os.environ.get("FAKE_KERNEL", "Linux 6.18.0 #1 SMP x86_64"),
         "processor": "A CPU",
         "processors": int(os.environ.get("FAKE_PROCESSORS", 2)),
         "privileges": "root",

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
+from nettrial.analysis.apparatus import apart
 from nettrial.analysis.changes import NO_RATIO, Change, corrected, unpaired_change
 from nettrial.analysis.intervals import Interval
 from nettrial.analysis.outcomes import Outcome, above, below
@@ -72,6 +73,8 @@ class RunComparison:
     """The differences of the treatments that both runs have, by response, then by treatment."""
     intervals: int
     """The number of differences that have an interval; the intervals hold together (Bonferroni)."""
+    apparatus: tuple[tuple[str, str, str], ...]
+    """The facts of the apparatus that differ: the name of each, and its value in each run."""
     circumstances: tuple[tuple[str, str, str], ...]
     """The other circumstances that differ: the name of each, and its value in each run."""
     stopped_by_rule: tuple[bool, bool]
@@ -135,13 +138,15 @@ def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
         if treatment in theirs
     ]
     exact = all(run.study.capabilities.deterministic for run in (first, second))
+    different = apart(first, second)
     changes = corrected([unpaired_change(one.numbers, other.numbers, exact) for _, _, one, other in pairs])
     return RunComparison(
         differences=tuple(
             _difference(*pair, change, trials) for pair, change in zip(pairs, changes, strict=True)
         ),
         intervals=max((change.family for change in changes), default=0),
-        circumstances=tuple(_circumstances(first, second)),
+        apparatus=different,
+        circumstances=tuple(_circumstances(first, second, {name for name, _, _ in different})),
         stopped_by_rule=(first.study.until is not None, second.study.until is not None),
         treatments_of_one=(
             tuple(treatment for treatment in ours if treatment not in theirs),
@@ -244,10 +249,12 @@ def _difference(
     )
 
 
-def _circumstances(first: Run, second: Run) -> Iterable[tuple[str, str, str]]:
-    """Yields the differences between the runs' machines, versions and studies."""
+def _circumstances(first: Run, second: Run, known: Set[str]) -> Iterable[tuple[str, str, str]]:
+    """Yields the differences between the runs' machines, versions and studies, except those `known`."""
     sides = _facts(first), _facts(second)
     for name in dict.fromkeys([*sides[0], *sides[1]]):
+        if name in known:
+            continue
         one, other = (side.get(name, "–") for side in sides)
         if one != other:
             yield name, one, other

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nettrial.analysis.analysis_of_variance import Variation, variation
+from nettrial.analysis.apparatus import changed
 from nettrial.analysis.clock_rates import clocks
 from nettrial.analysis.declared_precision import Precision, precisions
 from nettrial.analysis.headline_contrasts import Contrast, headline
@@ -46,7 +47,8 @@ def answers(run: Run, summary: Summary) -> Answers:
     """Analyses a run's summary; raises BadInput for published figures that can't be read."""
     found = orders(summary)
     derived = tuple(noise(summary, found, run.study.capabilities.deterministic))
-    groups = sorted([*warnings(run), *clocks(run), *derived], key=lambda each: (-each.effect, -each.trials))
+    seen = [*warnings(run), *clocks(run), *changed(run), *derived]
+    groups = sorted(seen, key=lambda each: (-each.effect, -each.trials))
     changes = {response.response.name: findings(run.study, response) for response in summary.responses}
     return Answers(
         findings=changes,

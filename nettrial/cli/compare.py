@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nettrial.analysis.apparatus import NOT_RECORDED
 from nettrial.analysis.changes import BANERJEE
 from nettrial.analysis.compare import (
     CONDITION_EXPECTED,
@@ -104,6 +105,7 @@ def _condition(text: str, names: Sequence[str]) -> Condition:
 
 def _print(found: RunComparison, first: Path, second: Path) -> None:
     print(f"A: {first}\nB: {second}")
+    _print_apparatus(found)
     if found.circumstances:
         print("\nOther differences between the runs")
         print_table(["", "A", "B"], found.circumstances)
@@ -136,6 +138,18 @@ def _print_biased(found: RunComparison) -> None:
             f"\n{BIASED}: trials have warnings that may bias the response, such as a CPU that was always in "
             "use; `nettrial report` shows them."
         )
+
+
+def _print_apparatus(found: RunComparison) -> None:
+    """Prints in what the apparatus of the runs differs, or which of them did not record it."""
+    if not found.apparatus:
+        return
+    unrecorded = [run for run, said in zip("AB", found.apparatus[0][1:], strict=True) if said == NOT_RECORDED]
+    if unrecorded:
+        print(f"\nThe apparatus of {numbers.listed(unrecorded)} was not recorded.")
+        return
+    print("\nDifferences of the apparatus, to which changes may be due")
+    print_table(["", "A", "B"], found.apparatus)
 
 
 def _print_few(found: RunComparison) -> None:
@@ -294,6 +308,7 @@ def _document(
     return documents.CompareDocument(
         a=str(first),
         b=str(second),
+        apparatus=[documents.Circumstance(name=name, a=a, b=b) for name, a, b in found.apparatus],
         circumstances=[documents.Circumstance(name=name, a=a, b=b) for name, a, b in found.circumstances],
         intervals=found.intervals,
         differences=[_as_document(each) for each in found.differences],

@@ -395,8 +395,11 @@ class CompareDocument(Document):
     """The directory of the first run."""
     b: str
     """The directory of the second run."""
+    apparatus: list[Circumstance]
+    """The facts of the apparatus that differ between the runs, or whether each recorded its apparatus if one
+    did not."""
     circumstances: list[Circumstance]
-    """The differences between the runs other than in their results."""
+    """The other differences between the runs, apart from their results."""
     intervals: int
     """The number of intervals that hold together at 95% (Bonferroni)."""
     differences: list[Difference]

@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -20,12 +20,13 @@ from nettrial.cli.console import output, say
 from nettrial.cli.design import Design, DesignOptions, Scenarios, as_time
 from nettrial.cli.session import at_once, run_trials, unfinished
 from nettrial.design import PlannedTrial, plan
-from nettrial.errors import BadInput, CannotRun, Lack, TrialsFailed
+from nettrial.errors import BadInput, CannotRun, Fault, Lack, TrialsFailed
 from nettrial.machines import Inventory
 from nettrial.report import numbers
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
+from nettrial.store.fingerprint import fingerprint
 from nettrial.study import Study
 from nettrial.study.published import read as read_published
 
@@ -36,6 +37,8 @@ LONG_SECONDS = 1200.0
 """The expected duration in seconds above which a plan's duration is announced before it begins."""
 SPREAD = "sd"
 """The value of `report --show` for standard deviations and numbers of trials."""
+ANOTHER_APPARATUS = "--another-apparatus"
+"""The option that resumes a run on another apparatus."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 plus the number of SIGINT, as in shells."""
 
@@ -71,6 +74,8 @@ class Manner:
     """The Dask cluster that runs the trials; None for this machine."""
     allows_commands: bool = False
     """True if the study's own commands are started without a question."""
+    another_apparatus: bool = False
+    """True if a run is resumed although the apparatus differs from that of its earlier sessions."""
 
 
 Configurations: TypeAlias = dict[str | None, Configuration]
@@ -222,11 +227,33 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
         _started(study, settings, cluster) as backends,
     ):
         environment = _preflight(backends)
+        if not manner.another_apparatus:
+            _refuse_another(run, fingerprint(environment, study.capabilities))
         work = check(backends, study, scenarios)
         permission.ask((scenario for _, scenario in scenarios), manner.allows_commands)
         if not manner.quiet:
             _say_work(work, run.pending(), _size(study, environment, cluster, backends), cluster)
         return _go_on(run, backends, environment, manner, cluster)
+
+
+def _refuse_another(run: Run, now: Mapping[str, str]) -> None:
+    """Raises BadInput with every fact in which the apparatus of now differs from that of the run."""
+    from nettrial.analysis.apparatus import conflict, is_recorded  # their statistics are slow to load
+
+    if run.finished() and not is_recorded(run):
+        say("the apparatus of the earlier sessions was not recorded, so this one is not compared with it")
+    found = conflict(run, now)
+    if found:
+        hint = (
+            f"finish the run with the apparatus that began it; {ANOTHER_APPARATUS} resumes it all the same, "
+            "and its report then warns that sessions differ"
+        )
+        faults = [
+            Fault(f"{each.name} of this session", each.now, f"{each.before}, as when the run began")
+            for each in found
+        ]
+        faults[-1] = replace(faults[-1], hint=hint)
+        raise BadInput.listing("resuming the run", faults)
 
 
 def report_again(

@@ -33,6 +33,7 @@ from nettrial.design.trial_order import in_words
 from nettrial.fields import in_short
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
+from nettrial.store.fingerprint import fingerprint
 from nettrial.store.recorder import Recorder, TooLarge
 from nettrial.study import Study
 
@@ -236,7 +237,8 @@ def run_trials(
         places += [Place(None, places[0].backend.another()) for _ in range(size - len(places))]
         begun = _blocks_at_home(run, run.pending(), list(backends), say)
         hands, several = Crew(places, attempt, begun), size > 1
-    with run.session(environment) as session, hands as crew, Stop(crew.kill, several) as stop:
+    facts = fingerprint(environment, study.capabilities)
+    with run.session(environment, facts) as session, hands as crew, Stop(crew.kill, several) as stop:
         remove_partial(run.directory)
         pending = run.pending() or _next_blocks(run, session, say, len(crew.left()))
         estimates = None if quiet else _estimates(run)

@@ -60,6 +60,17 @@ def planned(
     return PlannedTrial(number, block, levels)
 
 
+def facts(text: Any, unreadable: Unreadable) -> dict[str, str]:
+    """Returns the fingerprint of a session; raises BadInput if it is not a mapping of texts."""
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise unreadable("session", f"the fingerprint {str(text)[:40]}")
+    return found
+
+
 def moment(text: Any, unreadable: Unreadable) -> datetime:
     """Returns the time at which a session began or ended; raises BadInput for an invalid time."""
     try:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import shlex
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -22,10 +22,18 @@ from nettrial.fields import without_collector
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import directory as folders
 from nettrial.store import reading
+from nettrial.store.fingerprint import Fingerprint
 from nettrial.store.lean import lean
 from nettrial.store.measurements import without_assumptions
 from nettrial.store.recorder import Recorder, as_json, now, unpack
-from nettrial.store.schema import APPLICATION_ID, FORMAT, FORMAT_OF_PACKED_DOCUMENTS, TABLES, statements
+from nettrial.store.schema import (
+    APPLICATION_ID,
+    FORMAT,
+    FORMAT_OF_FINGERPRINTS,
+    FORMAT_OF_PACKED_DOCUMENTS,
+    TABLES,
+    statements,
+)
 from nettrial.study import Study
 
 Document = TypeVar("Document", bound=BaseModel)
@@ -53,6 +61,10 @@ class Session:
     """The properties of the machine."""
     note: str
     """The outcome of the session in words; empty if it has not ended."""
+    fingerprint: Fingerprint | None = None
+    """The facts about its apparatus; None if they were not recorded."""
+    trials: frozenset[int] = frozenset()
+    """The numbers of the trials that it finished."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,7 @@ class Run:
         """Wraps an open run file; use `create` or `open`."""
         self.directory = directory
         self._packed = version >= FORMAT_OF_PACKED_DOCUMENTS
+        self._has_fingerprints = version >= FORMAT_OF_FINGERPRINTS
         self._connection = connection
         self._trials: dict[int, Trial] = {}  # the trials read so far: a record may contain thousands of sizes
         self._scenarios: dict[
@@ -223,8 +236,12 @@ class Run:
     @property
     def sessions(self) -> list[Session]:
         """Returns the sessions of the runner, in order."""
+        finished: dict[int, set[int]] = {}
+        for number, session in self._rows("SELECT number, session FROM trial"):
+            finished.setdefault(session, set()).add(number)
+        fingerprint = "fingerprint" if self._has_fingerprints else "NULL"
         rows = self._rows(
-            "SELECT started, ended, environment, coalesce(note, '') "
+            f"SELECT session, started, ended, environment, coalesce(note, ''), {fingerprint} "
             "FROM session LEFT JOIN session_end USING (session) ORDER BY session"
         )
         return [
@@ -233,8 +250,10 @@ class Run:
                 None if ended is None else reading.moment(ended, self.unreadable),
                 self._read(Environment, environment),
                 str(note),
+                None if facts is None else reading.facts(facts, self.unreadable),
+                frozenset(finished.get(session, ())),
             )
-            for started, ended, environment, note in rows
+            for session, started, ended, environment, note, facts in rows
         ]
 
     def trials(self) -> list[Trial]:
@@ -337,12 +356,17 @@ class Run:
         return BadInput(OPENING, str(self.directory), value, "a run of this version", hint)
 
     @contextmanager
-    def session(self, environment: Environment) -> Iterator[Recorder]:
+    def session(
+        self, environment: Environment, fingerprint: Mapping[str, str] | None = None
+    ) -> Iterator[Recorder]:
         """Begins a session of the runner, in which only this process may add trials; raises BadInput during
-        another session."""
+        another session. A run file of an earlier format has no place for the fingerprint."""
         with folders.lock(self.directory):
-            row = (now(), as_json(environment))
-            cursor = self._connection.execute("INSERT INTO session (started, environment) VALUES (?, ?)", row)
+            row = {"started": now(), "environment": as_json(environment)}
+            if self._has_fingerprints and fingerprint is not None:
+                row["fingerprint"] = json.dumps(dict(fingerprint))
+            columns = f"({', '.join(row)}) VALUES ({', '.join(f':{name}' for name in row)})"
+            cursor = self._connection.execute(f"INSERT INTO session {columns}", row)
             recorder = Recorder(self._connection, cursor.lastrowid or 0, self._packed)
             try:
                 yield recorder

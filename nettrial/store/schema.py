@@ -4,25 +4,28 @@ from __future__ import annotations
 
 APPLICATION_ID = 0x6E74726C
 """The application ID in SQLite's header: "ntrl"."""
-FORMAT = 2
+FORMAT = 3
 """The version of the tables, in SQLite's user_version. Readers refuse higher versions."""
 FORMAT_OF_PACKED_DOCUMENTS = 2
 """The first version with compressed documents; earlier ones store scenarios and records as text."""
+FORMAT_OF_FINGERPRINTS = 3
+"""The first version that stores the fingerprint of each session."""
 
 TABLES = {
     "run": "study_text TEXT NOT NULL, published_text TEXT, study TEXT NOT NULL, seed INTEGER NOT NULL, "
     "command TEXT NOT NULL",
     "planned": "number INTEGER PRIMARY KEY, block INTEGER NOT NULL, treatment TEXT NOT NULL",
-    "session": "session INTEGER PRIMARY KEY, started TEXT NOT NULL, environment TEXT NOT NULL",
+    "session": "session INTEGER PRIMARY KEY, started TEXT NOT NULL, environment TEXT NOT NULL, "
+    "fingerprint TEXT",
     "session_end": "session INTEGER PRIMARY KEY REFERENCES session, ended TEXT NOT NULL, note TEXT NOT NULL",
     "trial": "number INTEGER PRIMARY KEY REFERENCES planned, session INTEGER NOT NULL REFERENCES session, "
     "scenario BLOB NOT NULL, record BLOB NOT NULL",
     "failure": "failure INTEGER PRIMARY KEY, number INTEGER NOT NULL REFERENCES planned, "
     "session INTEGER NOT NULL REFERENCES session, message TEXT NOT NULL",
 }
-"""The columns of each table. Documents (study, treatment, environment) are JSON; scenarios and records are
-compressed JSON (RFC 1950), because a record may contain thousands of sizes or histograms. Times are ISO 8601
-in UTC."""
+"""The columns of each table. Documents (study, treatment, environment, fingerprint) are JSON; scenarios and
+records are compressed JSON (RFC 1950), because a record may contain thousands of sizes or histograms. Times
+are ISO 8601 in UTC."""
 
 
 def statements() -> list[str]:

@@ -174,8 +174,8 @@ def test_refuses_what_is_no_run_of_this_version(tmp_path):
     assert "not a run file" in refusal(tmp_path)
 
     create(tmp_path / "newer")
-    change(tmp_path / "newer", "PRAGMA user_version = 3")
-    assert "format 3\n  expected: format 2\n  hint: it was written by a newer nettrial" in refusal(
+    change(tmp_path / "newer", "PRAGMA user_version = 4")
+    assert "format 4\n  expected: format 3\n  hint: it was written by a newer nettrial" in refusal(
         tmp_path / "newer"
     )
 

@@ -99,6 +99,14 @@ def _resume(
     on: On = None,
     strict: Annotated[bool, typer.Option("--strict", help="Count a trial with a warning as failed.")] = False,
     allow_exec: AllowExec = False,
+    another_apparatus: Annotated[
+        bool,
+        typer.Option(
+            "--another-apparatus",
+            help="Resume although the kernel, the CPUs, nettrial or another part of the apparatus is not "
+            "that of the run's earlier sessions. The report then warns of it.",
+        ),
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
@@ -110,7 +118,8 @@ def _resume(
     from nettrial.cli import run
     from nettrial.cli.design import DesignOptions
 
-    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet, on, allow_exec)
+    form = run.Form(as_json=as_json)
+    manner = run.Manner(strict, machines_file, form, quiet, on, allow_exec, another_apparatus)
     raise typer.Exit(run.resume(None, DesignOptions(), directory, manner))
 
 

@@ -1,0 +1,72 @@
+"""The fingerprint of a session: the facts about its apparatus on which measured figures may depend, and which
+may differ between the sessions of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from nettrial.scenario import Capabilities, Environment, Machine
+from nettrial.systems import frequency
+
+Fingerprint: TypeAlias = dict[str, str]
+"""The facts by their names, both in words."""
+VERSION, COMMIT = "nettrial version", "nettrial commit"
+"""The facts on which the records of a deterministic backend depend. The commit is known only of engines that
+state it among the facts of their apparatus."""
+
+
+class Difference(NamedTuple):
+    """A fact that differs between two fingerprints."""
+
+    name: str
+    """The name of the fact."""
+    before: str
+    """The fact of the first fingerprint."""
+    now: str
+    """The fact of the second fingerprint."""
+
+
+def fingerprint(environment: Environment, capabilities: Capabilities) -> Fingerprint:
+    """Returns the fingerprint of a session on this machine with the environment that the engine found. A fact
+    that can't be read is absent. Figures that change from moment to moment, such as the lateness of timers,
+    are not part of it."""
+    stated: Mapping[str, str] = getattr(environment, "apparatus", None) or {}
+    facts = {VERSION: environment.engine_version, **stated}
+    if capabilities.deterministic:
+        return {name: facts[name] for name in (VERSION, COMMIT) if name in facts}
+    if environment.machines is not None:
+        return facts | {
+            f"{machine.name}: {name}": fact
+            for machine in environment.machines
+            for name, fact in _of_machine(machine)
+        }
+    here = {
+        "kernel": environment.kernel,
+        "CPU": environment.processor,
+        "CPUs": str(environment.processors),
+        "privileges": environment.privileges,
+    }
+    return here | frequency() | environment.sysctls | facts
+
+
+def _of_machine(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yields the facts about one of the user's machines."""
+    yield "system", machine.system
+    yield "kernel", machine.kernel
+    yield "CPU", f"{machine.processor} ({machine.architecture})"
+    yield "CPUs", str(machine.processors)
+    for name, fact in (("governor", machine.governor), ("clock source", machine.clock_source)):
+        if fact is not None:
+            yield name, fact
+    yield from machine.sysctls.items()
+
+
+def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[Difference]:
+    """Returns the facts that two fingerprints both have and that differ. A fact that only one of them has was
+    not recorded for the other."""
+    return [
+        Difference(name, before[name], now[name])
+        for name in before
+        if name in now and before[name] != now[name]
+    ]
