@@ -1,5 +1,5 @@
-//! iperf3 (tested with 3.12): the goodput that the receiver counts; over TCP also the sender's TCP_INFO in
-//! intervals, over UDP loss, order and jitter.
+//! iperf3 (tested with 3.12, and with documents of 3.1 to 3.21): the goodput that the receiver counts; over TCP also the
+//! sender's TCP_INFO in intervals, over UDP loss, order and jitter.
 
 use super::process::{Finished, Watch, run};
 use super::record::nanoseconds;
@@ -94,11 +94,11 @@ impl Program for Iperf3 {
 fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
     let number = |pointer: &str| document.pointer(pointer).and_then(Value::as_f64);
     let count = |pointer: &str| number(pointer).and_then(whole);
-    let received = "iperf3 does not say what the receiver got";
+    let received = received(document).context("iperf3 does not say what the receiver got")?;
     let mut record = FlowRecord::blank(flow);
-    record.bytes = count("/end/sum_received/bytes").context(received)?;
-    record.active_ns = nanoseconds(number("/end/sum_received/seconds").context(received)?);
-    record.goodput_bps = number("/end/sum_received/bits_per_second");
+    record.bytes = received.bytes;
+    record.active_ns = nanoseconds(received.seconds);
+    record.goodput_bps = received.bits_per_second;
     if flow.transport == Transport::Udp {
         record.jitter_rfc3550_us = number("/end/sum/jitter_ms").map(|jitter| jitter * 1e3);
         record.packets = packets(document);
@@ -130,6 +130,33 @@ fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
     }
     record.srtt_us = srtt.distribution_us();
     Ok(record)
+}
+
+/// What the receiver of a test counted.
+struct Received {
+    bytes: u64,
+    seconds: f64,
+    bits_per_second: Option<f64>,
+}
+
+/// Returns what the receiver counted. Before 3.11, the only sum over UDP has the sender's bytes and packets and the
+/// receiver's losses and jitter: the bytes follow from the packets that arrived, which are of one size. Without
+/// losses and jitter, nothing says that a packet arrived.
+fn received(document: &Value) -> Option<Received> {
+    let number = |sum: &Value, name: &str| sum.get(name)?.as_f64();
+    if let Some(sum) = document.pointer("/end/sum_received") {
+        let bits_per_second = number(sum, "bits_per_second");
+        let bytes = number(sum, "bytes").and_then(whole)?;
+        return Some(Received { bytes, seconds: number(sum, "seconds")?, bits_per_second });
+    }
+    let sum = document.pointer("/end/sum")?;
+    let (sent, lost) = (number(sum, "packets")?, number(sum, "lost_packets")?.max(0.0));
+    if sent <= 0.0 || (lost == 0.0 && number(sum, "jitter_ms")? == 0.0) {
+        return None;
+    }
+    let (bytes, seconds) = (number(sum, "bytes")? * (sent - lost).max(0.0) / sent, number(sum, "seconds")?);
+    let bits_per_second = (seconds > 0.0).then(|| bytes * 8.0 / seconds);
+    Some(Received { bytes: whole(bytes.round())?, seconds, bits_per_second })
 }
 
 /// Returns the counts of packets; iperf3 counts a duplicate as a packet that had been considered lost.

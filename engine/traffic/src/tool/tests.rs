@@ -4,6 +4,8 @@ use super::process::Finished;
 use super::*;
 use nettrial_scenario::{IpVersion, Transport};
 use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
 
 macro_rules! output {
     ($name:literal) => {
@@ -103,6 +105,42 @@ fn iperf3_over_udp() {
     let lossy = printed.replace("\"lost_packets\":\t0", "\"lost_packets\":\t7");
     let packets = read(Transport::Udp, &tool(ToolName::Iperf3), &lossy).unwrap().packets.unwrap();
     assert_eq!((packets.lost_pkts, packets.received_pkts), (7, 8727));
+}
+
+#[test]
+fn iperf3_over_udp_before_3_11_has_one_sum() {
+    let mut document: serde_json::Value = serde_json::from_str(output!("iperf3-udp.json")).unwrap();
+    let end = document["end"].as_object_mut().unwrap();
+    end.remove("sum_received").unwrap();
+    end.remove("sum_sent").unwrap();
+    end["sum"]["lost_packets"] = 44.into();
+    let record = read(Transport::Udp, &tool(ToolName::Iperf3), &document.to_string()).unwrap();
+    // Packets have 1400 bytes, and the test took 1.006701 s.
+    assert_eq!(record.bytes, (8744 - 44) * 1400);
+    assert_eq!(record.goodput_bps.unwrap().round(), (8700.0_f64 * 1400.0 * 8.0 / 1.006_701).round());
+    assert_eq!(record.packets.unwrap().received_pkts, 8700);
+    document["end"]["sum"]["lost_packets"] = 0.into();
+    document["end"]["sum"]["jitter_ms"] = 0.into();
+    let error = read(Transport::Udp, &tool(ToolName::Iperf3), &document.to_string()).unwrap_err();
+    assert_eq!(error.to_string(), "iperf3 does not say what the receiver got");
+}
+
+#[test]
+fn the_documents_of_every_version_of_iperf3_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/iperf3");
+    for minor in 1..=21 {
+        let documents = fs::read_to_string(folder.join(format!("3.{minor}.json"))).unwrap();
+        let mut lines = documents.lines();
+        for (transport, expected_bps) in [(Transport::Tcp, 8e6), (Transport::Udp, 2e6)] {
+            let record = read(transport, &tool(ToolName::Iperf3), lines.next().unwrap()).unwrap();
+            let goodput_bps = record.goodput_bps.unwrap();
+            assert!((goodput_bps / expected_bps - 1.0).abs() < 0.1, "3.{minor}: {goodput_bps}");
+            assert_eq!(
+                record.packets.map(|packets| packets.lost_pkts),
+                (transport == Transport::Udp).then_some(0)
+            );
+        }
+    }
 }
 
 #[test]
