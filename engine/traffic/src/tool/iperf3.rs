@@ -132,7 +132,7 @@ fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
     Ok(record)
 }
 
-/// What the receiver of a test counted.
+/// The figures that the receiver of a test counted.
 struct Received {
     bytes: u64,
     seconds: f64,
