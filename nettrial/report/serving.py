@@ -78,7 +78,9 @@ class Server(ThreadingHTTPServer):
         """Opens a port; raises OSError."""
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._open: dict[socket.socket, float] = {}
-        super().__init__((address, port), handler)
+        # Two values alone would be a link-local address without its zone.
+        at: Any = socket.getaddrinfo(address, port, self.address_family, socket.SOCK_STREAM)[0][4]
+        super().__init__(at, handler)
 
     @property
     def url(self) -> str:

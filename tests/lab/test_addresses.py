@@ -5,7 +5,9 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 
 from tests import forked
 from tests.lab.chain import Chain
+from tests.lab.sandbox import wait_for
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {
@@ -35,6 +38,8 @@ def pair(as_user: list[str]) -> Iterator[Chain]:
     with Chain([1500]) as chain:
         chain.on(SERVER, f"ip address add {SECOND[4]}/24 dev left")
         chain.on(SERVER, f"ip address add {SECOND[6]}/64 dev left nodad preferred_lft 0")
+        for node in (CLIENT, SERVER):  # An address can't be used until no other host is known to have it.
+            assert wait_for(lambda node=node: "tentative" not in chain.on(node, "ip -6 address"), 10)
         yield chain
 
 
@@ -141,6 +146,15 @@ def test_ndt7_takes_a_link_local_address(pair: Chain, tmp_path: Path) -> None:
     with serving(pair, tmp_path, "--ndt7", "--bind", f"{there}%left") as port:
         options = ("--ndt7", "--no-verify", "--time", "1 s", "--replicates", "1", "--json")
         assert measured(pair, f"{there}%right", port, *options)["metrics"]
+
+
+def test_pages_are_served_at_a_link_local_address(pair: Chain) -> None:
+    program = (
+        "from nettrial.report.serving import Handler, opened; from nettrial.systems import zoned; "
+        f"print(opened(zoned('{link_local(pair, SERVER)}%left'), 0, Handler, 'serving').server_port)"
+    )
+    python = f"env PYTHONPATH={shlex.quote(str(ROOT))} {shlex.quote(sys.executable)}"
+    assert int(pair.on(SERVER, f"{python} -c {shlex.quote(program)}")) > 0
 
 
 @pytest.mark.parametrize(
