@@ -1807,6 +1807,42 @@ class SocketOptions(Generated):
     """
 
 
+class Span(Generated):
+    """
+    The time over which a flow's goodput is computed, and the bytes that arrived in it. The goodput of several flows is
+    their bytes over the union of their spans.
+
+    The span of a transfer begins with its first write, or with the call to connect if no connection opened in the
+    flow's duration. If the flow has a duration, the span ends with it, and bytes that arrive later, from buffers and
+    queues, are outside; the receiver counts by its own clock, so the offset between the hosts' clocks is taken off,
+    or, where that is not known, the receiver's span begins and ends later by the delay of the path. Without a duration
+    the span ends with the receiver's confirmation that it has read all. That of packets begins with the first departure
+    and ends with the last departure or arrival, whichever is later; that of requests begins when the first may be sent
+    and ends with the last response.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    active_ns: Annotated[int, Field(ge=0)]
+    """
+    The part of this time in which a connection carried data: for transfers one after the other, the time between
+    one's confirmation and the next one's first write is left out.
+    """
+    began_ns: Annotated[int, Field(ge=0)]
+    """
+    Its beginning, after the instant at which all flows were ready.
+    """
+    bytes: Annotated[int, Field(ge=0)]
+    """
+    The application bytes that the receiver had read by its end, or for requests those sent.
+    """
+    ended_ns: Annotated[int, Field(ge=0)]
+    """
+    Its end, after the same instant.
+    """
+
+
 class Aggregate(RootModel[int]):
     root: Annotated[int, Field(ge=0)]
 
@@ -2803,13 +2839,15 @@ class FlowRecord(Generated):
     )
     active_ns: Annotated[int, Field(ge=0)]
     """
-    The time that those bytes took. For a transfer, this is the sum over connections of the time from the first
-    write to the receiver's confirmation that it has read all. For packets, it is the time from the first
-    departure to the last arrival, and for requests from the first request to the last response.
+    The time that all of those bytes took, which may exceed the flow's duration. For a transfer, this is the sum
+    over connections of the time from the first write to the receiver's confirmation that it has read all. For
+    packets, it is the time from the first departure to the last departure or arrival, whichever is later, and for
+    requests from the first request to the last response.
     """
     bytes: Annotated[int, Field(ge=0)]
     """
-    The application bytes that the receiver confirmed (transfer, packets), or that were sent in requests.
+    The application bytes that the receiver confirmed (transfer, packets), or that were sent in requests, whenever
+    they arrived.
     """
     completion_us: Distribution | None = None
     """
@@ -2837,9 +2875,15 @@ class FlowRecord(Generated):
     The one-way delay above the smallest one of the flow (RFC 5481, packet delay variation). The two hosts'
     clocks need not agree.
     """
+    ended_ns: Annotated[int | None, Field(ge=0)] = None
+    """
+    The time at which all of `bytes` had been confirmed, after the instant at which all flows were ready. A flow
+    with a duration may end later than its span, because its buffers and queues drain. Absent like `span`.
+    """
     goodput_bps: float | None = None
     """
-    The goodput: `bytes` over `active_ns`, bits per second. Transfers and packets only.
+    The goodput, bits per second: the bytes of `span` over its `active_ns`, or a tool's figure. Transfers and
+    packets only.
     """
     intervals: list[Interval]
     """
@@ -2921,6 +2965,11 @@ class FlowRecord(Generated):
     sizes: list[SizeRecord] | None = None
     """
     The results of each size, by size. Sweeps only.
+    """
+    span: Span | None = None
+    """
+    The time over which the flow's goodput is computed, and the bytes that arrived in it. Absent if a tool does not
+    report it, and from records made before this field.
     """
     srtt_us: Distribution
     """

@@ -151,6 +151,13 @@ def flow_record(draw, flow, mtu):
         "connections": 48 if transfer else 1,
         "bytes": 240_000_000 if transfer else 25_600,
         "active_ns": 2_000_000_000,
+        "span": {
+            "began_ns": 0,
+            "ended_ns": 2_000_000_000,
+            "active_ns": 2_000_000_000,
+            "bytes": round(goodput / 4) if transfer else 25_600,
+        },
+        "ended_ns": 2_000_000_000,
         "connect_us": distribution(draw, 100),
         "retransmissions_pkts": 0,
         "srtt_us": distribution(draw, 900),

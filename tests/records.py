@@ -32,10 +32,13 @@ def record(trial: str = "") -> Record:
         "min_rtt_us": 80,
         "intervals": [],
     }
+    time = {"began_ns": 1_000_000, "ended_ns": 2_001_000_000, "active_ns": 2_000_000_000}
     transfer = {
         "name": "transfer",
         "connections": 47,
         "bytes": 235_000_000,
+        "span": {**time, "bytes": 235_375_000},
+        "ended_ns": 2_001_000_000,
         "goodput_bps": 941.5e6,
         "completion_us": distribution(41_000),
     }
@@ -43,6 +46,8 @@ def record(trial: str = "") -> Record:
         "name": "probe",
         "connections": 1,
         "bytes": 25_600,
+        "span": {**time, "bytes": 25_600},
+        "ended_ns": 2_001_000_000,
         "rtt_us": distribution(1200, 2500),
         "jitter_rfc3550_us": 30,
         "delay_difference_mean_us": 50,

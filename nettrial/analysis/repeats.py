@@ -40,9 +40,9 @@ class Seen:
 def repeated(records: Sequence[Record], flows: Sequence[str]) -> list[Repeated]:
     """Returns every metric that the records have of `flows` together, in the registry's order.
 
-    The figures of several flows are combined as each metric says: goodputs, for example, are added. Metrics
-    that can't be combined, such as percentiles, are left out, and metrics of a group, such as fairness, are
-    included."""
+    The figures of several flows are combined as each metric says: the goodput, for example, is their
+    bytes over the union of their times. Metrics that can't be combined, such as percentiles, are left
+    out, and metrics of a group, such as fairness, are included."""
     kinds = ("flow",) if len(flows) == 1 else ("flow", "group")
     found = []
     for metric in METRICS.values():

@@ -516,7 +516,8 @@ class MeasureDocument(Document):
     seed: int
     """The seed of the random numbers."""
     metrics: list[Measured]
-    """The metrics of all streams together over all repeats; goodputs, for example, are added."""
+    """The metrics of all streams together over all repeats; the goodput, for example, is their bytes over the
+    union of their times."""
     streams: list[Stream]
     """The streams; a single one without `--parallel`."""
     records: list[dict[str, Any]]

@@ -1,4 +1,9 @@
-"""Metrics of a group of flows: sums, and the fairness of the shares."""
+"""Metrics of a group of flows: means, and the fairness of the shares.
+
+The shares that a fairness index compares are rates, each over the flow's own time, and not bytes over
+the common time of all: transfers of one size have equal bytes, however unequally they were served.
+Jain's index is one of users who share something at the same time, so it is absent if there was no moment
+at which all were under way."""
 
 from __future__ import annotations
 
@@ -6,7 +11,8 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from nettrial.metrics.metric import add, scaled
+from nettrial.metrics.metric import Group, add, scaled
+from nettrial.metrics.spans import combined_rate, megabits, span, why_apart
 from nettrial.scenario import FlowRecord
 
 
@@ -25,6 +31,34 @@ def _goodput(flow: FlowRecord) -> float | None:
     return scaled(flow.goodput_bps, 1e6)
 
 
+def _fairness(group: Group) -> float | str:
+    """Returns the fairness index of the flows' goodputs."""
+    apart = why_apart([[flow] for flow in group.flows]) if len(group.flows) > 1 else None
+    return apart or jain(group.values)
+
+
+def _per_host(group: Group) -> float | str:
+    """Returns the goodput of the group over the number of its sending hosts."""
+    if len(group.values) == 1:
+        return group.values[0]
+    whole = combined_rate(group.flows, megabits, span)
+    return whole if isinstance(whole, str) else whole / len(set(group.senders))
+
+
+def _host_fairness(group: Group) -> float | str:
+    """Returns the fairness index of the goodputs of the sending hosts."""
+    hosts = group.by_sender()
+    if len(hosts) == 1:
+        return jain([fmean(group.values)])
+    apart = why_apart(hosts)
+    if apart:
+        return apart
+    rates = [combined_rate(flows, megabits, span) for flows in hosts]
+    return next((rate for rate in rates if isinstance(rate, str)), "") or jain(
+        [rate for rate in rates if not isinstance(rate, str)]
+    )
+
+
 add(
     "goodput_per_flow",
     "Mbit/s",
@@ -33,37 +67,43 @@ add(
     "RFC 2647 section 3.17",
     "higher",
     flow=_goodput,
-    index=fmean,
+    index=lambda group: fmean(group.values),
 )
 add(
     "fairness",
     "index",
     "Jain's fairness index",
-    "(Σx)²/(n·Σx²) of the goodputs x of a group's n flows: 1 if all are equal, 1/n if one has everything",
-    "Jain, Chiu, Hawe: A Quantitative Measure of Fairness and Discrimination, DEC TR-301, 1984",
+    "(Σx)²/(n·Σx²) of the goodputs x of a group's n flows, each over the flow's own time: 1 if all are "
+    "equal, 1/n if one has everything; absent if there was no moment at which all flows were under way, "
+    "because then they shared nothing",
+    "Jain, Chiu, Hawe: A Quantitative Measure of Fairness and Discrimination, DEC TR-301, 1984; RFC 5166 "
+    "section 2.3",
     "higher",
     flow=_goodput,
-    index=jain,
+    index=_fairness,
 )
 add(
     "goodput_per_host",
     "Mbit/s",
     "Goodput per host",
-    "mean, over the hosts that send the group's flows, of the sum of the goodputs of each host's flows",
+    "goodput of the group, which is its bytes over the union of its flows' times, divided by the number of "
+    "hosts that send its flows",
     "RFC 2647 section 3.17",
     "higher",
     flow=_goodput,
-    index=fmean,
+    index=_per_host,
     of_senders=True,
 )
 add(
     "host_fairness",
     "index",
     "Jain's fairness index of hosts",
-    "(Σx)²/(n·Σx²) of the total goodputs x of the n hosts that send the group's flows",
+    "(Σx)²/(n·Σx²) of the goodputs x of the n hosts that send the group's flows, each of which is the bytes "
+    "of the host's flows over the union of their times; absent if there was no moment at which all hosts "
+    "sent",
     "Jain, Chiu, Hawe: A Quantitative Measure of Fairness and Discrimination, DEC TR-301, 1984",
     "higher",
     flow=_goodput,
-    index=jain,
+    index=_host_fairness,
     of_senders=True,
 )

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Literal, TypeAlias
 
 from nettrial.capabilities import CAPABILITIES
+from nettrial.metrics.spans import Amount, Time, combined_rate, whole
 from nettrial.registry import Registry
 from nettrial.scenario import (
     ChannelRecord,
@@ -39,8 +40,9 @@ NEEDED: dict[Kind, Figure] = {
 WRITTEN_ANYWAY = (Figure("retransmissions"), Figure("round_trip_times"))
 """The figures some of whose fields are 0 or empty, and not absent, in the records of backends without
 them."""
-Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
-"""The way in which figures of several flows are combined."""
+Combination = Literal["sum", "rate", "mean", "maximum", "minimum", "none"]
+"""The way in which figures of several flows are combined. A `rate` is the sum of the flows' amounts over the
+union of their times; a `sum` adds counts."""
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "sum": sum,
     "mean": fmean,
@@ -48,9 +50,30 @@ COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "minimum": min,
 }
 """The functions that combine the figures of a group's flows."""
+Index: TypeAlias = Callable[["Group"], float | str]
+"""A function that returns the figure of a group of flows, or the reason for its absence."""
 Reader: TypeAlias = Callable[[Record, str, Mapping[str, FlowRecord] | None], float | str]
 """A function that returns the figure of an object of a record by its name; of a group's flows, which may be
 many thousands, it is given the record's flows by name."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of flows whose figure is computed."""
+
+    values: Sequence[float]
+    """The figure of each flow."""
+    flows: Sequence[FlowRecord]
+    """The flows."""
+    senders: Sequence[str]
+    """The host that sends each flow."""
+
+    def by_sender(self) -> list[list[FlowRecord]]:
+        """Returns the flows of each sending host."""
+        flows: dict[str, list[FlowRecord]] = {}
+        for flow, sender in zip(self.flows, self.senders, strict=True):
+            flows.setdefault(sender, []).append(flow)
+        return list(flows.values())
 
 
 @dataclass(frozen=True)
@@ -76,11 +99,16 @@ class Metric:
     percentiles."""
     reader: Reader
     """The function behind `read`."""
-    index: Callable[[Sequence[float]], float | str] | None = None
-    """For a metric of a group, the function that returns its figure from those of the flows, or the reason
-    for its absence."""
+    index: Index | None = None
+    """For a metric of a group, the function that returns its figure from the flows, or the reason for its
+    absence."""
     of_senders: bool = False
-    """True for a metric of a group that is computed from the sums of each sending host's flows."""
+    """True for a metric of a group that is computed from the flows of each sending host together."""
+    amount: Amount | None = None
+    """For a metric whose figures are combined as a rate, the function that returns the amount that a flow
+    moved in its time."""
+    time: Callable[[FlowRecord], Time | None] = whole
+    """The function that returns that time."""
     needs: Figure | None = None
     """The figure that the record must contain in addition to those of every record."""
     network: Callable[[Scenario], float | None] | None = None
@@ -111,21 +139,22 @@ class Metric:
         if len(values) < len(found):
             return next(why for why in found if isinstance(why, str))
         if self.index is not None:
-            return self.index(_sums(values, senders) if self.of_senders and senders else values)
+            return self.index(Group(values, _flows(record, names, flows), senders or names))
         if len(values) == 1:
             return values[0]
+        if self.amount is not None:
+            return combined_rate(_flows(record, names, flows), self.amount, self.time)
         if self.group == "none":
             one = f"look at one of them, such as {names[0]}"
             return f"the {self.title.lower()} of {len(names)} flows can't be combined from theirs: {one}"
         return COMBINE[self.group](values)
 
 
-def _sums(values: Sequence[float], owners: Sequence[str]) -> list[float]:
-    """Returns the sum of each owner's values."""
-    sums: dict[str, float] = {}
-    for value, owner in zip(values, owners, strict=True):
-        sums[owner] = sums.get(owner, 0.0) + value
-    return list(sums.values())
+def _flows(record: Record, names: Sequence[str], flows: Mapping[str, FlowRecord] | None) -> list[FlowRecord]:
+    """Returns the records of the flows of those names; `flows` are all of the record, by name, if there are
+    several names."""
+    known = flows or {flow.name: flow for flow in record.flows}
+    return [known[name] for name in names]
 
 
 METRICS: Registry[Metric] = Registry("metric")
@@ -153,17 +182,20 @@ def add(
     link: Callable[[InterfaceRecord], float | None] | None = None,
     station: Callable[[ChannelRecord, StationRecord], float | None] | None = None,
     controller: Callable[[ControllerRecord], float | str | None] | None = None,
-    index: Callable[[Sequence[float]], float | str] | None = None,
+    index: Index | None = None,
     of_senders: bool = False,
+    amount: Amount | None = None,
+    time: Callable[[FlowRecord], Time | None] = whole,
     needs: Figure | None = None,
     network: Callable[[Scenario], float | None] | None = None,
 ) -> None:
     """Registers a metric that one of `flow`, `size`, `host`, `link`, `station` and `controller` reads from a
     record of its kind, for a station together with that of its channel; if it returns a text, that is the
-    reason for the absence. With `index` it is a metric of a group: the index of what `flow` reads from each
-    flow or, with `of_senders`, of the sums of each sending host's flows. With `network` it is computed from a
-    trial's graph instead of a record. `needs` is a figure that not every record has; metrics of hosts,
-    interfaces, stations and the controller have such a need anyway."""
+    reason for the absence. With `index` it is a metric of a group: the index of the flows and of what `flow`
+    reads from each; `of_senders` tells that the index is one of the sending hosts. `amount` and `time` belong
+    to the combination `rate`. With `network` it is computed from a trial's graph instead of a record. `needs`
+    is a figure that not every record has; metrics of hosts, interfaces, stations and the controller have such
+    a need anyway."""
 
     def read(record: Record, of: str, flows: Mapping[str, FlowRecord] | None) -> float | str:
         value: float | str | None = None
@@ -208,6 +240,8 @@ def add(
             read,
             index,
             of_senders,
+            amount,
+            time,
             needs,
             network,
         ),

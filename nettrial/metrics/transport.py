@@ -63,10 +63,11 @@ add(
     "delivery_rate",
     "Mbit/s",
     "Delivery rate",
-    "mean of the kernel's estimate of the delivery rate, over the samples that have one",
+    "mean of the kernel's estimate of the delivery rate, over the samples that have one; of several flows, "
+    "the mean over the flows",
     "TCP_INFO tcpi_delivery_rate",
     "higher",
-    "sum",
+    "mean",
     flow=lambda flow: scaled(_mean(interval.delivery_rate_bps for interval in flow.intervals), 1e6),
     needs=ROUND_TRIPS,
 )

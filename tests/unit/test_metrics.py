@@ -182,21 +182,41 @@ def test_what_is_no_number_is_absent(value):
 
 
 def several():
-    """Returns a record of three flows whose figures are multiplied by 1, 2 and 3."""
+    """Returns a record of three flows whose figures are multiplied by 1, 2 and 3. All take 2 s, and each
+    begins a second after the previous one."""
     found = full_record()
     first = found.flows[0]
     found.flows = []
     for times in (1, 2, 3):
         flow = first.model_copy(deep=True, update={"name": f"transfer-{times}"})
         flow.goodput_bps, flow.min_rtt_us = times * 100e6, times * 100
+        began_ns = (times - 1) * 1_000_000_000
+        flow.span.began_ns, flow.span.ended_ns = began_ns, began_ns + 2_000_000_000
+        flow.span.bytes, flow.ended_ns = times * 25_000_000, flow.span.ended_ns
         flow.rtt_us.mean, flow.completion_us.mean = times * 1000, times * 1000
         found.flows.append(flow)
     return found, [flow.name for flow in found.flows]
 
 
+def together(found):
+    """Lets the flows of `several` run at the same time."""
+    for flow in found.flows:
+        flow.span.began_ns, flow.span.ended_ns = 0, 2_000_000_000
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("goodput", 600), ("rtt", 2), ("completion_time", 3), ("min_rtt", 0.1), ("retransmissions", 9)],
+    [
+        ("goodput", 300),  # 150 MB in 4 s, while the flows' own rates have the sum 600
+        ("ip_rate", 1500),
+        ("wire_rate", 1536),
+        ("packet_rate", 735),
+        ("transaction_rate", 3 * 2 * 833.25 / 4),
+        ("rtt", 2),
+        ("completion_time", 3),
+        ("min_rtt", 0.1),
+        ("retransmissions", 9),
+    ],
 )
 def test_a_group_of_flows_has_one_figure(name, value):
     assert METRICS[name].combined(*several()) == pytest.approx(value)
@@ -204,6 +224,7 @@ def test_a_group_of_flows_has_one_figure(name, value):
 
 def test_a_group_has_its_mean_goodput_and_its_fairness():
     found, names = several()
+    together(found)
     assert METRICS["goodput_per_flow"].combined(found, names) == pytest.approx(200)
     assert METRICS["fairness"].combined(found, names) == pytest.approx(6**2 / (3 * 14))
     assert METRICS["fairness"].combined(found, names[:1]) == 1
@@ -218,10 +239,24 @@ def test_a_group_has_its_mean_goodput_and_its_fairness():
 
 def test_hosts_have_what_their_flows_reach_together():
     found, names = several()
-    senders = ["one", "two", "one"]  # The hosts have 100 + 300 and 200 Mbit/s.
+    senders = ["one", "two", "one"]
+    # 150 MB in 4 s.
+    assert METRICS["goodput_per_host"].combined(found, names, senders) == pytest.approx(150)
+    assert METRICS["goodput_per_host"].combined(found, names) == pytest.approx(100)
+    # The hosts have 100 MB in 4 s and 50 MB in 2 s.
+    assert METRICS["host_fairness"].combined(found, names, senders) == pytest.approx(1)
+    together(found)  # The hosts have 100 + 300 and 200 Mbit/s.
     assert METRICS["goodput_per_host"].combined(found, names, senders) == pytest.approx(300)
     assert METRICS["host_fairness"].combined(found, names, senders) == pytest.approx(6**2 / (2 * (16 + 4)))
     assert METRICS["goodput_per_host"].combined(found, names) == pytest.approx(200)
+
+
+def test_flows_that_were_never_under_way_together_have_no_fairness():
+    found, names = several()
+    apart = "transfer-3 began when transfer-1 had ended, so they did not share anything"
+    assert METRICS["fairness"].combined(found, names) == apart
+    assert METRICS["host_fairness"].combined(found, names, names) == apart
+    assert METRICS["fairness"].combined(found, names[:2]) == pytest.approx(9 / (2 * 5))
 
 
 SHARES = st.lists(st.just(0.0) | st.floats(1e-6, 1e12), min_size=1, max_size=50).filter(any)

@@ -99,13 +99,15 @@ impl Arrivals {
 }
 
 impl Received {
-    /// Returns the time from the first departure to the last arrival, nanoseconds. If the clocks' offset is not
-    /// known, the smallest delay is left out, because it can't be distinguished from the offset.
-    pub fn active_ns(&self, first_departure_ns: u64, ahead_ns: Option<i64>) -> u64 {
-        let Some(smallest_ns) = self.smallest_transit_ns else { return 0 };
+    /// Returns the time from the first departure to the last departure or arrival, whichever is later, nanoseconds. If
+    /// the clocks' offset is not known, the smallest delay is left out, because it can't be distinguished from the
+    /// offset.
+    pub fn active_ns(&self, first_departure_ns: u64, last_departure_ns: u64, ahead_ns: Option<i64>) -> u64 {
+        let sending_ns = last_departure_ns.saturating_sub(first_departure_ns);
+        let Some(smallest_ns) = self.smallest_transit_ns else { return sending_ns };
         let offset_ns = ahead_ns.unwrap_or(smallest_ns);
         let active = self.last_arrival_ns.wrapping_sub(first_departure_ns).cast_signed();
-        u64::try_from(active.wrapping_sub(offset_ns)).unwrap_or(0)
+        u64::try_from(active.wrapping_sub(offset_ns)).unwrap_or(0).max(sending_ns)
     }
 }
 
@@ -138,7 +140,7 @@ mod tests {
         );
         // D is 300 ns, then 1200 ns.
         assert_eq!(figures.delay_difference_mean_us, Some(0.75));
-        assert_eq!(figures.active_ns(1000, Some(0)), 3000);
+        assert_eq!(figures.active_ns(1000, 3000, Some(0)), 3000);
     }
 
     #[test]
@@ -147,19 +149,29 @@ mod tests {
         assert_eq!((&there.owd_us, &there.owd_histogram), (&None, &None));
         assert_eq!(there.delay_variation_us, here.delay_variation_us);
         assert_eq!(there.jitter_rfc3550_us, here.jitter_rfc3550_us);
-        assert_eq!(there.active_ns(1000, None), 3000 - 500);
+        assert_eq!(there.active_ns(1000, 3000, None), 3000 - 500);
+    }
+
+    #[test]
+    fn the_time_of_packets_includes_those_that_were_lost_at_the_end() {
+        // A rate of the bytes sent would be too high over the time until the last arrival alone.
+        assert_eq!(arrivals(Some(0), 0).figures(9, 0).active_ns(1000, 9000, Some(0)), 8000);
+        assert_eq!(Arrivals::new(Some(0)).figures(3, 0).active_ns(1000, 5000, Some(0)), 4000);
     }
 
     #[test]
     fn an_offset_that_is_known_is_taken_off() {
         let (here, there) = (arrivals(Some(0), 0).figures(5, 0), arrivals(Some(7_000), 7_000).figures(5, 0));
-        assert_eq!((there.owd_us, there.active_ns(1000, Some(7_000))), (here.owd_us, 3000));
+        assert_eq!((there.owd_us, there.active_ns(1000, 3000, Some(7_000))), (here.owd_us, 3000));
     }
 
     #[test]
     fn of_nothing_there_are_no_figures() {
         let figures = Arrivals::new(Some(0)).figures(3, 0);
-        assert_eq!((figures.packets.lost_pkts, figures.owd_us, figures.active_ns(7, Some(0))), (3, None, 0));
+        assert_eq!(
+            (figures.packets.lost_pkts, figures.owd_us, figures.active_ns(7, 7, Some(0))),
+            (3, None, 0)
+        );
         let line = serde_json::to_string(&figures).unwrap();
         assert_eq!(serde_json::from_str::<Received>(&line).unwrap(), figures);
     }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use nettrial_flows::statistics::Durations;
 use nettrial_routing::Paths;
 use nettrial_scenario::{
-    Absence, Directory, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, Record, Scenario,
+    Absence, Directory, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, Record, Scenario, Span,
     SubflowRecord, Traffic, Transfer, Transport, Warning,
 };
 
@@ -32,6 +32,8 @@ struct Running<'a> {
     rates: Vec<f64>,
     bytes: u64,
     active_ns: u64,
+    /// The payload that the flow had carried when its duration ended, in bits.
+    carried_in_time: f64,
     completion: Durations,
 }
 
@@ -54,6 +56,7 @@ impl<'a> Running<'a> {
             rates: vec![0.0; subflows],
             bytes: 0,
             active_ns: 0,
+            carried_in_time: 0.0,
             completion: Durations::default(),
         })
     }
@@ -82,9 +85,11 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Carries payload at the current rates for `span_ns` nanoseconds.
-    fn carry(&mut self, span_ns: u64) {
-        let seconds = span_ns as f64 / 1e9;
+    /// Carries payload at the current rates from `now_ns` to `until_ns`.
+    fn carry(&mut self, now_ns: u64, until_ns: u64) {
+        let in_time_ns = self.deadline_ns().unwrap_or(until_ns).clamp(now_ns, until_ns) - now_ns;
+        self.carried_in_time += self.rates.iter().sum::<f64>() * in_time_ns as f64 / 1e9;
+        let seconds = (until_ns - now_ns) as f64 / 1e9;
         for (carried, rate) in self.of_subflows.iter_mut().zip(&self.rates) {
             *carried += rate * seconds;
             self.carried += rate * seconds;
@@ -166,7 +171,7 @@ fn drive(flows: &mut [Running<'_>], flow_paths: &FlowPaths) -> f64 {
     loop {
         let next: Vec<Option<u64>> = flows.iter().map(|flow| flow.next_ns(now_ns)).collect();
         let Some(at_ns) = next.iter().flatten().min().copied() else { return error };
-        flows.iter_mut().filter(|flow| flow.begun_ns.is_some()).for_each(|flow| flow.carry(at_ns - now_ns));
+        flows.iter_mut().filter(|flow| flow.begun_ns.is_some()).for_each(|flow| flow.carry(now_ns, at_ns));
         now_ns = at_ns;
         for (flow, _) in flows.iter_mut().zip(&next).filter(|(_, next)| **next == Some(at_ns)) {
             flow.act(now_ns);
@@ -197,12 +202,22 @@ fn share(flows: &mut [Running<'_>], flow_paths: &FlowPaths) -> f64 {
     found.error
 }
 
+/// Returns the span of a flow: its duration, or the time of its one transfer.
+fn span(running: &Running<'_>) -> Span {
+    let began_ns = running.flow.start.0;
+    let (length_ns, bytes) = match running.transfer.duration {
+        Some(duration) => (duration.0, (running.carried_in_time / 8.0) as u64),
+        None => (running.active_ns, running.bytes),
+    };
+    Span { began_ns, ended_ns: began_ns + length_ns, active_ns: length_ns, bytes }
+}
+
 /// Returns the record of a flow.
 fn record(running: &Running<'_>, number: usize, flow_paths: &FlowPaths) -> FlowRecord {
     let subflows = flow_paths.of(number, running.opened.saturating_sub(1));
     let path = &subflows[0];
     let segments = running.bytes.div_ceil(path.payload);
-    let seconds = running.active_ns as f64 / 1e9;
+    let span = span(running);
     let is_mptcp = running.flow.transport == Transport::Mptcp;
     let subflow = |(path, bits): (&crate::routes::SubflowPath, &f64)| SubflowRecord {
         local: path.sockets[0].to_string(),
@@ -223,7 +238,9 @@ fn record(running: &Running<'_>, number: usize, flow_paths: &FlowPaths) -> FlowR
         active_ns: running.active_ns,
         ip_bytes: Some(running.bytes + segments * (path.ip - path.payload)),
         wire_bytes: Some(running.bytes + segments * (path.wire - path.payload)),
-        goodput_bps: (seconds > 0.0).then(|| running.bytes as f64 * 8.0 / seconds),
+        span: Some(span),
+        ended_ns: Some(running.flow.start.0 + running.active_ns),
+        goodput_bps: span.goodput_bps(),
         completion_us: Some(running.completion.distribution_us()).filter(|found| found.count > 0),
         retransmissions_pkts: None,
         subflows: if is_mptcp { records.collect() } else { Vec::new() },

@@ -53,7 +53,7 @@ pub use record::{
     Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, ControllerRecord, DelaySample,
     Distribution, FlowRecord, GuestRecord, Histogram, HostRecord, InterfaceRecord, InterfaceSample, Interval,
     OutageRecord, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord, RateSample, RateUse, Record,
-    SizeRecord, StationRecord, SubflowRecord, ToolRecord, Warning,
+    SizeRecord, Span, StationRecord, SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};

@@ -88,11 +88,13 @@ pub struct FlowRecord {
     /// The number of connections opened, which for sized transfers is also the number of transfers. 0 if there are
     /// none, or if a tool does not report its connections; such a tool does not report retransmissions either.
     pub connections: u32,
-    /// The application bytes that the receiver confirmed (transfer, packets), or that were sent in requests.
+    /// The application bytes that the receiver confirmed (transfer, packets), or that were sent in requests, whenever
+    /// they arrived.
     pub bytes: u64,
-    /// The time that those bytes took. For a transfer, this is the sum over connections of the time from the first
-    /// write to the receiver's confirmation that it has read all. For packets, it is the time from the first
-    /// departure to the last arrival, and for requests from the first request to the last response.
+    /// The time that all of those bytes took, which may exceed the flow's duration. For a transfer, this is the sum
+    /// over connections of the time from the first write to the receiver's confirmation that it has read all. For
+    /// packets, it is the time from the first departure to the last departure or arrival, whichever is later, and for
+    /// requests from the first request to the last response.
     pub active_ns: u64,
     /// The bytes of the IP packets that the flow's first host sent, headers and retransmissions included. For TCP
     /// and MPTCP they are computed from the kernel's counts of bytes and segments and the size of the headers with
@@ -103,7 +105,16 @@ pub struct FlowRecord {
     /// The bytes of the same packets as Ethernet frames: header, preamble, frame check sequence and gap count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire_bytes: Option<u64>,
-    /// The goodput: `bytes` over `active_ns`, bits per second. Transfers and packets only.
+    /// The time over which the flow's goodput is computed, and the bytes that arrived in it. Absent if a tool does not
+    /// report it, and from records made before this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
+    /// The time at which all of `bytes` had been confirmed, after the instant at which all flows were ready. A flow
+    /// with a duration may end later than its span, because its buffers and queues drain. Absent like `span`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_ns: Option<u64>,
+    /// The goodput, bits per second: the bytes of `span` over its `active_ns`, or a tool's figure. Transfers and
+    /// packets only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput_bps: Option<f64>,
     /// The time from the call to connect until it returns, of each connection.
@@ -188,6 +199,8 @@ impl FlowRecord {
             active_ns: 0,
             ip_bytes: None,
             wire_bytes: None,
+            span: None,
+            ended_ns: None,
             goodput_bps: None,
             connect_us: Distribution::default(),
             completion_us: None,
@@ -211,6 +224,37 @@ impl FlowRecord {
             tool: None,
             intervals: Vec::new(),
         }
+    }
+}
+
+/// The time over which a flow's goodput is computed, and the bytes that arrived in it. The goodput of several flows is
+/// their bytes over the union of their spans.
+///
+/// The span of a transfer begins with its first write, or with the call to connect if no connection opened in the
+/// flow's duration. If the flow has a duration, the span ends with it, and bytes that arrive later, from buffers and
+/// queues, are outside; the receiver counts by its own clock, so the offset between the hosts' clocks is taken off,
+/// or, where that is not known, the receiver's span begins and ends later by the delay of the path. Without a duration
+/// the span ends with the receiver's confirmation that it has read all. That of packets begins with the first departure
+/// and ends with the last departure or arrival, whichever is later; that of requests begins when the first may be sent
+/// and ends with the last response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Span {
+    /// Its beginning, after the instant at which all flows were ready.
+    pub began_ns: u64,
+    /// Its end, after the same instant.
+    pub ended_ns: u64,
+    /// The part of this time in which a connection carried data: for transfers one after the other, the time between
+    /// one's confirmation and the next one's first write is left out.
+    pub active_ns: u64,
+    /// The application bytes that the receiver had read by its end, or for requests those sent.
+    pub bytes: u64,
+}
+
+impl Span {
+    /// Returns the goodput in bits per second; `None` if the span has no length.
+    pub fn goodput_bps(&self) -> Option<f64> {
+        (self.active_ns > 0).then(|| self.bytes as f64 * 8e9 / self.active_ns as f64)
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) use window::window_shift;
 
 use crate::ahead::ReadAhead;
 use crate::tcp::{Cutter, Options, Scope, Tcp};
-use crate::{Endpoint, Io, Notice, Packet, PathId};
+use crate::{Endpoint, Io, Notice, Packet, PathId, Time};
 use nettrial_congestion::{Control, Subflow as View};
 use scheduler::Scheduling;
 use std::hint::black_box;
@@ -190,6 +190,17 @@ impl Connection {
     /// Returns the number of bytes that the application at `side` may have read so far.
     pub fn received_bytes(&self, side: u8) -> u64 {
         self.sides[usize::from(side)].stream.received()
+    }
+
+    /// Lets the data that `side` receives until that time count in [`Connection::counted_bytes`].
+    pub fn count_until(&mut self, side: u8, until: Time) {
+        self.sides[usize::from(side)].stream.count_until(until);
+    }
+
+    /// Returns the number of bytes that `side` received until the time of [`Connection::count_until`]; 0 if that side
+    /// is in another part of the network.
+    pub fn counted_bytes(&self, side: u8) -> u64 {
+        self.sides[usize::from(side)].stream.counted()
     }
 
     /// Returns the figures of a side, for all its subflows together.

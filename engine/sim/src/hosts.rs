@@ -81,6 +81,15 @@ impl<'a> Hosts<'a> {
         self.going = 0;
     }
 
+    /// Adds to the spans of transfers with a duration the bytes that their receivers had when it ended.
+    pub fn count_spans(&mut self) {
+        for (flow, bytes) in self.connections.counted() {
+            if let Some(span) = &mut self.flows[flow as usize].figures.span {
+                span.bytes += bytes;
+            }
+        }
+    }
+
     /// Calls a function with the application of flow `number`.
     fn with(
         &mut self,

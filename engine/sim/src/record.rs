@@ -1,5 +1,6 @@
 //! The records of flows and hosts.
 
+use crate::Time;
 use crate::hosts::Running;
 use crate::sampler::{Sampler, microseconds};
 use nettrial_flows::statistics::Durations;
@@ -22,7 +23,8 @@ pub fn flow(running: &mut Running<'_>) -> FlowRecord {
     weight += sampler.weight;
     let known = |bytes: u64| (bytes > 0).then_some(bytes);
     let seconds = figures.active_ns as f64 / 1e9;
-    let has_goodput = matches!(flow.traffic, Traffic::Transfer(_) | Traffic::Packets(_)) && seconds > 0.0;
+    let has_goodput = matches!(flow.traffic, Traffic::Transfer(_) | Traffic::Packets(_));
+    let span = figures.span;
     let answers = matches!(flow.traffic, Traffic::RequestResponse(_)) && seconds > 0.0;
     let received = figures.received.as_ref();
     let jitter = (figures.jitter.rfc3550_us(), figures.jitter.difference_mean_us());
@@ -34,7 +36,12 @@ pub fn flow(running: &mut Running<'_>) -> FlowRecord {
         active_ns: figures.active_ns,
         ip_bytes: known(weight.ip_bytes),
         wire_bytes: known(weight.wire_bytes),
-        goodput_bps: has_goodput.then(|| figures.bytes as f64 * 8.0 / seconds),
+        span,
+        ended_ns: span.map(|span| match &flow.traffic {
+            Traffic::Transfer(_) => figures.over.map_or(span.ended_ns, Time::as_ns),
+            _ => span.ended_ns,
+        }),
+        goodput_bps: span.filter(|_| has_goodput).and_then(|span| span.goodput_bps()),
         connect_us: figures.connect.distribution_us(),
         completion_us: some_if_any(&figures.completion),
         retransmissions_pkts: Some(sampler.retransmissions_pkts()),

@@ -54,6 +54,7 @@ pub fn run(
     let interfaces = queues.records(scenario, routing.interfaces(), engine.network(), last);
     let mut findings = Findings::default();
     findings.paths(scenario, routing, &hosts, engine.network());
+    hosts.count_spans();
     let mut flows: Vec<_> = hosts.flows.iter_mut().map(record::flow).collect();
     let events = happened(scenario, last.as_ns());
     let (untold, unrecovered) = recovery::measure(scenario, &events, &mut flows);

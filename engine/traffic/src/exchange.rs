@@ -90,9 +90,11 @@ impl Tally {
         self.last_ns = now_ns;
     }
 
-    fn finish(mut self) -> Figures {
+    /// Returns the figures of requests whose times count from `origin`.
+    fn finish(mut self, origin: Instant) -> Figures {
         self.figures.jitter = Some(self.jitter);
         self.figures.active = Duration::from_nanos(self.last_ns);
+        self.figures.began = Some(origin);
         self.figures
     }
 }

@@ -48,6 +48,7 @@ pub fn send(
     sender.stream.shutdown(Shutdown::Write).context("ending the transfer")?;
     let received = sender.confirmation()?;
     figures.active = sender.first_write.elapsed();
+    figures.began = Some(sender.first_write);
     figures.completion.record(u64::try_from(begin.elapsed().as_nanos())?);
     sampler.closing()?;
     ensure!(received == size, "the receiver wrote {received} bytes of the {size} of {:?}", transfer.file);

@@ -32,5 +32,5 @@ pub fn run(
     };
     let samples = sampler.finish();
     let warnings = figures.warnings(&side.flow, &samples);
-    Ok((figures.record(&side.flow, samples), warnings))
+    Ok((figures.record(&side.flow, samples, origin), warnings))
 }

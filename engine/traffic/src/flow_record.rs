@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 use nettrial_flows::statistics::{Durations, Jitter};
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{
-    Connecting, Flow, FlowRecord, PacketCounts, SizeRecord, SubflowRecord, Traffic, Transport, Warning,
+    Connecting, Flow, FlowRecord, PacketCounts, SizeRecord, Span, SubflowRecord, Traffic, Transport, Warning,
 };
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The figures that a flow's sender gathers.
 #[derive(Default)]
@@ -22,6 +22,12 @@ pub struct Figures {
     pub bytes: u64,
     /// The time that the bytes took.
     pub active: Duration,
+    /// The beginning of the flow's span, once it has one.
+    pub began: Option<Instant>,
+    /// The last confirmation of several transfers one after the other; otherwise the end follows from `active`.
+    pub ended: Option<Instant>,
+    /// The span of a flow with a duration, once that has ended; otherwise the span includes everything.
+    pub cut: Option<Cut>,
     /// The time from connect to confirmation, of each sized transfer.
     pub completion: Durations,
     /// The times from request to response.
@@ -39,6 +45,17 @@ pub struct Figures {
     connections: u32,
     connect: Durations,
     congestion_control: String,
+}
+
+/// The span of a flow whose duration has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Cut {
+    /// The end of the duration.
+    pub ended: Instant,
+    /// The time until then in which a connection carried data.
+    pub active: Duration,
+    /// The bytes that the receiver had read by then.
+    pub bytes: u64,
 }
 
 impl Figures {
@@ -67,8 +84,22 @@ impl Figures {
         Ok(())
     }
 
-    /// Returns the record of `flow` from these figures and `samples`.
-    pub fn record(mut self, flow: &Flow, samples: Samples) -> FlowRecord {
+    /// Returns the span, whose times count from `origin`.
+    fn span(&self, origin: Instant) -> Option<Span> {
+        let began = self.began?;
+        let whole =
+            Cut { ended: self.ended.unwrap_or(began + self.active), active: self.active, bytes: self.bytes };
+        let cut = self.cut.unwrap_or(whole);
+        Some(Span {
+            began_ns: nanoseconds(began.saturating_duration_since(origin)),
+            ended_ns: nanoseconds(cut.ended.saturating_duration_since(origin)),
+            active_ns: nanoseconds(cut.active),
+            bytes: cut.bytes,
+        })
+    }
+
+    /// Returns the record of `flow`, whose times count from `origin`, from these figures and `samples`.
+    pub fn record(mut self, flow: &Flow, samples: Samples, origin: Instant) -> FlowRecord {
         self.weight += samples.weight;
         // A short MPTCP connection sends most of its closing segments after the kernel's counts are read.
         let is_counted = !(flow.transport == Transport::Mptcp && connects_each_time(flow));
@@ -79,6 +110,8 @@ impl Figures {
         let some_if_any =
             |durations: &Durations| Some(durations.distribution_us()).filter(|summary| summary.count > 0);
         let seconds = self.active.as_secs_f64();
+        let span = self.span(origin);
+        let ended = self.ended.or(self.began.map(|began| began + self.active));
         FlowRecord {
             name: flow.name.clone(),
             transport: flow.transport,
@@ -88,10 +121,12 @@ impl Figures {
             peer_window_bytes: samples.peer_window_bytes,
             connections: self.connections,
             bytes: self.bytes,
-            active_ns: u64::try_from(self.active.as_nanos()).unwrap_or(u64::MAX),
+            active_ns: nanoseconds(self.active),
             ip_bytes: known(self.weight.ip_bytes),
             wire_bytes: known(self.weight.wire_bytes),
-            goodput_bps: (is_transfer && seconds > 0.0).then(|| self.bytes as f64 * 8.0 / seconds),
+            span,
+            ended_ns: ended.map(|ended| nanoseconds(ended.saturating_duration_since(origin))),
+            goodput_bps: span.filter(|_| is_transfer).and_then(|span| span.goodput_bps()),
             connect_us: self.connect.distribution_us(),
             completion_us: some_if_any(&self.completion),
             retransmissions_pkts: Some(samples.retransmissions_pkts),
@@ -149,6 +184,10 @@ impl Figures {
         }
         warnings
     }
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn connects_each_time(flow: &Flow) -> bool {

@@ -46,7 +46,7 @@ pub fn send(
         };
         let (mut sent, received) = datagrams::send(side, &mut schedule, largest, destination, sampling)?;
         let samples = Samples { intervals: std::mem::take(&mut sent.intervals), ..Samples::default() };
-        let mut record = record(side, Figures::default(), samples, &sent, &received);
+        let mut record = record(side, Figures::default(), samples, &sent, &received, origin);
         record.packets = Some(received.packets);
         if let Some(weight) = sent.weight {
             record.ip_bytes = Some(weight.ip_bytes);
@@ -66,7 +66,7 @@ pub fn send(
     sampler.closing()?;
     let samples = sampler.finish();
     let warnings = figures.warnings(&side.flow, &samples);
-    Ok((record(side, figures, samples, &sent, &received), warnings))
+    Ok((record(side, figures, samples, &sent, &received, origin), warnings))
 }
 
 /// Receives the packets of a connection that was admitted.
@@ -91,13 +91,17 @@ fn record(
     samples: Samples,
     sent: &Sent,
     received: &Received,
+    origin: Instant,
 ) -> FlowRecord {
     let clock_offset = side.clock_offset.filter(|_| received.owd_us.is_some());
-    let active_ns = received.active_ns(sent.first_departure_ns, side.ahead_ns());
+    let active_ns = received.active_ns(sent.first_departure_ns, sent.last_departure_ns, side.ahead_ns());
     figures.bytes = received.bytes;
     figures.active = Duration::from_nanos(active_ns);
+    let since_ns = platform::now_ns().saturating_sub(sent.first_departure_ns);
+    figures.began = Instant::now().checked_sub(Duration::from_nanos(since_ns));
+    let record = figures.record(&side.flow, samples, origin);
     FlowRecord {
-        goodput_bps: (active_ns > 0).then(|| received.bytes as f64 * 8e9 / active_ns as f64),
+        goodput_bps: record.span.and_then(|span| span.goodput_bps()),
         owd_us: received.owd_us,
         owd_histogram: received.owd_histogram.clone(),
         owd_error_us: clock_offset
@@ -107,7 +111,7 @@ fn record(
         jitter_rfc3550_us: received.jitter_rfc3550_us,
         delay_difference_mean_us: received.delay_difference_mean_us,
         pacing: sent.pacing,
-        ..figures.record(&side.flow, samples)
+        ..record
     }
 }
 

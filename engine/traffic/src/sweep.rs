@@ -40,6 +40,7 @@ pub fn run(side: &Side, sweep: &Sweep, destination: SocketAddr, sampler: &Sample
         sampler.closing()?;
     }
     figures.active = begin.elapsed();
+    figures.began = Some(begin);
     Ok(figures)
 }
 

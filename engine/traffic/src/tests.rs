@@ -73,6 +73,41 @@ fn transfer(size: Option<u64>, milliseconds: Option<u64>) -> Traffic {
     Traffic::Transfer(Transfer { size: size.map(Size), duration })
 }
 
+#[test]
+fn a_transfer_counts_what_its_receiver_had_when_the_duration_ended() {
+    for path in paths(STREAMS) {
+        for clock_offset in [Some(crate::ClockOffset::ONE_CLOCK), None] {
+            let side = side(path.0, path.1, transfer(None, Some(60)), SocketOptions::default());
+            let side = Side { clock_offset, ..side };
+            let (record, _) = flow::run(&side, listen(&side), INTERVAL).unwrap();
+            let span = record.span.unwrap();
+            assert!(span.bytes > 0 && span.bytes <= record.bytes, "{path:?}");
+            assert!((40_000_000..=60_000_000).contains(&span.active_ns), "{path:?}: {} ns", span.active_ns);
+            assert_eq!(span.active_ns, span.ended_ns - span.began_ns);
+            assert!(record.ended_ns.unwrap() >= span.ended_ns && record.active_ns >= span.active_ns);
+            assert_eq!(record.goodput_bps, span.goodput_bps());
+        }
+        let record = run(path, transfer(Some(1_000_000), None));
+        let span = record.span.unwrap();
+        assert_eq!((span.bytes, span.active_ns), (record.bytes, record.active_ns), "{path:?}");
+        assert_eq!(record.ended_ns, Some(span.ended_ns));
+    }
+}
+
+#[test]
+fn what_arrives_after_a_duration_is_confirmed_apart() {
+    // The duration is over when the transfer begins: everything arrives too late.
+    let side = side(Transport::Tcp, IpVersion::V4, transfer(None, Some(1)), SocketOptions::default());
+    let mut stream = TcpStream::connect(listen(&side)).unwrap();
+    stream.write_all(&COOKIE.opening(crate::cookie::Purpose::Traffic)).unwrap();
+    stream.write_all(&[[0; 8], [0; 8]].concat()).unwrap();
+    stream.write_all(&[7; 1000]).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut counts = [0; 16];
+    stream.read_exact(&mut counts).unwrap();
+    assert_eq!(counts, <[u8; 16]>::try_from([1000u64.to_be_bytes(), [0; 8]].concat()).unwrap());
+}
+
 fn exchange(request: u64, response: u64, count: u64) -> RequestResponse {
     RequestResponse {
         request: Size(request),

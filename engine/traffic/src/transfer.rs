@@ -1,6 +1,6 @@
 //! Bulk transfers over TCP and MPTCP.
 
-use crate::flow_record::Figures;
+use crate::flow_record::{Cut, Figures};
 use crate::platform::{self, ZeroCopy};
 use crate::protocol::Side;
 use crate::sampler::Sampler;
@@ -25,17 +25,56 @@ const UNSENT_BYTES: i32 = 256 << 10;
 /// closed it, the sender's kernel removes the subflows, but the sender has yet to read their counters.
 const LINGER: Duration = Duration::from_millis(20);
 
+/// The bytes with which a transfer begins: the end of the flow's duration by the receiver's clock, in nanoseconds, or
+/// the largest number if it has none or the clocks' offset is not known; and the time left until then, or the largest
+/// number if the flow has no duration.
+const END_BYTES: usize = 16;
+
+/// Returns the bytes that tell the receiver of a transfer when the flow's duration ends.
+fn told_end(side: &Side, deadline: Option<Instant>) -> [u8; END_BYTES] {
+    let left_ns = deadline.map(|deadline| {
+        u64::try_from(deadline.saturating_duration_since(Instant::now()).as_nanos()).unwrap_or(u64::MAX)
+    });
+    let at_ns = left_ns.zip(side.ahead_ns()).and_then(|(left_ns, ahead_ns)| {
+        platform::now_ns().saturating_add(left_ns).checked_add_signed(ahead_ns)
+    });
+    let mut told = [u8::MAX; END_BYTES];
+    told[..8].copy_from_slice(&at_ns.unwrap_or(u64::MAX).to_be_bytes());
+    told[8..].copy_from_slice(&left_ns.unwrap_or(u64::MAX).to_be_bytes());
+    told
+}
+
+/// Returns the end of the flow's duration by this host's clock, in nanoseconds, from the bytes of [`told_end`]. If the
+/// offset of the clocks is not known, the time left counts from now: from the arrival of the transfer's first bytes.
+fn end_ns(told: [u8; END_BYTES]) -> u64 {
+    let (numbers, _) = told.as_chunks::<8>();
+    match [0, 1].map(|index: usize| u64::from_be_bytes(numbers[index])) {
+        [u64::MAX, left_ns] => platform::now_ns().saturating_add(left_ns),
+        [at_ns, _] => at_ns,
+    }
+}
+
 /// Sends the flow's transfers and gathers their figures.
 pub fn send(side: &Side, transfer: &Transfer, destination: SocketAddr, sampler: &Sampler) -> Result<Figures> {
     let mut figures = Figures::default();
     let deadline = transfer.duration.map(|duration| Instant::now() + duration.as_std());
     let block = vec![0; block_bytes(&side.flow.socket)?];
+    let (mut active_in_time, mut bytes_in_time) = (Duration::ZERO, 0);
     loop {
         let begin = Instant::now();
         let sender = Sender::open(side, destination, sampler, &mut figures)?;
-        let sent = sender.send(&block, transfer, deadline, &mut figures)?;
+        let sent = sender.send(side, &block, transfer, deadline, &mut figures)?;
         let received = sender.confirmation()?;
-        figures.active += sender.first_write.elapsed();
+        bytes_in_time += sender.confirmation()?;
+        let (first_write, end) = (sender.first_write, Instant::now());
+        figures.active += end - first_write;
+        figures.ended = Some(end);
+        let is_late = deadline.is_some_and(|deadline| first_write >= deadline);
+        // If no connection opened in time, nothing arrived in all of the duration.
+        let from = if is_late && figures.began.is_none() { begin } else { first_write };
+        figures.began.get_or_insert(from);
+        let until = deadline.map_or(end, |deadline| end.min(deadline));
+        active_in_time += until.saturating_duration_since(from);
         ensure!(received == sent, "the receiver read {received} bytes of the {sent} that were sent");
         sampler.closing()?;
         figures.bytes += sent;
@@ -44,6 +83,7 @@ pub fn send(side: &Side, transfer: &Transfer, destination: SocketAddr, sampler: 
         }
         let again = transfer.size.is_some() && deadline.is_some_and(|deadline| Instant::now() < deadline);
         if !again {
+            figures.cut = deadline.map(|ended| Cut { ended, active: active_in_time, bytes: bytes_in_time });
             return Ok(figures);
         }
     }
@@ -76,15 +116,17 @@ impl Sender {
         Ok(Self { stream, first_write: Instant::now() })
     }
 
-    /// Sends `block` repeatedly until the transfer's size or its end is reached. Returns the number of bytes.
+    /// Tells the receiver when the flow's duration ends, and sends `block` repeatedly until the transfer's size or its end is reached. Returns the number of bytes.
     fn send(
         &self,
+        side: &Side,
         block: &[u8],
         transfer: &Transfer,
         deadline: Option<Instant>,
         figures: &mut Figures,
     ) -> Result<u64> {
         let mut stream = &*self.stream;
+        stream.write_all(&told_end(side, deadline)).context("telling the receiver when the flow ends")?;
         let mut zero_copy = ZeroCopy::of(stream);
         let mut sent = 0;
         let is_over = |sent: u64| match transfer.size {
@@ -107,7 +149,8 @@ impl Sender {
         Ok(sent)
     }
 
-    /// Waits until the receiver has read everything, and returns its number of bytes.
+    /// Waits until the receiver has read everything, and returns its number of bytes. For a transfer, the next call
+    /// returns the number that it had read by the end of the flow's duration.
     pub fn confirmation(&self) -> Result<u64> {
         let mut confirmation = [0; 8];
         (&*self.stream).read_exact(&mut confirmation).context("waiting for the receiver's confirmation")?;
@@ -115,18 +158,26 @@ impl Sender {
     }
 }
 
-/// Reads a transfer to its end and confirms its number of bytes.
+/// Reads a transfer to its end. Confirms its number of bytes, and the number of those that had been read by the end of
+/// the flow's duration.
 pub fn receive(mut stream: &TcpStream, side: &Side) -> Result<()> {
     let mut block = vec![0; block_bytes(&side.flow.socket)?];
     let reader = Reader::new(stream, &side.flow.socket);
-    let mut received: u64 = 0;
+    let mut told = [0; END_BYTES];
+    reader.read_exact(&mut told).context("receiving the end of the flow's duration")?;
+    let end_ns = end_ns(told);
+    let (mut received, mut in_time): (u64, u64) = (0, 0);
     loop {
         match reader.read(&mut block).context("receiving")? {
             0 => break,
             count => received += count as u64,
         }
+        if platform::now_ns() <= end_ns {
+            in_time = received;
+        }
     }
-    stream.write_all(&received.to_be_bytes()).context("confirming the transfer")?;
+    let counts = [received.to_be_bytes(), in_time.to_be_bytes()].concat();
+    stream.write_all(&counts).context("confirming the transfer")?;
     linger(side);
     Ok(())
 }

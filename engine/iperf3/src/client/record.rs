@@ -5,7 +5,7 @@ use super::ask::Asked;
 use crate::results::StreamResults;
 use crate::stream::{Direction, Outcome};
 use nettrial_scenario::{
-    Absence, Distribution, FORMAT, Flow, FlowRecord, PacketCounts, Phases, Record, Transport, Warning,
+    Absence, Distribution, FORMAT, Flow, FlowRecord, PacketCounts, Phases, Record, Span, Transport, Warning,
 };
 use std::time::Duration;
 
@@ -78,6 +78,11 @@ fn flow_record(
     // Servers before 3.2 report no times; the time measured here is used instead.
     let their_seconds = receiver.end_time - receiver.start_time;
     let seconds = if their_seconds > 0.0 { their_seconds } else { ours.end_time };
+    let began_ns = if their_seconds > 0.0 { instant_ns(receiver.start_time) } else { 0 };
+    let active_ns = instant_ns(seconds);
+    // Every stream's times count from the start of the test, which is that of all streams.
+    let span =
+        Span { began_ns, ended_ns: began_ns.saturating_add(active_ns), active_ns, bytes: receiver.bytes };
     let info = outcome.info.filter(|_| asked.direction == Direction::Send);
 
     if !arrived_known {
@@ -115,7 +120,9 @@ fn flow_record(
         mss_bytes: info.map_or(0, |info| info.tcpi_snd_mss),
         connections: 1,
         bytes: receiver.bytes,
-        active_ns: nanoseconds(Duration::from_secs_f64(seconds.clamp(0.0, 1e6))),
+        active_ns,
+        span: arrived_known.then_some(span),
+        ended_ns: Some(span.ended_ns),
         goodput_bps: (arrived_known && seconds > 0.0)
             .then(|| receiver.bytes as f64 * 8.0 / seconds)
             .filter(|goodput| goodput.is_finite()),
@@ -146,6 +153,11 @@ fn packets(
         duplicated_pkts: here.then_some(outcome.duplicates),
         ..PacketCounts::default()
     }
+}
+
+/// Returns the nanoseconds of a time that results give in seconds.
+fn instant_ns(seconds: f64) -> u64 {
+    nanoseconds(Duration::from_secs_f64(seconds.clamp(0.0, 1e6)))
 }
 
 /// A distribution of one value.

@@ -47,6 +47,9 @@ pub(crate) struct Stream {
     window: ReceiveWindow,
     mss_bytes: u32,
     told: u64,
+    /// The time until which received data counts in `counted`.
+    counts_until: Time,
+    counted: u64,
     /// True if the application is notified of new data.
     is_watched: bool,
     has_fin: bool,
@@ -95,6 +98,8 @@ impl Stream {
             window: ReceiveWindow::new(stack, window, has_scaling, mss_bytes),
             mss_bytes,
             told: 0,
+            counts_until: Time::ZERO,
+            counted: 0,
             is_watched: true,
             has_fin: false,
             told_closed: false,
@@ -296,6 +301,16 @@ impl Stream {
         self.is_watched = false;
     }
 
+    /// Lets data that is received until that time count in [`Self::counted`].
+    pub(crate) fn count_until(&mut self, until: Time) {
+        self.counts_until = until;
+    }
+
+    /// Returns the number of bytes that were received until the time of [`Self::count_until`].
+    pub(crate) fn counted(&self) -> u64 {
+        self.counted
+    }
+
     /// Notes that the other side has closed, after all of its data has arrived.
     pub(crate) fn on_fin(&mut self) {
         self.has_fin = true;
@@ -305,6 +320,9 @@ impl Stream {
     pub(crate) fn tell(&mut self, connection: u32, side: u8, io: &mut dyn Io) {
         if self.received > self.told {
             self.told = self.received;
+            if io.now() <= self.counts_until {
+                self.counted = self.received;
+            }
             self.window.adjust(self.received, io.now(), self.mss_bytes);
             if self.is_watched {
                 io.tell(Notice::Readable { connection, side, total_bytes: self.received });

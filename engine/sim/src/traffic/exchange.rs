@@ -46,9 +46,15 @@ impl<'a> Exchange<'a> {
         }
     }
 
+    /// Sets the time that the requests took.
+    fn set_time(&self, ground: &mut Ground<'_, '_>) {
+        ground.figures.active_ns = self.last_ns;
+        ground.set_span(self.origin, self.origin + Time::from_ns(self.last_ns), self.last_ns);
+    }
+
     /// Ends the flow.
     fn finish(&self, ground: &mut Ground<'_, '_>) {
-        ground.figures.active_ns = self.last_ns;
+        self.set_time(ground);
         ground.finish();
     }
 }
@@ -156,7 +162,7 @@ impl Application for OverTcp<'_> {
             Notice::Closed { side: 1, .. } => self.stream.close(1, ground),
             Notice::Failed { connection, .. } => {
                 self.is_connected = false;
-                ground.figures.active_ns = self.exchange.last_ns;
+                self.exchange.set_time(ground);
                 ground.fail(connection, "its connection could not be opened, or gave up");
             }
             _ => {}
@@ -243,7 +249,7 @@ impl Application for ConnectingEach<'_> {
                 self.step(ground);
             }
             Notice::Failed { connection, .. } if connection == current && self.is_busy => {
-                ground.figures.active_ns = self.exchange.last_ns;
+                self.exchange.set_time(ground);
                 ground.fail(connection, "a connection could not be opened, or gave up");
             }
             _ => {}

@@ -7,7 +7,7 @@ use crate::{Connection, ConnectionSettings, Endpoint, Io, Time};
 use nettrial_flows::arrivals::Received;
 use nettrial_flows::statistics::{Durations, Jitter};
 use nettrial_flows::wire::Weight;
-use nettrial_scenario::{Pacing, PacketCounts, SizeRecord};
+use nettrial_scenario::{Pacing, PacketCounts, SizeRecord, Span};
 
 /// The figures that an application records.
 #[derive(Default)]
@@ -16,6 +16,9 @@ pub struct Figures {
     pub bytes: u64,
     /// The time in nanoseconds in which they were transferred.
     pub active_ns: u64,
+    /// The time over which the flow's rates are computed. The bytes of a transfer with a duration are counted by its
+    /// connections ([`Connections::counted`]).
+    pub span: Option<Span>,
     /// The number of connections opened.
     pub connections: u32,
     /// The times of opening connections.
@@ -72,6 +75,7 @@ impl Connections {
         let mut whole = parts.next().unwrap_or_else(|| Self::new(0));
         for part in parts {
             for (own, other) in whole.slots.iter_mut().zip(part.slots) {
+                own.counted = own.counted.max(other.counted);
                 // The application, which releases connections, is that of the first side.
                 match (&mut own.connection, other.connection) {
                     (Some(one), Some(other_side)) => {
@@ -79,7 +83,7 @@ impl Connections {
                         one.join(*other_side);
                     }
                     (None, Some(connection)) => {
-                        *own = Slot { connection: Some(connection), ..other };
+                        *own = Slot { connection: Some(connection), counted: own.counted, ..other };
                     }
                     (_, None) => {}
                 }
@@ -94,8 +98,23 @@ struct Slot {
     /// The connection, until it has ended and is removed.
     connection: Option<Box<Connection>>,
     flow: u32,
+    /// The bytes that the second side of a removed connection had counted ([`Connection::counted_bytes`]).
+    counted: u64,
     /// True if its flow no longer needs it.
     is_released: bool,
+}
+
+impl Slot {
+    /// Removes the connection.
+    fn clear(&mut self) {
+        self.counted = self.counted();
+        self.connection = None;
+    }
+
+    /// Returns the bytes that the connection's second side counted.
+    fn counted(&self) -> u64 {
+        self.counted.max(self.connection.as_ref().map_or(0, |connection| connection.counted_bytes(1)))
+    }
 }
 
 impl Connections {
@@ -143,8 +162,13 @@ impl Connections {
     pub fn remove(&mut self, number: u32) {
         let place = self.place(number);
         if let Some(slot) = self.slots.get_mut(place) {
-            slot.connection = None;
+            slot.clear();
         }
+    }
+
+    /// Returns the bytes that the second side of each connection counted, with the number of the connection's flow.
+    pub fn counted(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.slots.iter().map(|slot| (slot.flow, slot.counted()))
     }
 
     /// Returns the number of connections that have not been removed.
@@ -166,7 +190,7 @@ impl Connections {
             && slot.is_released
             && slot.connection.as_ref().is_some_and(|connection| connection.is_over())
         {
-            slot.connection = None;
+            slot.clear();
         }
     }
 }
@@ -219,7 +243,8 @@ impl Ground<'_, '_> {
         self.figures.connections += 1;
         self.io.opens(number, self.wiring.number, turn);
         let connection = Some(Box::new(Connection::open(&settings, self.io)));
-        self.connections.slots.push(Slot { connection, flow: self.wiring.number, is_released: false });
+        let flow = self.wiring.number;
+        self.connections.slots.push(Slot { connection, flow, counted: 0, is_released: false });
         self.sampler.opened(number);
         number
     }
@@ -234,6 +259,19 @@ impl Ground<'_, '_> {
         if let Some(connection) = self.connections.get_mut(connection) {
             connection.unwatch(side);
         }
+    }
+
+    /// Lets the data that the second side of a connection receives until that time count for the flow's span.
+    pub fn count_until(&mut self, connection: u32, until: Time) {
+        if let Some(connection) = self.connections.get_mut(connection) {
+            connection.count_until(1, until);
+        }
+    }
+
+    /// Sets the flow's span, in which it was active for so many nanoseconds, to one that includes all of its bytes.
+    pub fn set_span(&mut self, began: Time, ended: Time, active_ns: u64) {
+        let (began_ns, ended_ns, bytes) = (began.as_ns(), ended.as_ns(), self.figures.bytes);
+        self.figures.span = Some(Span { began_ns, ended_ns, active_ns, bytes });
     }
 
     /// Returns the number of bytes that one side of a connection has received; 0 if the connection is gone.

@@ -93,9 +93,12 @@ impl Sender {
     /// Ends the flow, of which `arrivals` arrived.
     fn finish(&self, arrivals: &Arrivals, ground: &mut Ground<'_, '_>) {
         let received = arrivals.figures(self.number, self.refused);
-        let first = self.first.unwrap_or(self.origin).as_ns();
+        let first = self.first.unwrap_or(self.origin);
+        let last = self.origin + Time::from_ns(self.last_ns);
+        let active_ns = received.active_ns(first.as_ns(), last.as_ns(), Some(0));
         ground.figures.bytes = received.bytes;
-        ground.figures.active_ns = received.active_ns(first, Some(0));
+        ground.figures.active_ns = active_ns;
+        ground.set_span(first, first + Time::from_ns(active_ns), active_ns);
         ground.figures.pacing = self.pacing();
         ground.figures.received = Some(received);
         ground.finish();

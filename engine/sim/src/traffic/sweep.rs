@@ -74,7 +74,9 @@ impl<'a> Course<'a> {
 
     /// Ends the flow.
     fn finish(&mut self, ground: &mut Ground<'_, '_>) {
-        ground.figures.active_ns = ground.since_ns(self.begin);
+        let active_ns = ground.since_ns(self.begin);
+        ground.figures.active_ns = active_ns;
+        ground.set_span(self.begin, ground.now(), active_ns);
         ground.figures.sizes = std::mem::take(&mut self.sizes).finish();
         ground.finish();
     }

@@ -2,7 +2,7 @@
 
 use super::{Application, Ground};
 use crate::{Connection, Io, Notice, Time};
-use nettrial_scenario::Transfer;
+use nettrial_scenario::{Span, Transfer};
 
 /// The bytes of the receiver's confirmation.
 pub const CONFIRMATION_BYTES: u64 = 8;
@@ -22,7 +22,10 @@ pub struct Bulk<'a> {
     deadline: Time,
     connection: u32,
     begin: Time,
-    first_write: Time,
+    /// The first write to the open connection, once there is one.
+    first_write: Option<Time>,
+    /// The first write of the flow.
+    began: Option<Time>,
     written: u64,
     is_writing: bool,
 }
@@ -35,7 +38,8 @@ impl<'a> Bulk<'a> {
             deadline: Time::NEVER,
             connection: 0,
             begin: Time::ZERO,
-            first_write: Time::ZERO,
+            first_write: None,
+            began: None,
             written: 0,
             is_writing: false,
         }
@@ -44,8 +48,11 @@ impl<'a> Bulk<'a> {
     /// Opens the connection of the next transfer.
     fn open(&mut self, ground: &mut Ground<'_, '_>) {
         self.begin = ground.now();
-        (self.written, self.is_writing) = (0, false);
+        (self.written, self.is_writing, self.first_write) = (0, false, None);
         self.connection = ground.open();
+        if self.settings.duration.is_some() {
+            ground.count_until(self.connection, self.deadline);
+        }
         ground.unwatch(self.connection, 1);
     }
 
@@ -69,10 +76,36 @@ impl<'a> Bulk<'a> {
         }
     }
 
+    /// Ends the span of a flow whose duration is over. What arrives later does not count for its rates.
+    fn cut(&self, ground: &mut Ground<'_, '_>) {
+        let is_due = self.settings.duration.is_some() && ground.now() >= self.deadline;
+        if !is_due || ground.figures.over.is_some() || ground.figures.span.is_some() {
+            return;
+        }
+        // If no connection opened in time, nothing arrived in all of the duration.
+        let is_late = |time: &Time| *time >= self.deadline;
+        let began = self.began.filter(|time| !is_late(time));
+        let open_from = if began.is_some() { self.first_write } else { Some(self.begin) };
+        let open_ns =
+            open_from.filter(|time| !is_late(time)).map_or(0, |from| self.deadline.since(from).as_ns());
+        ground.figures.span = Some(Span {
+            began_ns: began.unwrap_or(self.begin).as_ns(),
+            ended_ns: self.deadline.as_ns(),
+            active_ns: ground.figures.active_ns + open_ns,
+            bytes: 0,
+        });
+    }
+
     /// Handles the receiver's confirmation: begins the next transfer or ends the flow.
     fn confirmed(&mut self, ground: &mut Ground<'_, '_>) {
-        ground.figures.active_ns += ground.since_ns(self.first_write);
+        self.cut(ground);
+        let (first_write, now) = (self.first_write.unwrap_or(self.begin), ground.now());
+        ground.figures.active_ns += now.since(first_write).as_ns();
         ground.figures.bytes += self.written;
+        if self.settings.duration.is_none() {
+            let active_ns = ground.figures.active_ns;
+            ground.set_span(self.began.unwrap_or(self.begin), now, active_ns);
+        }
         ground.release(self.connection);
         if self.settings.size.is_some() {
             ground.figures.completion.record(ground.since_ns(self.begin));
@@ -90,14 +123,13 @@ impl Application for Bulk<'_> {
     fn start(&mut self, ground: &mut Ground<'_, '_>) {
         if let Some(duration) = self.settings.duration {
             self.deadline = ground.now() + Time::from_ns(duration.0);
-            if self.settings.size.is_none() {
-                ground.wake(self.deadline);
-            }
+            ground.wake(self.deadline);
         }
         self.open(ground);
     }
 
     fn on_timer(&mut self, ground: &mut Ground<'_, '_>) {
+        self.cut(ground);
         self.write(ground);
     }
 
@@ -110,7 +142,8 @@ impl Application for Bulk<'_> {
             }
             Notice::Connected { connection, side: 0 } if connection == self.connection => {
                 ground.figures.connect.record(ground.since_ns(self.begin));
-                self.first_write = ground.now();
+                self.first_write = Some(ground.now());
+                self.began.get_or_insert(ground.now());
                 self.is_writing = true;
                 self.write(ground);
             }
@@ -122,6 +155,7 @@ impl Application for Bulk<'_> {
             }
             Notice::Failed { connection, .. } if connection == self.connection => {
                 ground.figures.bytes += ground.received(connection, 1);
+                ground.figures.active_ns += self.first_write.map_or(0, |first| ground.since_ns(first));
                 ground.fail(connection, "its connection could not be opened, or gave up");
             }
             _ => {}

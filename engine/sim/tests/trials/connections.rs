@@ -258,3 +258,49 @@ fn a_connection_that_nothing_passes_is_warned_of() {
     assert_eq!(record.warnings.last().unwrap().code, "unfinished");
     assert_eq!((record.flows[0].bytes, record.flows[0].goodput_bps), (0, None));
 }
+
+#[test]
+fn bytes_that_arrive_after_the_duration_are_outside_the_span() {
+    // At 10 Mbit/s, the send buffer and the queue take longer to drain than the duration.
+    let slow = json!({"rate": "10 Mbit/s", "delay": "1 ms", "queue": "300 packets"});
+    let traffic = transfer(None, Some("300 ms"));
+    let record = run_flow(&with(pair(&slow), [flow("a0", "b0", "tcp", traffic)]));
+    let span = record.span.unwrap();
+    // A start varies by up to a millisecond.
+    assert!((300_000_000..301_000_000).contains(&span.ended_ns));
+    assert_eq!(span.active_ns, span.ended_ns - span.began_ns);
+    assert!(record.ended_ns.unwrap() > 310_000_000 && span.bytes < record.bytes);
+    assert_eq!(record.ended_ns.unwrap() - span.began_ns, record.active_ns);
+    // A segment of 1448 bytes takes 1538 bytes of the wire, and the first one arrives after the delay.
+    let most = 1e7 / 8.0 * (span.active_ns - 1_000_000) as f64 / 1e9 * 1448.0 / 1538.0;
+    assert!(span.bytes as f64 <= most && span.bytes as f64 > 0.97 * most, "{} of {most}", span.bytes);
+    assert_eq!(record.goodput_bps, span.goodput_bps());
+}
+
+#[test]
+fn transfers_one_after_the_other_count_until_the_duration_ends() {
+    let slow = json!({"rate": "10 Mbit/s", "delay": "1 ms", "queue": "300 packets"});
+    let traffic = transfer(Some("100 kB"), Some("300 ms"));
+    let record = run_flow(&with(pair(&slow), [flow("a0", "b0", "tcp", traffic)]));
+    let span = record.span.unwrap();
+    assert_eq!((record.connections, record.bytes), (4, 400_000));
+    assert!((300_000_000..301_000_000).contains(&span.ended_ns));
+    assert!(span.bytes > 300_000 && span.bytes < 400_000);
+    // The time between two transfers is not a part of any.
+    assert!(span.active_ns < span.ended_ns - span.began_ns);
+    // Without a duration, the span includes everything.
+    let traffic = transfer(Some("100 kB"), None);
+    let record = run_flow(&with(pair(&slow), [flow("a0", "b0", "tcp", traffic)]));
+    let span = record.span.unwrap();
+    assert_eq!((span.bytes, span.active_ns), (record.bytes, record.active_ns));
+    assert_eq!(Some(span.ended_ns), record.ended_ns);
+}
+
+#[test]
+fn nothing_arrives_in_a_duration_in_which_no_connection_opens() {
+    let far = json!({"rate": "10 Mbit/s", "delay": "50 ms", "queue": "300 packets"});
+    let record = run_flow(&with(pair(&far), [flow("a0", "b0", "tcp", transfer(None, Some("80 ms")))]));
+    let span = record.span.unwrap();
+    assert_eq!((span.ended_ns - span.began_ns, span.active_ns, span.bytes), (80_000_000, 80_000_000, 0));
+    assert_eq!(record.goodput_bps, Some(0.0));
+}

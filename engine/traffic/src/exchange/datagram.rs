@@ -81,7 +81,7 @@ pub fn request(
         tally.figures.weight = one.times(counts.sent_pkts);
     }
     tally.figures.packets = Some(counts);
-    Ok(tally.finish())
+    Ok(tally.finish(schedule.origin))
 }
 
 /// Answers the requests of one sender until none arrives any more.

@@ -43,7 +43,7 @@ pub fn one_by_one(
         tally.answered(Header { sent_ns, ..answer }, exchange.request.0, now_ns);
     }
     sampler.closing()?;
-    Ok(tally.finish())
+    Ok(tally.finish(schedule.origin))
 }
 
 /// Sends the requests over one connection, several of which may wait for their responses.
@@ -122,7 +122,7 @@ pub fn several(
         filled -= complete;
     }
     sampler.closing()?;
-    Ok(tally.finish())
+    Ok(tally.finish(schedule.origin))
 }
 
 /// Sends each request over a connection of its own. The opening and the request are sent together.
@@ -156,7 +156,7 @@ pub fn connect_each(
         ensure!(reader.read(&mut [0])? == 0, "more than a response came");
         sampler.closing()?;
     }
-    Ok(tally.finish())
+    Ok(tally.finish(schedule.origin))
 }
 
 /// Answers the requests of a connection until it is closed.

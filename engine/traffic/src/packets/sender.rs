@@ -51,6 +51,8 @@ pub struct Sent {
     pub refused: u64,
     /// The time at which the first packet departed, by the monotonic clock.
     pub first_departure_ns: u64,
+    /// The time at which the last packet departed, by the same clock.
+    pub last_departure_ns: u64,
     /// The bytes of the packets as datagrams, by layer, if the path MTU is known.
     pub weight: Option<Weight>,
     /// The lateness of the departures, if packets are paced.
@@ -127,6 +129,7 @@ pub fn send(
         packets: batch.sent(),
         refused,
         first_departure_ns: first_departure_ns.unwrap_or(begin_ns),
+        last_departure_ns,
         weight,
         pacing,
         intervals: progress.finish(end_ns),
