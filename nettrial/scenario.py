@@ -1198,6 +1198,11 @@ class ProcessorRecord(Generated):
     """
     The share of time that the hypervisor took, in percent.
     """
+    timer_lateness_us: Distribution | None = None
+    """
+    The lateness of timers on the CPU during the traffic, as sleeps of 10 ms on average measured it, in
+    microseconds; absent where it is not measured.
+    """
 
 
 class QueueDrops(RootModel[Literal["allowed", "unexpected"]]):
@@ -3789,6 +3794,11 @@ class Environment(Generated):
     model_config = ConfigDict(
         extra="forbid",
     )
+    apparatus: dict[str, str] | None = None
+    """
+    The parts of the apparatus that may differ between sessions and affect results, each with its value in words:
+    the shaper, the CPUs that are used and their behaviour, clocks. Empty on backends that depend on none of them.
+    """
     congestion_controls: list[str]
     """
     The congestion controls that the kernel has.

@@ -68,6 +68,7 @@ fn environment(machines: Vec<Machine>) -> Environment {
         congestion_controls: Vec::new(),
         sysctls: BTreeMap::new(),
         timer_lateness: None,
+        apparatus: BTreeMap::new(),
         machines,
     }
 }

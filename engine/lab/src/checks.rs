@@ -8,6 +8,7 @@ mod links;
 mod machine;
 mod path;
 mod saturation;
+mod timers;
 
 pub use controller::looping;
 use nettrial_session::Findings as Common;

@@ -1,7 +1,8 @@
 //! Describes the machine, as far as it affects results.
 
-use crate::{affinity, settings};
+use crate::{affinity, awake, bucket, settings, wire};
 use nettrial_scenario::{Environment, TimerLateness};
+use std::collections::BTreeMap;
 use std::fs;
 
 /// Describes the machine, with the lateness of its timers, and the calling thread's network namespace.
@@ -22,8 +23,26 @@ pub fn describe(privileges: &str, timer_lateness: Option<TimerLateness>) -> Envi
         congestion_controls: congestion_controls(),
         sysctls: settings::recorded(),
         timer_lateness,
+        apparatus: apparatus(),
         machines: Vec::new(),
     }
+}
+
+/// Returns the parts of the apparatus that may differ between sessions, each with its value in words. A part that this
+/// machine does not report is left out.
+fn apparatus() -> BTreeMap<String, String> {
+    let read = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    let processors: Vec<String> = affinity::usable().iter().map(ToString::to_string).collect();
+    let parts = [
+        ("shaper", Some(bucket::description())),
+        ("GSO packets", Some(wire::description())),
+        ("idle CPUs", Some(awake::description().to_owned())),
+        ("CPUs", Some(processors.join(", "))),
+        ("clock source", read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        ("frequency driver", read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver")),
+        ("frequency governor", read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+    ];
+    parts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// Returns the congestion controls that the kernel has loaded, without those of engines.

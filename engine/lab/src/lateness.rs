@@ -1,16 +1,20 @@
-//! Measures the lateness of the kernel's timers on this machine.
+//! Measures the lateness of the kernel's timers on this machine: once as a session starts, to describe the machine, and
+//! during the traffic of each trial, whose warnings follow from it.
 //!
 //! A shaper releases each packet by a timer. On a virtual machine that shares its CPUs, a timer fires late while
-//! another machine has the CPU, and the link falls short by the bytes that its bucket can't hold during that time.
-//! If other processes keep a CPU busy, the kernel leaves part of a shaper's work to a thread of ordinary priority
-//! (ksoftirqd), so sleeps are measured at that priority.
+//! another machine has the CPU. If other processes keep a CPU busy, the kernel leaves part of a shaper's work to a
+//! thread of ordinary priority (ksoftirqd), so sleeps are measured at that priority.
 
 use crate::affinity::{keep_to, usable};
-use anyhow::{Context, Result, bail};
-use nettrial_scenario::TimerLateness;
+use anyhow::{Context, Result, anyhow, bail};
+use nettrial_flows::statistics::distribution;
+use nettrial_scenario::{Distribution, TimerLateness};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
-use std::thread;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 
 /// The requested length of each sleep, in nanoseconds: about the time that a shaper waits between two packets.
 const SLEEP_NS: i64 = 200_000;
@@ -18,6 +22,73 @@ const SLEEP_NS: i64 = 200_000;
 const SLEEPS: usize = 1000;
 /// The largest number of CPUs that are measured. The threads on them sleep at the same time.
 const PROCESSORS: usize = 8;
+/// The shortest and the longest sleep during the traffic, in nanoseconds. Lengths are random, so that periodic
+/// traffic can't evade them, and so long that they take less than a thousandth of a CPU.
+const WATCHING_NS: std::ops::Range<i64> = 5_000_000..15_000_000;
+
+/// Threads that measure the lateness of timers during the traffic, one on each CPU.
+pub struct Watch {
+    stop: Arc<AtomicBool>,
+    threads: Vec<(usize, JoinHandle<Result<Vec<u32>>>)>,
+}
+
+impl Watch {
+    /// Starts them on the CPUs that this process may use, or on the first few of them.
+    ///
+    /// # Errors
+    /// Fails if a thread can't be started.
+    pub fn start() -> Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let start = |processor| {
+            let stop = Arc::clone(&stop);
+            let name = "timer watch".to_owned();
+            let thread = thread::Builder::new().name(name).spawn(move || {
+                keep_to(processor);
+                let mut lateness_ns = Vec::new();
+                without_slack()?;
+                while !stop.load(Ordering::Relaxed) {
+                    lateness_ns.push(sleep_ns(rand::random_range(WATCHING_NS))?);
+                }
+                Ok(lateness_ns.into_iter().map(|late| u32::try_from(late).unwrap_or(u32::MAX)).collect())
+            });
+            Ok((processor, thread.context("starting a thread that watches timers")?))
+        };
+        let threads = usable().into_iter().take(PROCESSORS).map(start).collect::<Result<_>>()?;
+        Ok(Self { stop, threads })
+    }
+
+    /// Ends them, and returns the lateness on each CPU, in microseconds, by the CPU's number.
+    ///
+    /// # Errors
+    /// Fails if a thread failed.
+    pub fn finish(self) -> Result<HashMap<usize, Distribution>> {
+        self.stop.store(true, Ordering::Relaxed);
+        let finish = |(processor, thread): (usize, JoinHandle<Result<Vec<u32>>>)| {
+            let lateness =
+                thread.join().map_err(|_| anyhow!("a thread that watched timers ended early"))??;
+            Ok((processor, in_microseconds(distribution(lateness))))
+        };
+        self.threads.into_iter().map(finish).collect()
+    }
+}
+
+/// Returns a distribution in nanoseconds as one in microseconds.
+fn in_microseconds(found: Distribution) -> Distribution {
+    let us = |ns: f64| ns / 1e3;
+    Distribution {
+        count: found.count,
+        mean: us(found.mean),
+        deviation: us(found.deviation),
+        minimum: us(found.minimum),
+        p50: us(found.p50),
+        p90: us(found.p90),
+        p99: us(found.p99),
+        p99_9: found.p99_9.map(us),
+        p99_99: found.p99_99.map(us),
+        p99_999: found.p99_999.map(us),
+        maximum: us(found.maximum),
+    }
+}
 
 /// Measures the lateness of timers on the CPUs that this process may use; this takes about 0.3 s divided by their
 /// number.
@@ -48,17 +119,24 @@ pub fn measure() -> Result<TimerLateness> {
 
 /// Returns the time, in nanoseconds, by which each of `sleeps` sleeps was longer than requested.
 fn sleep_and_measure(sleeps: usize) -> Result<Vec<u64>> {
-    // The kernel's own timers have no slack, but a thread's sleeps have a slack of 50 us by default (prctl(2)).
-    nix::sys::prctl::set_timerslack(1).context("prctl(PR_SET_TIMERSLACK)")?;
+    without_slack()?;
+    (0..sleeps).map(|_| sleep_ns(SLEEP_NS)).collect()
+}
+
+/// Makes the calling thread's sleeps as exact as the kernel's own timers, which have no slack; a thread's have 50 us
+/// by default (prctl(2)).
+fn without_slack() -> Result<()> {
+    nix::sys::prctl::set_timerslack(1).context("prctl(PR_SET_TIMERSLACK)")
+}
+
+/// Sleeps for `length` nanoseconds, and returns the time, in nanoseconds, by which the sleep was longer.
+fn sleep_ns(length: i64) -> Result<u64> {
     let now = || clock_gettime(ClockId::CLOCK_MONOTONIC).context("reading the monotonic clock");
-    let sleep = |_| -> Result<u64> {
-        let due = now()? + TimeSpec::new(0, SLEEP_NS);
-        clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &due)
-            .context("clock_nanosleep")?;
-        let late = now()? - due;
-        Ok(u64::try_from(late.tv_sec() * 1_000_000_000 + late.tv_nsec()).unwrap_or(0))
-    };
-    (0..sleeps).map(sleep).collect()
+    let due = now()? + TimeSpec::new(0, length);
+    clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &due)
+        .context("clock_nanosleep")?;
+    let late = now()? - due;
+    Ok(u64::try_from(late.tv_sec() * 1_000_000_000 + late.tv_nsec()).unwrap_or(0))
 }
 
 fn summarise(mut lateness: Vec<u64>) -> Option<TimerLateness> {
@@ -80,6 +158,18 @@ mod tests {
         assert_eq!((found.median_ns, found.p99_ns, found.p99_9_ns), (500, 990, 999));
         assert_eq!(summarise(vec![7]).unwrap().p99_9_ns, 7);
         assert_eq!(summarise(Vec::new()), None);
+    }
+
+    #[test]
+    fn a_watch_measures_each_cpu_until_it_is_finished() {
+        let watch = Watch::start().unwrap();
+        thread::sleep(std::time::Duration::from_millis(50));
+        let found = watch.finish().unwrap();
+        let expected: Vec<usize> = usable().into_iter().take(PROCESSORS).collect();
+        let mut watched: Vec<usize> = found.keys().copied().collect();
+        watched.sort_unstable();
+        assert_eq!(watched, expected);
+        assert!(found.values().all(|one| one.count > 0 && one.minimum > 0.0 && one.p50 <= one.maximum));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod affinity;
 mod agents;
+mod awake;
 mod bucket;
 mod bystanders;
 mod capture;
@@ -116,7 +117,7 @@ impl Lab {
         let pool = &mut self.guests.borrow_mut();
         while let Some(calibration) = pool.calibration(scenario) {
             tracing::info!("measuring the rate of emulated guests");
-            let outcome = trial::run(&self.home, &calibration, &self.own, &self.lateness, None, pool);
+            let outcome = trial::run(&self.home, &calibration, &self.own, None, pool);
             pool.calibrated(outcome);
         }
     }
@@ -132,7 +133,7 @@ impl Lab {
         }
         let mut record = {
             let pool = &mut self.guests.borrow_mut();
-            trial::run(&self.home, &self.own.in_kernel(scenario)?, &self.own, &self.lateness, capture, pool)?
+            trial::run(&self.home, &self.own.in_kernel(scenario)?, &self.own, capture, pool)?
         };
         self.own.out_of_kernel(&mut record);
         Ok(record)

@@ -39,7 +39,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::{Netlink, filter_icmp};
 use nettrial_scenario::{
-    Capture, ChannelRecord, Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness,
+    Capture, ChannelRecord, Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario,
 };
 use node::device;
 pub use node::{BuiltNode, Shaped};
@@ -65,13 +65,8 @@ pub struct Network {
 
 impl Network {
     /// Builds the network of a scenario. The receive work of each node is steered to its CPU in `placement`, if
-    /// there is one. Shapers allow for the `lateness` of timers.
-    pub fn build(
-        home: &Home,
-        layout: &Layout,
-        placement: Option<&Placement>,
-        lateness: &TimerLateness,
-    ) -> Result<Self> {
+    /// there is one.
+    pub fn build(home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<Self> {
         let scenario = layout.scenario;
         let mut procfs = Procfs::open()?;
         let has_ipv6 = with_ipv6(scenario);
@@ -92,7 +87,7 @@ impl Network {
         let mut network = Self { nodes, by_name, lines, channels, fabric: None };
         let gso_packets = AllGsoPackets::new(layout);
         network.create_links(home, layout, &gso_packets)?;
-        network.shape(scenario, &gso_packets, lateness)?;
+        network.shape(scenario, &gso_packets)?;
         network.bring_up()?;
         network.nodes.iter_mut().try_for_each(BuiltNode::await_carrier)?;
         if let Some(lines) = &mut network.lines {
@@ -274,12 +269,7 @@ impl Network {
         Ok(message)
     }
 
-    fn shape(
-        &mut self,
-        scenario: &Scenario,
-        gso_packets: &AllGsoPackets,
-        lateness: &TimerLateness,
-    ) -> Result<()> {
+    fn shape(&mut self, scenario: &Scenario, gso_packets: &AllGsoPackets) -> Result<()> {
         let mut known: HashMap<(Rate, QueueLimit, Wire), Shaping> = HashMap::new();
         for link in &scenario.links {
             let Link { rate: Some(rate), queue: Some(limit), interfaces, .. } = link else { continue };
@@ -289,7 +279,7 @@ impl Network {
                 let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, Some(*rate));
                 let shaping = match known.entry((*rate, *limit, wire)) {
                     Entry::Occupied(entry) => entry.into_mut(),
-                    Entry::Vacant(entry) => entry.insert(Shaping::new(*rate, *limit, &wire, lateness)?),
+                    Entry::Vacant(entry) => entry.insert(Shaping::new(*rate, *limit, &wire)?),
                 };
                 let index = built.index_of(&interface.name)?;
                 let object = format!("{} of {}", interface.name, interface.node);

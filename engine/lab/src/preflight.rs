@@ -35,7 +35,7 @@ pub fn examine(home: &Home, own: Option<&Own>, lateness: TimerLateness) -> Prefl
     let mut environment = environment::describe(privileges, Some(lateness));
     let tried = home.create(|| {
         environment = environment::describe(privileges, Some(lateness));
-        missing.extend(try_all(&lateness));
+        missing.extend(try_all());
         Ok(())
     });
     if let Err(error) = tried {
@@ -66,7 +66,7 @@ fn shortfall(what: &str, error: &anyhow::Error, remedy: &str) -> Shortfall {
 }
 
 /// Returns everything that fails in the calling thread's namespace. Each feature is tried even if others failed.
-fn try_all(lateness: &TimerLateness) -> Vec<Shortfall> {
+fn try_all() -> Vec<Shortfall> {
     let mut missing = Vec::new();
     let mut attempt = |what: &str, remedy: &str, result: Result<()>| {
         if let Err(error) = result {
@@ -83,7 +83,7 @@ fn try_all(lateness: &TimerLateness) -> Vec<Shortfall> {
     attempt(
         "link rates and queues (HTB, pfifo)",
         "a kernel with CONFIG_NET_SCH_HTB and CONFIG_NET_SCH_FIFO: modprobe sch_htb",
-        try_shaping(lateness),
+        try_shaping(),
     );
     attempt(
         "offload settings (ethtool)",
@@ -121,10 +121,10 @@ fn try_bridge() -> Result<()> {
     netlink.flush()
 }
 
-fn try_shaping(lateness: &TimerLateness) -> Result<()> {
+fn try_shaping() -> Result<()> {
     let mut netlink = Netlink::open()?;
     let (rate, limit) = (Rate(1_000_000_000), QueueLimit::Packets(100));
-    let shaping = Shaping::new(rate, limit, &Wire::plain(1500), lateness)?;
+    let shaping = Shaping::new(rate, limit, &Wire::plain(1500))?;
     shaping.apply(&mut netlink, (INTERFACE_INDEX, INTERFACE))?;
     netlink.flush()
 }

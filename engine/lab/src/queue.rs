@@ -10,7 +10,7 @@ use netlink_packet_core::DefaultNla;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use nettrial_netlink::{Netlink, attribute};
-use nettrial_scenario::{QueueLimit, Rate, TimerLateness};
+use nettrial_scenario::{QueueLimit, Rate};
 
 // include/uapi/linux/pkt_sched.h and rtnetlink.h
 const TCA_OPTIONS: u16 = 2;
@@ -112,10 +112,10 @@ pub struct Shaping {
 }
 
 impl Shaping {
-    /// Creates the shaping to `rate`, with a queue that holds `limit`, for timers with this `lateness`.
-    pub fn new(rate: Rate, limit: QueueLimit, wire: &Wire, lateness: &TimerLateness) -> Result<Self> {
+    /// Creates the shaping to `rate`, with a queue that holds `limit`.
+    pub fn new(rate: Rate, limit: QueueLimit, wire: &Wire) -> Result<Self> {
         let frame = wire.largest_frame();
-        let bucket = Bucket::new(rate, frame, wire.forwards(), lateness);
+        let bucket = Bucket::new(rate, frame, wire.forwards());
         let mut shaper = attributes("htb", shaper_options());
         let table = size_table_options(&wire.size_table());
         shaper.push(TcAttribute::Other(DefaultNla::new(TCA_STAB, table)));

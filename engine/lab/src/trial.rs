@@ -1,5 +1,6 @@
 //! Runs one trial, from building its network to its record.
 
+use crate::awake::Awake;
 use crate::bystanders::Census;
 use crate::capture::Capturing;
 use crate::checks::{self, Findings};
@@ -12,12 +13,12 @@ use crate::network::Network;
 use crate::openflow::Fabric;
 use crate::outages::Outages;
 use crate::processors::{self, Placement};
-use crate::{affinity, agents, mptcp};
+use crate::{affinity, agents, lateness, mptcp};
 use anyhow::{Context, Result};
 use nettrial_flows::recovery;
 use nettrial_scenario::{
     Absence, Capture, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, ProcessorRecord, Record,
-    Scenario, TimerLateness, Transport,
+    Scenario, Transport,
 };
 use nettrial_session::{Agents, Planned, Reading, Ready, Use, drive, payload_bytes};
 use nettrial_traffic::{ClockOffset, Cookie, Side};
@@ -27,12 +28,11 @@ use std::collections::HashMap;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Runs `scenario`, which has passed the lab's check and uses the kernel's names of the congestion controls in
-/// `own`. `lateness` is that of the machine's timers.
+/// `own`.
 pub fn run(
     home: &Home,
     scenario: &Scenario,
     own: &Own,
-    lateness: &TimerLateness,
     capture: Option<&Capture>,
     pool: &mut Guests,
 ) -> Result<Record> {
@@ -55,7 +55,7 @@ pub fn run(
         Err(reason) => tracing::debug!(reason, "no host has a CPU of its own"),
     }
     tracing::info!(nodes = scenario.nodes.len(), links = scenario.links.len(), "building the network");
-    let mut network = Network::build(home, &layout, placement.as_ref().ok(), lateness)?;
+    let mut network = Network::build(home, &layout, placement.as_ref().ok())?;
     mptcp::prepare(home, &network, scenario)?;
     guests.begin(home, &mut network, scenario)?;
     phases.network_ns = lap();
@@ -89,6 +89,8 @@ pub fn run(
     let clock = clock_offset_ns()?;
     network.arm()?;
     let calls = own.callbacks()?;
+    let timers = lateness::Watch::start()?;
+    let awake = Awake::begin();
     let idle = Reading::now()?;
     network.fabric().map(Fabric::begin);
     let outages = Outages::start(home, &network, scenario, &guests)?;
@@ -98,6 +100,8 @@ pub fn run(
     let controlled = network.fabric().map(Fabric::finish).transpose()?;
     let frequencies = processors::frequencies_mhz();
     let busy = Reading::now()?;
+    drop(awake);
+    let lateness = timers.finish()?;
     let congestion = own.since(&calls, scenario)?;
     findings.congestion(scenario, &congestion, &flows);
     findings.tools(&layout.directory, &flows);
@@ -123,6 +127,7 @@ pub fn run(
         findings.delay_line(link, carried);
     }
     findings.frame_time(&layout, &flows);
+    findings.late_timers(&layout, &flows, &lateness);
     for (link, _, driven) in &driven {
         findings.radio_channel(link, *driven);
     }
@@ -140,9 +145,16 @@ pub fn run(
         let steal =
             use_of.iter().filter(|(number, _)| processor.is_none_or(|processor| *number == processor));
         let steal_percent = steal.map(|(_, spent)| spent.steal_percent).fold(0.0, f64::max);
-        findings.saturated(interface, lateness, steal_percent);
+        findings.saturated(interface, &lateness, steal_percent);
     }
-    let processors = use_of.iter().map(|&(number, spent)| record_of(number, spent, &frequencies)).collect();
+    let record_of = |&(number, spent): &(usize, Use)| ProcessorRecord {
+        number: u32::try_from(number).unwrap_or(u32::MAX),
+        busy_percent: spent.busy_percent,
+        stolen_percent: spent.steal_percent,
+        frequency_mhz: frequencies.get(&number).copied(),
+        timer_lateness_us: lateness.get(&number).copied(),
+    };
+    let processors = use_of.iter().map(record_of).collect();
     let (untold, unrecovered) = recovery::measure(scenario, &events, &mut flows);
     findings.warnings.extend(unrecovered);
     let (mut hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
@@ -271,15 +283,6 @@ fn usage(before: &Reading, after: &Reading) -> Vec<(usize, Use)> {
     let all = before.until(after);
     let spent = |processor| Some((processor, *all.get(&processor)?));
     affinity::usable().into_iter().filter_map(spent).collect()
-}
-
-fn record_of(number: usize, spent: Use, frequencies: &HashMap<usize, f64>) -> ProcessorRecord {
-    ProcessorRecord {
-        number: u32::try_from(number).unwrap_or(u32::MAX),
-        busy_percent: spent.busy_percent,
-        stolen_percent: spent.steal_percent,
-        frequency_mhz: frequencies.get(&number).copied(),
-    }
 }
 
 /// Returns a CPU in words: its number, and the nodes whose work is kept on it.

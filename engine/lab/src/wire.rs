@@ -26,6 +26,11 @@ const GSO_PACKET_NS: u64 = 150_000;
 /// The largest number of entries of a table, whose netlink attribute must stay under 64 KiB.
 const LARGEST_TABLE: u64 = 30_000;
 
+/// Describes the GSO packets of shaped links without segmentation offload, for the fingerprint of a session.
+pub fn description() -> String {
+    format!("at most {} us of wire time on hosts, one segment on routers and switches", GSO_PACKET_NS / 1000)
+}
+
 /// An interface's view of its wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Wire {

@@ -236,6 +236,10 @@ pub struct Environment {
     /// The lateness of timers, measured at the start of the engine. Absent on the simulator, which uses none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_lateness: Option<TimerLateness>,
+    /// The parts of the apparatus that may differ between sessions and affect results, each with its value in words:
+    /// the shaper, the CPUs that are used and their behaviour, clocks. Empty on backends that depend on none of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub apparatus: BTreeMap<String, String>,
     /// The user's machines on which trials ran, by name; absent if trials ran elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<Machine>,

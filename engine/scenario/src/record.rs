@@ -537,6 +537,10 @@ pub struct ProcessorRecord {
     /// machines seldom have it).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_mhz: Option<f64>,
+    /// The lateness of timers on the CPU during the traffic, as sleeps of 10 ms on average measured it, in
+    /// microseconds; absent where it is not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_lateness_us: Option<Distribution>,
 }
 
 /// An interface's figures over the trial.

@@ -19,6 +19,7 @@ pub fn preflight() -> Preflight {
             congestion_controls: nettrial_congestion::names().map(str::to_owned).collect(),
             sysctls: BTreeMap::new(),
             timer_lateness: None,
+            apparatus: BTreeMap::new(),
             machines: Vec::new(),
         },
     }

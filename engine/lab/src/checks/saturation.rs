@@ -2,7 +2,8 @@
 
 use super::Findings;
 use crate::queue_length::{Backlog, Sampled};
-use nettrial_scenario::{Rate, TimerLateness};
+use nettrial_scenario::{Distribution, Rate};
+use std::collections::HashMap;
 
 /// The share of the samples in which packets must have waited for a link to count as saturated.
 const SATURATED_SHARE: f64 = 0.9;
@@ -15,28 +16,32 @@ const SHORT_SHARE: f64 = 0.005;
 const STANDARD_ERRORS: f64 = 3.3;
 
 impl Findings {
-    /// Warns of a saturated link that carried less than its rate, with the possible causes: the lateness of this
-    /// machine's timers, and the share of the CPU's time that the hypervisor took.
-    pub fn saturated(&mut self, interface: &Sampled, lateness: &TimerLateness, steal_percent: f64) {
+    /// Warns of a saturated link that carried less than its rate, with the possible causes: the lateness of timers
+    /// during the traffic, in microseconds by CPU, and the share of the CPU's time that the hypervisor took.
+    pub fn saturated(
+        &mut self,
+        interface: &Sampled,
+        lateness: &HashMap<usize, Distribution>,
+        steal_percent: f64,
+    ) {
         let carried =
             interface.backlog.and_then(|backlog| carried_if_saturated(&backlog, interface.shaped.rate));
         let Some(carried) = carried else { return };
         if carried >= 1.0 - SHORT_SHARE {
             return;
         }
-        let us = |ns: u64| ns as f64 / 1e3;
+        let worst = |read: fn(&Distribution) -> f64| lateness.values().map(read).fold(0.0, f64::max);
         self.warn(
             "wire_short",
             &format!("{} of {}", interface.shaped.interface, interface.node),
             format!(
-                "packets waited, and the link carried {:.1}% of its rate; timers on this machine are {:.0} \
-                 us late in \
-                 the median, {:.0} us at p99 and {:.0} us at p99.9, and the hypervisor took {steal_percent:.1}% of the \
+                "packets waited, and the link carried {:.1}% of its rate; timers were up to {:.0} us late in the \
+                 median, {:.0} us at p90 and {:.0} us at worst, and the hypervisor took {steal_percent:.1}% of the \
                  processor's time",
                 carried * 100.0,
-                us(lateness.median_ns),
-                us(lateness.p99_ns),
-                us(lateness.p99_9_ns),
+                worst(|one| one.p50),
+                worst(|one| one.p90),
+                worst(|one| one.maximum),
             ),
             "goodput is lower and queues are longer than on a link of that rate: run on a machine whose CPUs \
              nobody else uses, or lower the rate",
@@ -71,7 +76,6 @@ mod tests {
     use crate::queue::{Counters, Length, Reading};
     use std::time::{Duration, Instant};
 
-    const LATE: TimerLateness = TimerLateness { median_ns: 116_000, p99_ns: 1_300_000, p99_9_ns: 3_900_000 };
     const RATE: Rate = Rate(1_000_000_000);
 
     /// Returns samples, 2 ms apart, of a link that carries `percent` of its rate, in which the numbers of `queue`
@@ -84,7 +88,7 @@ mod tests {
             let reading = Reading { index: 100, length: Length { packets, bytes: packets * 1538 }, counters };
             Backlog::after(backlog, begin + Duration::from_millis(2) * number, &reading)
         };
-        let bucket = Bucket::new(RATE, 1538, false, &LATE);
+        let bucket = Bucket::new(RATE, 1538, false);
         let shaped = Shaped { interface: "eth0".into(), index: 100, rate: RATE, bucket };
         let backlog = (0..).zip(queue).fold(None, after);
         Sampled { node: "a".into(), shaped, lengths: Vec::new(), backlog }
@@ -92,15 +96,20 @@ mod tests {
 
     fn warnings(interface: &Sampled) -> Vec<String> {
         let mut findings = Findings::default();
-        findings.saturated(interface, &LATE, 4.26);
+        let late = |p50, maximum| Distribution { p50, p90: 1300.0, maximum, ..Default::default() };
+        findings.saturated(
+            interface,
+            &HashMap::from([(0, late(116.0, 2000.0)), (1, late(20.0, 3900.0))]),
+            4.26,
+        );
         findings.warnings.iter().map(|warning| format!("{}: {}", warning.code, warning.message)).collect()
     }
 
     #[test]
     fn a_saturated_link_that_carried_less_than_its_rate_is_warned_of_with_the_likely_causes() {
         let found = warnings(&sampled(98.3, [5].repeat(1000).into_iter()));
-        let text = "wire_short: packets waited, and the link carried 99.4% of its rate; timers on this machine are 116 \
-                    us late in the median, 1300 us at p99 and 3900 us at p99.9, and the hypervisor took 4.3% of the \
+        let text = "wire_short: packets waited, and the link carried 99.4% of its rate; timers were up to 116 us \
+                    late in the median, 1300 us at p90 and 3900 us at worst, and the hypervisor took 4.3% of the \
                     processor's time";
         assert_eq!(found, [text]);
         assert_eq!(warnings(&sampled(98.5, [5].repeat(1000).into_iter())), [""; 0]);
