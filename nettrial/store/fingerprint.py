@@ -4,16 +4,18 @@ may differ between the sessions of a run."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+import nettrial
 from nettrial.scenario import Capabilities, Environment, Machine
 from nettrial.systems import frequency
 
 Fingerprint: TypeAlias = dict[str, str]
 """The facts by their names, both in words."""
 VERSION, COMMIT = "nettrial version", "nettrial commit"
-"""The facts on which the records of a deterministic backend depend. The commit is known only of engines that
-state it among the facts of their apparatus."""
+"""The facts on which the records of a deterministic backend depend. The commit is known only where nettrial
+runs from a clone of its repository."""
 
 
 class Difference(NamedTuple):
@@ -31,8 +33,9 @@ def fingerprint(environment: Environment, capabilities: Capabilities) -> Fingerp
     """Returns the fingerprint of a session on this machine with the environment that the engine found. A fact
     that can't be read is absent. Figures that change from moment to moment, such as the lateness of timers,
     are not part of it."""
-    stated: Mapping[str, str] = getattr(environment, "apparatus", None) or {}
-    facts = {VERSION: environment.engine_version, **stated}
+    stated = environment.apparatus or {}
+    commit = checked_out(Path(nettrial.__file__).resolve().parents[1])
+    facts = {VERSION: environment.engine_version, **({COMMIT: commit} if commit else {}), **stated}
     if capabilities.deterministic:
         return {name: facts[name] for name in (VERSION, COMMIT) if name in facts}
     if environment.machines is not None:
@@ -48,6 +51,28 @@ def fingerprint(environment: Environment, capabilities: Capabilities) -> Fingerp
         "privileges": environment.privileges,
     }
     return here | frequency() | environment.sysctls | facts
+
+
+def checked_out(root: Path) -> str | None:
+    """Returns the commit that is checked out in the directory `root`, as git stores it
+    (gitrepository-layout(5)), or None if the directory is no work tree of git."""
+    try:
+        git = root / ".git"
+        if git.is_file():  # another work tree of the repository
+            git = root / git.read_text().removeprefix("gitdir:").strip()
+        head = (git / "HEAD").read_text().strip()
+        if not head.startswith("ref:"):
+            return head
+        name = head.removeprefix("ref:").strip()
+        common = git / "commondir"
+        shared = git / common.read_text().strip() if common.is_file() else git
+        for place in (git / name, shared / name):
+            if place.is_file():
+                return place.read_text().strip()
+        lines = (line.split() for line in (shared / "packed-refs").read_text().splitlines())
+        return next((line[0] for line in lines if line[1:] == [name]), None)
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def _of_machine(machine: Machine) -> Iterator[tuple[str, str]]:

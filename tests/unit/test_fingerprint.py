@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from nettrial.analysis.apparatus import CODE, changed, conflict
 from nettrial.analysis.warning_effects import Effect, effect_of
 from nettrial.capabilities import CAPABILITIES
 from nettrial.store import Run
-from nettrial.store.fingerprint import differences, fingerprint
+from nettrial.store.fingerprint import checked_out, differences, fingerprint
 from tests.unit.conftest import CommandLine
 from tests.unit.synthetic import ENVIRONMENT
 
@@ -24,6 +25,7 @@ OTHER = "Linux 6.19.0 #1 SMP x86_64"
 def test_the_lab_depends_on_the_machine_and_the_simulator_only_on_nettrial(monkeypatch: pytest.MonkeyPatch):
     governor = {"CPU frequency governor": "performance"}
     monkeypatch.setattr("nettrial.store.fingerprint.frequency", lambda: governor)
+    monkeypatch.setattr("nettrial.store.fingerprint.checked_out", lambda root: "abc")
     found = fingerprint(ENVIRONMENT, CAPABILITIES["lab"])
     assert found == {
         "kernel": ENVIRONMENT.kernel,
@@ -31,22 +33,41 @@ def test_the_lab_depends_on_the_machine_and_the_simulator_only_on_nettrial(monke
         "CPUs": str(ENVIRONMENT.processors),
         "privileges": ENVIRONMENT.privileges,
         "nettrial version": ENVIRONMENT.engine_version,
+        "nettrial commit": "abc",
         **governor,
         **ENVIRONMENT.sysctls,
     }
     for name in ("sim", "fluid"):
-        only = {"nettrial version": ENVIRONMENT.engine_version}
+        only = {"nettrial version": ENVIRONMENT.engine_version, "nettrial commit": "abc"}
         assert fingerprint(ENVIRONMENT, CAPABILITIES[name]) == only
 
 
 def test_what_the_engine_states_is_part_of_it():
-    class Stated(type(ENVIRONMENT)):  # type: ignore[misc]
-        apparatus: dict[str, str]
-
-    stated = Stated(**ENVIRONMENT.model_dump(), apparatus={"shaper": "exact", "nettrial commit": "abc"})
+    stated = ENVIRONMENT.model_copy(update={"apparatus": {"shaper": "exact"}})
     assert fingerprint(stated, CAPABILITIES["lab"])["shaper"] == "exact"
-    of_sim = {"nettrial version": ENVIRONMENT.engine_version, "nettrial commit": "abc"}
-    assert fingerprint(stated, CAPABILITIES["sim"]) == of_sim
+    assert "shaper" not in fingerprint(stated, CAPABILITIES["sim"])
+
+
+def test_the_commit_is_what_git_has_checked_out(tmp_path: Path):
+    assert checked_out(tmp_path) is None
+
+    def git(*command: str, of: str = "clone") -> str:
+        settings = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+        done = subprocess.run(
+            ["git", "-C", str(tmp_path / of), *settings, *command], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    git("init", "--quiet", "clone", of=".")
+    for message in ("first", "second"):
+        git("commit", "--quiet", "--allow-empty", "--message", message)
+    git("worktree", "add", "--quiet", "-b", "other", "../beside", "HEAD~1")
+    first, second = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
+    for _ in range(2):
+        assert (checked_out(tmp_path / "clone"), checked_out(tmp_path / "beside")) == (second, first)
+        git("pack-refs", "--all")
+    git("checkout", "--quiet", "--detach", "HEAD~1")
+    assert checked_out(tmp_path / "clone") == first
 
 
 def test_only_facts_that_both_have_differ():

@@ -39,8 +39,6 @@ fn apparatus() -> BTreeMap<String, String> {
         ("idle CPUs", Some(awake::description().to_owned())),
         ("CPUs", Some(processors.join(", "))),
         ("clock source", read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
-        ("frequency driver", read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver")),
-        ("frequency governor", read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
     ];
     parts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
