@@ -8,6 +8,9 @@ use nettrial_routing::Paths;
 use nettrial_scenario::{Flow, Interface, Link, Medium, Place, Problem, Scenario, Traffic, Transport};
 use std::collections::HashMap;
 
+/// The smallest receive buffer: that of the smallest `socket.window`, which has room for data of any segment size.
+const LEAST_BUFFER_BYTES: u64 = 4096;
+
 /// Returns the problems of the individual nodes, links and flows of `scenario`.
 pub fn check_parts(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = nettrial_scenario::check(scenario);
@@ -25,9 +28,13 @@ pub fn check_parts(scenario: &Scenario) -> Vec<Problem> {
 fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
     for (number, node) in scenario.nodes.iter().enumerate() {
         let place = Place::node(number, node).within("stack");
-        if let Some(stack) = &node.stack
-            && nettrial_congestion::new(&stack.congestion_control).is_none()
-        {
+        let Some(stack) = &node.stack else { continue };
+        if stack.receive_buffer.initial.0 < LEAST_BUFFER_BYTES {
+            let place = place.within("receive_buffer");
+            let hint = "the simulator has no zero windows (docs/explanation/simulator.md)";
+            problems.push(place.problem("initial", stack.receive_buffer.initial, "4 KiB or more", hint));
+        }
+        if nettrial_congestion::new(&stack.congestion_control).is_none() {
             let expected = nettrial_congestion::names().collect::<Vec<_>>().join(", ");
             let hint = "the simulator has these congestion controls";
             let named = &stack.congestion_control;

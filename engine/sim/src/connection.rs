@@ -3,6 +3,10 @@
 //! packets as TCP; the end of the data is signalled by the subflows' FINs, which leave once all data is
 //! acknowledged (DATA_FIN would signal it up to a round trip earlier); data is assigned to a subflow when it
 //! leaves, not before.
+//!
+//! Applications read at once, so that windows never close: there are no zero windows and no probes of them (RFC 9293
+//! section 3.8.6.1, tcp_send_probe0), and no window shrinks. Receive buffers that could be too small for any data are
+//! refused. The time that a host's packets cost passes before TCP receives them, and takes no room in the buffer.
 
 mod scheduler;
 mod settings;

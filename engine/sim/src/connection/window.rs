@@ -184,3 +184,50 @@ impl ReceiveWindow {
         self.began = received;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The simulator has no probes of a zero window, so no sequence of arrivals may close a window: whatever the
+        /// settings that are accepted, and the sizes of segments, there is room as soon as all that was announced
+        /// has been read, and the room for data that is out of order was announced before.
+        #[test]
+        fn a_window_never_closes(
+            initial in 4096_u64..1 << 20,
+            maximum in 0_u64..1 << 22,
+            window in proptest::option::of(4096_u64..1 << 20),
+            has_scaling: bool,
+            arrivals in proptest::collection::vec((1_u64..20_000, any::<bool>()), 1..60),
+        ) {
+            let buffer = |initial, maximum| nettrial_scenario::Buffer {
+                minimum: Size(4096),
+                initial: Size(initial),
+                maximum: Size(maximum),
+            };
+            let stack = Stack {
+                receive_buffer: buffer(initial, maximum),
+                send_buffer: buffer(16_384, 1 << 20),
+                window_scaling: has_scaling,
+                ..crate::connection::tests::stack("reno")
+            };
+            let mut window = ReceiveWindow::new(&stack, window.map(Size), has_scaling, 1448);
+            let mut received = 0;
+            for (bytes, is_late) in arrivals {
+                let room = window.announce(received, 0);
+                prop_assert!(room > 0);
+                // Either all of the window is held because the byte before it is late, or all of it is read.
+                if is_late {
+                    prop_assert!(window.announce(received, room - 1) > 0);
+                }
+                received += room.min(bytes).max(if is_late { room } else { 0 });
+                window.segment_bytes = window.segment_bytes.max(bytes.min(65_483));
+                window.adjust(received, Time::from_ms(received), 1448);
+                window.measure(Some(Time::from_ms(received)), Time::from_ms(received + 1), 0, received);
+            }
+            prop_assert!(window.announce(received, 0) > 0);
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Tests of refused scenarios, and of the estimated cost of a trial.
 
 use super::scenarios::{dumbbell, flow, pair, with};
-use nettrial_scenario::{Flow, Scenario};
+use nettrial_scenario::{Flow, Scenario, Size};
 use serde_json::{Value, json};
 
 fn link() -> Value {
@@ -36,6 +36,15 @@ fn what_the_simulator_does_not_have_is_refused_by_name() {
         refused(&scenario)
     };
     assert_eq!(socket(json!({"block": "64 KiB"})), ["block"]);
+    // Buffers that could be too small for any data: there are no zero windows.
+    assert_eq!(socket(json!({"window": "4095 B"})), ["window"]);
+    assert!(socket(json!({"window": "4096 B"})).is_empty());
+    for (bytes, refused_settings) in [(1, vec!["initial"]), (4095, vec!["initial"]), (4096, vec![])] {
+        let mut scenario = good.clone();
+        let buffer = &mut scenario.nodes[1].stack.as_mut().unwrap().receive_buffer;
+        (buffer.minimum, buffer.initial) = (Size(1), Size(bytes));
+        assert_eq!(refused(&scenario), refused_settings, "{bytes} B");
+    }
     assert_eq!(socket(json!({"zerocopy": true})), ["zerocopy"]);
     assert!(socket(json!({"busy_poll": "1 ms", "mss": "500 B"})).is_empty());
 
