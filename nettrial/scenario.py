@@ -839,17 +839,19 @@ class Interval(Generated):
     """
     The kernel's estimate of the rate at which data arrives (TCP_INFO tcpi_delivery_rate).
     """
-    min_rtt_us: Annotated[int, Field(ge=0)]
+    min_rtt_us: Annotated[int | None, Field(ge=0)] = None
     """
-    The smallest round-trip time of this connection; 0 while no connection is open.
+    The smallest round-trip time of this connection; absent while no connection is open, and before its first
+    estimate.
     """
     retransmissions_pkts: Annotated[int, Field(ge=0)]
     """
     The segments retransmitted since the previous interval.
     """
-    srtt_us: Annotated[int, Field(ge=0)]
+    srtt_us: Annotated[int | None, Field(ge=0)] = None
     """
-    The smoothed round-trip time, for MPTCP the mean over the subflows; 0 while no connection is open.
+    The smoothed round-trip time, for MPTCP the mean over the subflows that have one; absent while no connection
+    is open, and before its first estimate.
     """
     subflow_bytes: list[SubflowByte] | None = None
     """
@@ -2911,9 +2913,9 @@ class FlowRecord(Generated):
     last value of J += (|D| − J)/16 from J = 0. The two hosts' clocks need not agree, because D is a
     difference.
     """
-    min_rtt_us: Annotated[int, Field(ge=0)]
+    min_rtt_us: Annotated[int | None, Field(ge=0)] = None
     """
-    The smallest round-trip time that the kernel measured.
+    The smallest round-trip time that the kernel measured; absent if it measured none.
     """
     mss_bytes: Annotated[int, Field(ge=0)]
     """

@@ -43,9 +43,9 @@ pub fn warnings(
             ));
         }
         let delay_us = 2.0 * links.iter().map(|link| link.delay.0 as f64 / 1e3).sum::<f64>();
-        let found_us = f64::from(record.min_rtt_us);
         let fits = delay_us * SHORTEST_SHARE..=delay_us * LONGEST_TIMES + LONGEST_MORE_US;
-        if record.min_rtt_us > 0 && !fits.contains(&found_us) {
+        let found_us = record.min_rtt_us.map(f64::from);
+        if let Some(found_us) = found_us.filter(|found_us| !fits.contains(found_us)) {
             let message = format!(
                 "its smallest round-trip time is {found_us:.0} us, but the links' delays add up to \
                  {delay_us:.0} us"

@@ -128,8 +128,9 @@ pub struct FlowRecord {
     pub retransmissions_pkts: Option<u64>,
     /// The kernel's smoothed round-trip time (RFC 6298), over the samples of all intervals.
     pub srtt_us: Distribution,
-    /// The smallest round-trip time that the kernel measured.
-    pub min_rtt_us: u32,
+    /// The smallest round-trip time that the kernel measured; absent if it measured none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rtt_us: Option<u32>,
     /// The time from sending a request to reading its response. Request/response only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<Distribution>,
@@ -206,7 +207,7 @@ impl FlowRecord {
             completion_us: None,
             retransmissions_pkts: None,
             srtt_us: Distribution::default(),
-            min_rtt_us: 0,
+            min_rtt_us: None,
             rtt_us: None,
             rtt_histogram: None,
             transactions_per_second: None,
@@ -460,10 +461,14 @@ pub struct Interval {
     /// The application bytes since the previous interval: those acknowledged (TCP_INFO tcpi_bytes_acked), or over
     /// UDP those sent.
     pub bytes: u64,
-    /// The smoothed round-trip time, for MPTCP the mean over the subflows; 0 while no connection is open.
-    pub srtt_us: u32,
-    /// The smallest round-trip time of this connection; 0 while no connection is open.
-    pub min_rtt_us: u32,
+    /// The smoothed round-trip time, for MPTCP the mean over the subflows that have one; absent while no connection
+    /// is open, and before its first estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub srtt_us: Option<u32>,
+    /// The smallest round-trip time of this connection; absent while no connection is open, and before its first
+    /// estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rtt_us: Option<u32>,
     /// The congestion window in segments, for MPTCP the sum over the subflows; 0 while no connection is open.
     pub cwnd_pkts: u32,
     /// The segments retransmitted since the previous interval.

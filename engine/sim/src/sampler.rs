@@ -16,8 +16,8 @@ pub struct Sampler {
     pub congestion_control: &'static str,
     /// The last segment size.
     pub mss_bytes: u32,
-    /// The smallest round-trip time of all connections in nanoseconds; 0 before the first.
-    pub min_rtt_ns: u64,
+    /// The smallest round-trip time of all connections in nanoseconds.
+    pub min_rtt_ns: Option<u64>,
     /// The smoothed round-trip times of all samples.
     pub srtt: Durations,
     /// The number and bytes of the first host's segments.
@@ -82,9 +82,7 @@ impl Sampler {
             self.congestion_control = all.congestion_control;
         }
         self.mss_bytes = all.mss_bytes;
-        if all.min_rtt_ns > 0 && (self.min_rtt_ns == 0 || all.min_rtt_ns < self.min_rtt_ns) {
-            self.min_rtt_ns = all.min_rtt_ns;
-        }
+        self.min_rtt_ns = self.min_rtt_ns.into_iter().chain(all.min_rtt_ns).min();
         if flow.transport == Transport::Mptcp {
             self.columns.resize(connection.subflow_count().max(self.columns.len()), Column::default());
             for subflow in 0..connection.subflow_count() {
@@ -98,8 +96,8 @@ impl Sampler {
     pub fn sample(&mut self, now: Time, connection: Option<&Connection>, flow: &Flow) {
         let is_open = connection.is_some();
         let all = connection.map_or_else(Statistics::default, |connection| self.observe(connection, flow));
-        if is_open {
-            self.srtt.record(all.srtt_ns);
+        if let Some(srtt_ns) = all.srtt_ns {
+            self.srtt.record(srtt_ns);
         }
         let total =
             (self.closed.0 + self.datagram_bytes + all.bytes_acked, self.closed.1 + all.retransmissions_pkts);
@@ -114,11 +112,11 @@ impl Sampler {
         self.intervals.push(Interval {
             at_ns: now.as_ns(),
             bytes: total.0 - seen.0,
-            srtt_us: microseconds(all.srtt_ns),
-            min_rtt_us: microseconds(all.min_rtt_ns),
+            srtt_us: all.srtt_ns.map(microseconds),
+            min_rtt_us: all.min_rtt_ns.map(microseconds),
             cwnd_pkts: all.cwnd_pkts,
             retransmissions_pkts: total.1 - seen.1,
-            delivery_rate_bps: is_open.then_some(all.delivery_rate_bps),
+            delivery_rate_bps: all.delivery_rate_bps,
             subflow_bytes,
             subflow_cwnd_pkts: self.columns.iter().map(window).collect(),
         });

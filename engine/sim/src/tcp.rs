@@ -3,7 +3,8 @@
 //! The model differs from Linux as follows: segments are never split, coalesced or trimmed once they are sent,
 //! unless their receiver's interface coalesces them; receivers never withdraw a SACK; acknowledgments of
 //! out-of-order data are not compressed (tcp_comp_sack_nr), and there is no backlog; times are exact, while the
-//! kernel's timers, and by default its timestamps, tick in milliseconds.
+//! kernel's timers, and by default its timestamps, tick in milliseconds. A window never closes (see
+//! [`crate::connection`]). The sender's segments are compared with those of Linux 6.18 by `tests/kernel`.
 
 mod ack;
 mod acknowledging;
@@ -301,8 +302,8 @@ impl Tcp {
         self.control.name()
     }
 
-    /// Returns the latest delivery rate in bits per second of payload.
-    pub(crate) fn delivery_rate_bps(&self) -> u64 {
+    /// Returns the latest delivery rate in bits per second of payload; `None` before the first sample.
+    pub(crate) fn delivery_rate_bps(&self) -> Option<u64> {
         self.rate.latest_bps(self.options.mss_bytes)
     }
 

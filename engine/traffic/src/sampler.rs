@@ -77,8 +77,8 @@ pub struct Sampler {
 pub struct Samples {
     /// The smoothed round-trip times of all samples.
     pub srtt_us: Distribution,
-    /// The smallest round-trip time of any connection.
-    pub min_rtt_us: u32,
+    /// The smallest round-trip time of any connection; `None` if none was measured.
+    pub min_rtt_us: Option<u32>,
     /// The segments retransmitted on all connections.
     pub retransmissions_pkts: u64,
     /// The latest maximum segment size.
@@ -185,7 +185,7 @@ impl Sampler {
         }
         Samples {
             srtt_us: state.srtt.distribution_us(),
-            min_rtt_us: state.min_rtt_us.unwrap_or(0),
+            min_rtt_us: state.min_rtt_us,
             retransmissions_pkts: state.columns.iter().map(|column| column.closed_retransmissions).sum(),
             mss_bytes: state.mss_bytes,
             peer_window_bytes: state.peer_window_bytes.map(u64::from),
@@ -272,10 +272,10 @@ impl State {
         // A state that could not be read now is read at the next interval.
         let _ = self.read();
         let states = || self.open.iter().map(|open| &self.columns[open.column].state);
-        let subflows = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
-        let srtt_us = states().map(|state| state.srtt_us).sum::<u32>().checked_div(subflows).unwrap_or(0);
-        if subflows > 0 {
-            self.srtt.record(u64::from(srtt_us) * 1000);
+        let srtts = || states().filter_map(|state| state.srtt_us.map(u64::from));
+        let srtt_us = srtts().sum::<u64>().checked_div(srtts().count() as u64);
+        if let Some(srtt_us) = srtt_us {
+            self.srtt.record(srtt_us * 1000);
         }
         let rates: Vec<u64> = states().filter_map(|state| state.delivery_rate).collect();
         let smallest = states().filter_map(|state| state.min_rtt_us).min();
@@ -284,8 +284,8 @@ impl State {
         let interval = Interval {
             at_ns: u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX),
             bytes: 0,
-            srtt_us,
-            min_rtt_us: smallest.unwrap_or(0),
+            srtt_us: srtt_us.and_then(|srtt_us| u32::try_from(srtt_us).ok()),
+            min_rtt_us: smallest,
             cwnd_pkts: states().map(|state| state.cwnd_pkts).sum(),
             retransmissions_pkts: retransmissions - self.seen_retransmissions,
             delivery_rate_bps: (!rates.is_empty()).then(|| rates.iter().sum::<u64>() * 8),
@@ -340,8 +340,8 @@ impl State {
             local: column.local.to_string(),
             remote: column.remote.to_string(),
             bytes: column.closed_bytes,
-            srtt_us: Some(column.state.srtt_us),
-            min_rtt_us: Some(column.state.min_rtt_us.unwrap_or(0)),
+            srtt_us: column.state.srtt_us,
+            min_rtt_us: column.state.min_rtt_us,
             cwnd_pkts: Some(column.state.cwnd_pkts),
             retransmissions_pkts: Some(column.closed_retransmissions),
             congestion_control: String::new(),

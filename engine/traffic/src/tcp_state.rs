@@ -34,8 +34,8 @@ pub struct TcpState {
     pub window_scale: Option<u8>,
     /// The receive window that the other host announced last, bytes, if the system reports it.
     pub peer_window_bytes: Option<u32>,
-    /// Smoothed round-trip time, microseconds.
-    pub srtt_us: u32,
+    /// Smoothed round-trip time, microseconds; `None` before the first sample.
+    pub srtt_us: Option<u32>,
     /// Smallest round-trip time seen, microseconds; `None` if none was.
     pub min_rtt_us: Option<u32>,
     /// Congestion window, segments.
@@ -53,8 +53,14 @@ pub struct TcpState {
     pub data_segments_out: u64,
     /// The bytes of payload sent, including those retransmitted.
     pub bytes_sent: u64,
-    /// The estimate of the rate at which data arrives, bytes per second, if the system makes one.
+    /// The estimate of the rate at which data arrives, bytes per second; `None` before the first, and if the system
+    /// makes none.
     pub delivery_rate: Option<u64>,
+}
+
+/// Returns a figure that systems report as 0 as long as they have none.
+pub fn known<T: Default + PartialEq>(figure: T) -> Option<T> {
+    Some(figure).filter(|figure| *figure != T::default())
 }
 
 impl TcpState {

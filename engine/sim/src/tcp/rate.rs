@@ -99,10 +99,10 @@ impl Rate {
         }
     }
 
-    /// Returns the latest delivery rate in bits per second of payload (tcpi_delivery_rate); 0 before the first
+    /// Returns the latest delivery rate in bits per second of payload (tcpi_delivery_rate); `None` before the first
     /// sample.
-    pub fn latest_bps(&self, mss_bytes: u32) -> u64 {
-        self.latest.map_or(0, |((packets, interval), _)| {
+    pub fn latest_bps(&self, mss_bytes: u32) -> Option<u64> {
+        self.latest.map(|((packets, interval), _)| {
             let bits = u128::from(packets) * u128::from(mss_bytes) * 8 * 1_000_000_000_000;
             (bits / u128::from(interval.0)) as u64
         })

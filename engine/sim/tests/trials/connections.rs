@@ -36,10 +36,29 @@ fn a_transfer_for_some_time_fills_the_link() {
         assert!((9..=11).contains(&record.intervals.len()));
         let sampled: u64 = record.intervals.iter().map(|interval| interval.bytes).sum();
         assert!(sampled <= record.bytes && record.bytes - sampled < 2_600_000);
-        assert!(record.srtt_us.minimum > 100.0 && record.min_rtt_us >= 100);
+        assert!(record.srtt_us.minimum > 100.0 && record.min_rtt_us.is_some_and(|rtt| rtt >= 100));
         let ip_bytes = record.ip_bytes.unwrap();
         near(ip_bytes as f64, record.bytes as f64 * 1500.0 / 1448.0, 0.01);
     }
+}
+
+/// The connection has no round-trip time while it opens, which takes as long as one: no sample may say 0.
+#[test]
+fn a_round_trip_time_that_is_not_there_yet_is_absent() {
+    let path = json!({"rate": "1 Gbit/s", "delay": "50 ms", "queue": "200 packets"});
+    let traffic = transfer(None, Some("1 s"));
+    let record = run_flow(&with(pair(&path), [flow("a0", "b0", "tcp", traffic)]));
+    let (opening, open): (Vec<_>, Vec<_>) =
+        record.intervals.iter().partition(|interval| interval.srtt_us.is_none());
+    assert!(!opening.is_empty() && opening.iter().all(|interval| interval.min_rtt_us.is_none()));
+    assert!(opening.iter().all(|interval| interval.delivery_rate_bps.is_none()));
+    assert!(open.iter().all(|interval| interval.srtt_us >= Some(100_000)));
+    assert_eq!(record.srtt_us.count, open.len() as u64);
+    assert!(
+        record.srtt_us.minimum >= 100_000.0 && record.min_rtt_us >= Some(100_000),
+        "{:?}",
+        record.srtt_us
+    );
 }
 
 #[test]

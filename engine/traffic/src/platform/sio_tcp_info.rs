@@ -1,7 +1,7 @@
 //! Decodes the answer of Windows to SIO_TCP_INFO: TCP_INFO_v0 (mstcpip.h). It is decoded byte by byte, so that
 //! every system can test it.
 
-use crate::tcp_state::TcpState;
+use crate::tcp_state::{TcpState, known};
 
 /// The size of the structure in bytes. Its fields of 8 bytes lie at multiples of 8.
 pub const BYTES: usize = 88;
@@ -34,7 +34,7 @@ pub fn decode(bytes: &[u8; BYTES]) -> TcpState {
         mss_bytes: short(MSS),
         window_scale: None,
         peer_window_bytes: Some(short(SND_WND)),
-        srtt_us: short(RTT_US),
+        srtt_us: known(short(RTT_US)),
         min_rtt_us: Some(short(MIN_RTT_US)).filter(|&rtt| rtt != u32::MAX),
         cwnd_pkts: short(CWND) / mss,
         retransmissions_pkts: u64::from(short(BYTES_RETRANS).div_ceil(mss)),
@@ -93,15 +93,16 @@ mod tests {
         assert!(state.is_close_wait);
         assert_eq!((state.options, state.untold_option_names()), (1, vec!["sack", "window_scaling"]));
         assert_eq!((state.mss_bytes, state.cwnd_pkts, state.retransmissions_pkts), (1448, 200, 3));
-        assert_eq!((state.srtt_us, state.min_rtt_us), (11_000, Some(10_500)));
+        assert_eq!((state.srtt_us, state.min_rtt_us), (Some(11_000), Some(10_500)));
         assert_eq!((state.bytes_sent, state.bytes_acked), (5_000_000_000, Some(4_999_971_040)));
         assert_eq!(state.peer_window_bytes, Some(1_048_576));
     }
 
     #[test]
-    fn a_connection_without_a_round_trip_has_no_smallest_one() {
+    fn a_connection_without_a_round_trip_has_no_times() {
         let mut bytes = [0; BYTES];
         bytes[MIN_RTT_US..MIN_RTT_US + 4].fill(0xff);
-        assert_eq!(decode(&bytes).min_rtt_us, None);
+        let state = decode(&bytes);
+        assert_eq!((state.srtt_us, state.min_rtt_us), (None, None));
     }
 }

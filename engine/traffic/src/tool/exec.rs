@@ -107,7 +107,7 @@ fn read(flow: &Flow, printed: &str) -> Result<FlowRecord> {
     record.active_ns = figures.active_ns.unwrap_or(0);
     record.rtt_us = figures.rtt_us.as_ref().and_then(Values::distribution);
     record.owd_us = figures.owd_us.as_ref().and_then(Values::distribution);
-    record.min_rtt_us = figures.min_rtt_us.unwrap_or(0);
+    record.min_rtt_us = figures.min_rtt_us;
     record.jitter_rfc3550_us = figures.jitter_rfc3550_us;
     record.delay_difference_mean_us = figures.delay_difference_mean_us;
     record.transactions_per_second = figures.transactions_per_second;

@@ -112,7 +112,7 @@ fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
     record.retransmissions_pkts = count("/end/sum_sent/retransmits");
     let streams = document.pointer("/end/streams").and_then(Value::as_array).into_iter().flatten();
     let minima = streams.filter_map(|stream| stream.pointer("/sender/min_rtt")?.as_f64().and_then(whole));
-    record.min_rtt_us = minima.min().and_then(|rtt| rtt.try_into().ok()).unwrap_or(0);
+    record.min_rtt_us = minima.min().and_then(|rtt| rtt.try_into().ok());
     let mut srtt = Durations::default();
     let intervals = document.get("intervals").and_then(Value::as_array).into_iter().flatten();
     for interval in intervals {
@@ -121,7 +121,9 @@ fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
             continue;
         }
         let streams = interval.get("streams").and_then(Value::as_array).into_iter().flatten();
-        let rtts = streams.filter_map(|stream| stream.get("rtt")?.as_u64()).filter(|rtt| *rtt < 1 << 32);
+        // The kernel reports 0 before its first estimate.
+        let rtts = streams.filter_map(|stream| stream.get("rtt")?.as_u64());
+        let rtts = rtts.filter(|rtt| (1..1 << 32).contains(rtt));
         rtts.for_each(|rtt| srtt.record(rtt * 1000));
         // Several streams have no common window and round-trip time.
         if record.connections == 1 {
@@ -183,7 +185,7 @@ fn read_interval(interval: &Value, mss_bytes: u32) -> Option<Interval> {
     Some(Interval {
         at_ns: nanoseconds(stream.get("end")?.as_f64()?),
         bytes: number("bytes")?,
-        srtt_us: small("rtt")?,
+        srtt_us: small("rtt").filter(|&rtt| rtt > 0),
         cwnd_pkts: small("snd_cwnd")?.checked_div(mss_bytes)?,
         retransmissions_pkts: number("retransmits")?,
         // iperf3 reports the smallest round-trip time only for the whole test.

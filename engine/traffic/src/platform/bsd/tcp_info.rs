@@ -1,7 +1,7 @@
 //! The kernel's view of a TCP connection. Both systems report windows in bytes, and do not count segments without
 //! payload.
 
-use crate::tcp_state::TcpState;
+use crate::tcp_state::{TcpState, known};
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
@@ -21,7 +21,7 @@ pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
         mss_bytes: info.tcpi_snd_mss,
         window_scale: Some(info.tcp_rcv_wscale),
         peer_window_bytes: Some(info.tcpi_snd_wnd),
-        srtt_us: info.tcpi_rtt,
+        srtt_us: known(info.tcpi_rtt),
         min_rtt_us: None,
         cwnd_pkts: info.tcpi_snd_cwnd / info.tcpi_snd_mss.max(1),
         retransmissions_pkts: u64::from(info.tcpi_snd_rexmitpack),
@@ -49,7 +49,8 @@ pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
         mss_bytes: info.tcpi_maxseg,
         window_scale: Some(info.tcpi_rcv_wscale),
         peer_window_bytes: Some(info.tcpi_snd_wnd),
-        srtt_us: info.tcpi_srtt.saturating_mul(1000),
+        // A time below a millisecond can't be told from none.
+        srtt_us: known(info.tcpi_srtt.saturating_mul(1000)),
         min_rtt_us: None,
         cwnd_pkts: info.tcpi_snd_cwnd / mss,
         retransmissions_pkts: info.tcpi_txretransmitbytes.div_ceil(u64::from(mss)),

@@ -1,7 +1,7 @@
 //! The kernel's view of a TCP connection, or of one subflow of an MPTCP connection.
 
 use super::options::{self, Plain};
-use crate::tcp_state::TcpState;
+use crate::tcp_state::{TcpState, known};
 use std::io;
 use std::net::TcpStream;
 
@@ -94,7 +94,7 @@ impl From<TcpInfo> for TcpState {
                 info.scales & 15
             }),
             peer_window_bytes: Some(info.snd_wnd).filter(|&window| window > 0),
-            srtt_us: info.rtt_us,
+            srtt_us: known(info.rtt_us),
             // The kernel reports "none yet" as the largest number.
             min_rtt_us: Some(info.min_rtt_us).filter(|&rtt| rtt != u32::MAX),
             cwnd_pkts: info.snd_cwnd,
@@ -103,7 +103,7 @@ impl From<TcpInfo> for TcpState {
             segments_out: u64::from(info.segs_out),
             data_segments_out: u64::from(info.data_segs_out),
             bytes_sent: info.bytes_sent,
-            delivery_rate: Some(info.delivery_rate),
+            delivery_rate: known(info.delivery_rate),
         }
     }
 }
@@ -120,6 +120,12 @@ mod tests {
     use std::io::{Read, Write};
     use std::mem::offset_of;
     use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn figures_before_the_first_sample_are_absent() {
+        let state = TcpState::from(TcpInfo { min_rtt_us: u32::MAX, ..TcpInfo::default() });
+        assert_eq!((state.srtt_us, state.min_rtt_us, state.delivery_rate), (None, None, None));
+    }
 
     #[test]
     fn the_structure_lies_as_the_kernel_has_it() {
