@@ -97,7 +97,6 @@ class Source:
             "connect_us": NONE,
             "connections": 0,
             "intervals": [],
-            "min_rtt_us": 0,
             "mss_bytes": 0,
             "srtt_us": NONE,
             "bytes": 0,

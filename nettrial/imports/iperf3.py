@@ -312,7 +312,6 @@ def _interval(stream: _Stream, mss: int) -> dict[str, int] | None:
         "bytes": stream.bytes,
         "cwnd_pkts": stream.snd_cwnd // mss,
         "srtt_us": stream.rtt,
-        "min_rtt_us": 0,
         "retransmissions_pkts": max(0, stream.retransmits),
     }
 
