@@ -156,7 +156,7 @@ mod tests {
             }
         }
         let share = carried(Bucket::new(GIGABIT, FRAME, HOST), [116_000.0, 2_300_000.0, 9_900_000.0]);
-        assert!(share < 0.98, "no bucket of this size makes up for such timers, which is warned of: {share}");
+        assert!(share < 0.98, "no bucket of this size makes up for such timers: {share}");
     }
 
     #[test]
@@ -173,8 +173,8 @@ mod tests {
         }
     }
 
-    /// What a host sends as fast as its shaper lets it must not wait at a router's shaper of the same rate, however late
-    /// the host's timers are: the router would need a timer for each frame.
+    /// A router's shaper would need a timer for each frame of a host with a link of the same rate that it lets wait,
+    /// however late the host's timers are.
     #[test]
     fn a_router_passes_what_a_host_has_shaped_without_a_wait() {
         for late in [0.0, 50_000.0, 500_000.0, 900_000.0] {
