@@ -249,6 +249,8 @@ class Machines:
                 # GSO packets of one segment are accounted exactly.
                 self.do(name, "ip", "link", "set", interface, "gso_max_segs", "1")
                 at = ["dev", interface]
+                # A test may be repeated on the same machines.
+                self.do(name, "sh", "-c", f"tc qdisc delete dev {interface} root 2>&1 || true")
                 size = ["stab", "overhead", "24", "mpu", "84"]
                 self.do(name, "tc", "qdisc", "add", *at, "root", "handle", "1:", *size, "htb", "default", "1")
                 self.do(

@@ -44,10 +44,15 @@ def pair(as_user: list[str]) -> Iterator[Chain]:
 
 
 def link_local(chain: Chain, node: int) -> str:
-    """Returns a host's link-local address without its zone."""
-    found = re.search(r"inet6 (fe80:[0-9a-f:]+)/64", chain.on(node, "ip -6 -o address show scope link"))
-    assert found
-    return found[1]
+    """Returns a host's link-local address without its zone, once the host has found that it is unique."""
+    for _ in range(100):
+        found = re.search(
+            r"inet6 (fe80:[0-9a-f:]+)/64", chain.on(node, "ip -6 -o address show scope link -tentative")
+        )
+        if found:
+            return found[1]
+        time.sleep(0.1)
+    raise AssertionError("no link-local address within 10 s")
 
 
 def nettrial(chain: Chain, node: int, *arguments: str, errors: Path | None = None) -> forked.Command:

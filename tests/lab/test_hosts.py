@@ -393,7 +393,7 @@ def test_a_missing_permission_is_told_by_name(machines: Machines) -> None:
     machines.write(may_change="mtu, sysctls")
     said = error_of(machines.nettrial("run", *STUDY), 3)
     assert re.search(
-        r"offloads of node .*: here only offloads .*as machine (sender|receiver|router) has", said
+        r"offloads of node .*: expected offloads .*, as machine (sender|receiver|router) has", said
     )
     assert "add `offloads` to may_change" in said
     coupled = [option for option in STUDY if not option.startswith("--set=sender")]
