@@ -93,7 +93,7 @@ class Variation:
     """The terms of the design: factors, interactions of two factors, higher ones, blocks, and the
     residual."""
     normality: float | None
-    """The p-value of Shapiro and Wilk's test of the residuals."""
+    """The p-value of Shapiro and Wilk's test of the residuals; None if they can't be tested."""
     interactions: tuple[Interaction, ...]
     """The interactions whose corrected p-value is below 0.05, the strongest first."""
     absent: str | None
@@ -150,7 +150,7 @@ def _analysed(study: Study, factors: Sequence[str], empty: Variation, values: Fl
         return replace(found, absent="treatments explain the whole variation: none is left to test against")
     tested = _corrected(_tested(terms))
     interactions = _interactions(study, factors, tested, values)
-    return replace(found, terms=tested, normality=_normality(residuals), interactions=interactions)
+    return replace(found, terms=tested, normality=normality(residuals), interactions=interactions)
 
 
 def _terms(factors: Sequence[str], data: Floats) -> tuple[tuple[Term, ...], Floats]:
@@ -196,12 +196,12 @@ def _effect(data: Floats, chosen: tuple[int, ...]) -> Floats:
     return both - _effect(data, (first,)) - _effect(data, (second,))
 
 
-def _normality(residuals: Floats) -> float | None:
-    """Returns the p-value of Shapiro and Wilk's test; None for fewer than 3 residuals."""
+def normality(residuals: Floats) -> float | None:
+    """Returns the p-value of Shapiro and Wilk's test; None for fewer than 3 residuals or equal ones."""
     from scipy import stats  # imported here: it takes a second
 
     flat = residuals.ravel()
-    if flat.size < 3:
+    if flat.size < 3 or flat.min() == flat.max():
         return None
     if flat.size > _SHAPIRO_MOST:
         flat = flat[np.linspace(0, flat.size - 1, _SHAPIRO_MOST).astype(int)]

@@ -212,7 +212,7 @@ UNCHANGED = {
 def without_warm_up(machines: Machines, study: str) -> str:
     """Returns the directory of a copy of a shipped study without warm-up."""
     folder = machines.folder / f"{study}-cold"
-    shutil.copytree(ROOT / "studies" / study, folder)
+    shutil.copytree(ROOT / "studies" / study, folder, dirs_exist_ok=True)  # a test may be repeated
     file = folder / "study.yaml"
     file.write_text(re.sub(r"^warmup: \d+$", "warmup: 0", file.read_text(), flags=re.M))
     return str(folder)

@@ -6,11 +6,13 @@ from __future__ import annotations
 import csv
 import io
 import math
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -27,6 +29,7 @@ from nettrial.analysis import (
     summarise,
     variation,
 )
+from nettrial.analysis.analysis_of_variance import normality
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.report import sentences, tables
@@ -217,6 +220,11 @@ def test_without_interaction_none_is_found(run: Run) -> None:
     }
     assert shares["mtu"] > 0.99
     assert sentences.variation(run.study, found).endswith("Shown by F tests: no interaction.")
+
+
+def test_equal_residuals_are_not_tested() -> None:
+    with warnings.catch_warnings(action="error"):
+        assert normality(np.full(6, 1e-17)) is None
 
 
 def test_residuals_that_are_not_normal_are_said_to_hide_effects(tmp_path: Path) -> None:
