@@ -59,17 +59,17 @@ def checked_out(root: Path) -> str | None:
     try:
         git = root / ".git"
         if git.is_file():  # another work tree of the repository
-            git = root / git.read_text().removeprefix("gitdir:").strip()
-        head = (git / "HEAD").read_text().strip()
+            git = root / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
         if not head.startswith("ref:"):
             return head
         name = head.removeprefix("ref:").strip()
         common = git / "commondir"
-        shared = git / common.read_text().strip() if common.is_file() else git
+        shared = git / common.read_text(encoding="utf-8").strip() if common.is_file() else git
         for place in (git / name, shared / name):
             if place.is_file():
-                return place.read_text().strip()
-        lines = (line.split() for line in (shared / "packed-refs").read_text().splitlines())
+                return place.read_text(encoding="utf-8").strip()
+        lines = (line.split() for line in (shared / "packed-refs").read_text(encoding="utf-8").splitlines())
         return next((line[0] for line in lines if line[1:] == [name]), None)
     except (OSError, UnicodeDecodeError):
         return None

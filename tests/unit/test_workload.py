@@ -215,7 +215,7 @@ def test_impairments_are_those_of_every_link_and_can_be_a_factor(study):
     links = scenario_of(made, {name: "0.01"}).links
     assert [link.impairment.loss for link in links] == [0.01] * 3
     assert len({link.impairment.seed for link in links}) == 3
-    with pytest.raises(BadInput, match="less than or equal to 1"):
+    with pytest.raises(BadInput, match=r"a fraction below 1, such as 0\.01, or a percentage up to 100%"):
         study().with_overrides({name: "2"})
 
 
