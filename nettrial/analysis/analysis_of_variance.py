@@ -150,7 +150,7 @@ def _analysed(study: Study, factors: Sequence[str], empty: Variation, values: Fl
         return replace(found, absent="treatments explain the whole variation: none is left to test against")
     tested = _corrected(_tested(terms))
     interactions = _interactions(study, factors, tested, values)
-    return replace(found, terms=tested, normality=normality(residuals), interactions=interactions)
+    return replace(found, terms=tested, normality=_normality(residuals), interactions=interactions)
 
 
 def _terms(factors: Sequence[str], data: Floats) -> tuple[tuple[Term, ...], Floats]:
@@ -196,7 +196,7 @@ def _effect(data: Floats, chosen: tuple[int, ...]) -> Floats:
     return both - _effect(data, (first,)) - _effect(data, (second,))
 
 
-def normality(residuals: Floats) -> float | None:
+def _normality(residuals: Floats) -> float | None:
     """Returns the p-value of Shapiro and Wilk's test; None for fewer than 3 residuals or equal ones."""
     from scipy import stats  # imported here: it takes a second
 

@@ -29,7 +29,7 @@ from nettrial.analysis import (
     summarise,
     variation,
 )
-from nettrial.analysis.analysis_of_variance import normality
+from nettrial.analysis.analysis_of_variance import _normality
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.report import sentences, tables
@@ -224,7 +224,7 @@ def test_without_interaction_none_is_found(run: Run) -> None:
 
 def test_equal_residuals_are_not_tested() -> None:
     with warnings.catch_warnings(action="error"):
-        assert normality(np.full(6, 1e-17)) is None
+        assert _normality(np.full(6, 1e-17)) is None
 
 
 def test_residuals_that_are_not_normal_are_said_to_hide_effects(tmp_path: Path) -> None:
