@@ -173,8 +173,8 @@ mod tests {
         }
     }
 
-    /// A router's shaper would need a timer for each frame of a host with a link of the same rate that it lets wait,
-    /// however late the host's timers are.
+    /// A frame that waits at a router's shaper costs a timer. The frames of a host whose link has the router's rate
+    /// must therefore not wait there, however late the host's timers are.
     #[test]
     fn a_router_passes_what_a_host_has_shaped_without_a_wait() {
         for late in [0.0, 50_000.0, 500_000.0, 900_000.0] {

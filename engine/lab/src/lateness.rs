@@ -7,7 +7,7 @@
 
 use crate::affinity::{keep_to, usable};
 use anyhow::{Context, Result, anyhow, bail};
-use nettrial_flows::statistics::distribution;
+use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Distribution, TimerLateness};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
@@ -29,7 +29,7 @@ const WATCHING_NS: std::ops::Range<i64> = 5_000_000..15_000_000;
 /// Threads that measure the lateness of timers during the traffic, one on each CPU.
 pub struct Watch {
     stop: Arc<AtomicBool>,
-    threads: Vec<(usize, JoinHandle<Result<Vec<u32>>>)>,
+    threads: Vec<(usize, JoinHandle<Result<Durations>>)>,
 }
 
 impl Watch {
@@ -44,12 +44,12 @@ impl Watch {
             let name = "timer watch".to_owned();
             let thread = thread::Builder::new().name(name).spawn(move || {
                 keep_to(processor);
-                let mut lateness_ns = Vec::new();
+                let mut lateness = Durations::default();
                 without_slack()?;
                 while !stop.load(Ordering::Relaxed) {
-                    lateness_ns.push(sleep_ns(rand::random_range(WATCHING_NS))?);
+                    lateness.record(sleep_ns(rand::random_range(WATCHING_NS))?);
                 }
-                Ok(lateness_ns.into_iter().map(|late| u32::try_from(late).unwrap_or(u32::MAX)).collect())
+                Ok(lateness)
             });
             Ok((processor, thread.context("starting a thread that watches timers")?))
         };
@@ -63,30 +63,12 @@ impl Watch {
     /// Fails if a thread failed.
     pub fn finish(self) -> Result<HashMap<usize, Distribution>> {
         self.stop.store(true, Ordering::Relaxed);
-        let finish = |(processor, thread): (usize, JoinHandle<Result<Vec<u32>>>)| {
+        let finish = |(processor, thread): (usize, JoinHandle<Result<Durations>>)| {
             let lateness =
                 thread.join().map_err(|_| anyhow!("a thread that watched timers ended early"))??;
-            Ok((processor, in_microseconds(distribution(lateness))))
+            Ok((processor, lateness.distribution_us()))
         };
         self.threads.into_iter().map(finish).collect()
-    }
-}
-
-/// Returns a distribution in nanoseconds as one in microseconds.
-fn in_microseconds(found: Distribution) -> Distribution {
-    let us = |ns: f64| ns / 1e3;
-    Distribution {
-        count: found.count,
-        mean: us(found.mean),
-        deviation: us(found.deviation),
-        minimum: us(found.minimum),
-        p50: us(found.p50),
-        p90: us(found.p90),
-        p99: us(found.p99),
-        p99_9: found.p99_9.map(us),
-        p99_99: found.p99_99.map(us),
-        p99_999: found.p99_999.map(us),
-        maximum: us(found.maximum),
     }
 }
 

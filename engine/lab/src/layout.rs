@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use nettrial_routing::Paths;
-use nettrial_scenario::{Directory, IpVersion, Scenario};
+use nettrial_scenario::{Directory, Interface, IpVersion, Scenario};
 use std::net::IpAddr;
 
 /// A scenario, its nodes by name and its paths. They are computed once, because that takes time in proportion to
@@ -26,6 +26,12 @@ impl<'a> Layout<'a> {
     pub fn address(&self, host: &str, version: IpVersion) -> Result<IpAddr> {
         let address = self.directory.addresses(host, version).next();
         address.with_context(|| format!("{host} has no IPv{} address", u8::from(version)))
+    }
+
+    /// Returns the interfaces by which packets of a flow `from` one host `to` another leave each node; `None` if there is
+    /// no path.
+    pub fn path(&self, from: &str, to: &str, version: IpVersion) -> Option<Vec<&'a Interface>> {
+        self.paths.path(from, self.address(to, version).ok()?)
     }
 
     /// Returns the MTU, in bytes, of the path that packets of a flow take `from` one host `to` another; `None` if

@@ -142,9 +142,7 @@ impl Lab {
 
 fn unreachable_flows(scenario: &Scenario) -> Vec<Problem> {
     let layout = Layout::new(scenario);
-    let reaches = |from: &str, to: &str, version| {
-        layout.address(to, version).is_ok_and(|address| layout.paths.path(from, address).is_some())
-    };
+    let reaches = |from: &str, to: &str, version| layout.path(from, to, version).is_some();
     let is_lost =
         |flow: &Flow| !(reaches(&flow.from, &flow.to, flow.ip) && reaches(&flow.to, &flow.from, flow.ip));
     let lost = scenario.workload.iter().enumerate().filter(|(_, flow)| is_lost(flow));

@@ -61,8 +61,7 @@ impl Wires {
     /// Finds those links on the path from a flow's first host to its second, or on the reverse path.
     fn of(layout: &Layout, flow: &Flow, is_forward: bool) -> Self {
         let (near, far) = if is_forward { (&flow.from, &flow.to) } else { (&flow.to, &flow.from) };
-        let address = layout.address(far, flow.ip).ok();
-        let path = address.and_then(|address| layout.paths.path(near, address)).unwrap_or_default();
+        let path = layout.path(near, far, flow.ip).unwrap_or_default();
         let interfaces = layout.paths.interfaces();
         let rate_and_mtu = |leaving: &&nettrial_scenario::Interface| {
             let place = interfaces.all().iter().position(|one| std::ptr::eq(*one, *leaving))?;

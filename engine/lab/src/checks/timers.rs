@@ -62,10 +62,7 @@ fn round_trip_us(flow: &Flow, record: &FlowRecord) -> Option<f64> {
 
 /// Returns the number of links that a round trip of `flow` crosses, in both directions together.
 fn links_of(layout: &Layout, flow: &Flow) -> f64 {
-    let crossed = |near: &str, far: &str| {
-        let address = layout.address(far, flow.ip).ok();
-        address.and_then(|address| layout.paths.path(near, address)).map_or(0, |path| path.len())
-    };
+    let crossed = |near: &str, far: &str| layout.path(near, far, flow.ip).map_or(0, |path| path.len());
     (crossed(&flow.from, &flow.to) + crossed(&flow.to, &flow.from)) as f64
 }
 
