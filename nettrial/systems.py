@@ -19,6 +19,8 @@ import sys
 import sysconfig
 import tempfile
 import time
+import uuid
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -195,6 +197,16 @@ def steady_clock() -> float:
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
+
+
+@cache
+def boot() -> str:
+    """Returns the name of the boot of this machine from which `steady_clock` counts
+    (/proc/sys/kernel/random/boot_id); where the system gives none, a new name for each process."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if name := Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip():
+            return name
+    return str(uuid.uuid4())
 
 
 def tcp_option(name: str) -> int | None:

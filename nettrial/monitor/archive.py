@@ -26,8 +26,8 @@ FILE = "archive.sqlite"
 """The archive's file name."""
 APPLICATION_ID = 0x6E74726D
 """The application ID in SQLite's header: "ntrm"."""
-FORMAT = 1
-"""The version of the archive's tables, in SQLite's header."""
+FORMAT = 2
+"""The version of the archive's tables, in SQLite's header. Version 1 has no steady time."""
 OPENING = "opening the archive"
 """The current action, for error messages."""
 READER_SECONDS = 60.0
@@ -47,16 +47,28 @@ TABLES = {
     "metric TEXT NOT NULL REFERENCES metric, value REAL NOT NULL, PRIMARY KEY (entry, metric)",
     "merged": "task INTEGER NOT NULL REFERENCES task, metric TEXT NOT NULL REFERENCES metric, "
     "hour INTEGER NOT NULL, n INTEGER NOT NULL, mean REAL NOT NULL, m2 REAL NOT NULL, "
-    "smallest REAL NOT NULL, largest REAL NOT NULL, PRIMARY KEY (task, metric, hour)",
+    "smallest REAL NOT NULL, largest REAL NOT NULL, entry INTEGER NOT NULL DEFAULT 0, "
+    "PRIMARY KEY (task, metric, hour)",
     "state": "task INTEGER NOT NULL REFERENCES task, name TEXT NOT NULL, value TEXT NOT NULL, "
     "PRIMARY KEY (task, name)",
     "event": "event INTEGER PRIMARY KEY, at_s REAL NOT NULL, task INTEGER REFERENCES task, "
     "kind TEXT NOT NULL, text TEXT NOT NULL, metric TEXT",
+    "steady": "boot TEXT NOT NULL, read_s REAL NOT NULL, passed_s REAL NOT NULL",
+    "mark": "passed_s REAL PRIMARY KEY, entry INTEGER NOT NULL, event INTEGER NOT NULL",
 }
 """The columns of each table. `at_s` and `began_s` are seconds since 1970-01-01 UTC, `first` and `last`
 numbers of intervals of `every_s`, `hour` hours since 1970. `reason` is null for a measurement, and one of
 `REASONS` for a gap. `m2` is the sum of squared differences from the mean. `record` is compressed JSON (RFC
-1950)."""
+1950).
+
+The age of data is measured in steady time, because the wall clock can be set. `steady` has one row: the
+steady clock when it was last read (`read_s`, since `boot`), and the steady time that the archive has existed
+(`passed_s`). A row of `mark` says that `entry` and `event` were the latest ones at `passed_s`. The column
+`merged.entry` is the latest entry whose value was merged."""
+_SINCE_2 = {"steady", "mark"}
+"""The tables that an archive of version 1 lacks."""
+_NOTHING = (-1, -1)
+"""The latest entry and event of a time before the first mark."""
 INDICES = (
     "CREATE INDEX entry_of_task ON entry (task, at_s)",
     "CREATE INDEX entry_at ON entry (at_s)",
@@ -222,9 +234,10 @@ class Archive:
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {FORMAT}")
                 connection.execute("COMMIT")
+            _upgrade(_checked(file, connection))
         except sqlite3.Error as error:
             raise BadInput(OPENING, str(file), str(error), "an archive of `nettrial monitor`") from None
-        return cls(directory, _checked(file, connection), held)
+        return cls(directory, connection, held)
 
     @classmethod
     def open(cls, directory: Path) -> Archive:
@@ -318,7 +331,11 @@ class Archive:
             "SELECT entry, last, reason, detail FROM entry WHERE task = ? ORDER BY entry DESC LIMIT 1", task
         )
         if spent is None and latest and latest[0][1:] == (gap.first - 1, gap.reason, gap.detail):
-            self._connection.execute("UPDATE entry SET last = ? WHERE entry = ?", (gap.last, latest[0][0]))
+            # The number of an entry tells its age, and that of a gap is the age of its end.
+            self._connection.execute(
+                "UPDATE entry SET last = ?, entry = (SELECT max(entry) FROM entry) + 1 WHERE entry = ?",
+                (gap.last, latest[0][0]),
+            )
             return
         self._enter(gap.key, gap.first, gap.last, spent or Spent(at_s, 0.0, 0), gap.reason, gap.detail, None)
 
@@ -354,21 +371,73 @@ class Archive:
             (at_s, self._numbers[key] if key else None, kind, text, metric),
         )
 
-    def forget(self, now_s: float, records_s: float, values_s: float, hours_s: float) -> None:
+    def pass_time(self, boot: str, steady_s: float) -> None:
+        """Adds the steady time that has passed since the previous call. `steady_s` is the steady clock, which
+        counts since `boot`. After another boot, an unknown time has passed, and none is added."""
+        rows = self._rows("SELECT boot, read_s, passed_s FROM steady")
+        before, read_s, passed_s = rows[0] if rows else ("", 0.0, 0.0)
+        if before == boot:
+            passed_s += max(0.0, steady_s - read_s)
+        self._connection.execute("DELETE FROM steady")
+        self._connection.execute("INSERT INTO steady VALUES (?, ?, ?)", (boot, steady_s, passed_s))
+
+    def forget(self, records_s: float, values_s: float, hours_s: float) -> None:
         """Merges values by hour and deletes old data: records, values and merged values each have their own
-        time to be kept."""
+        time to be kept. Only steady time counts (`pass_time`), so that a wall clock that was set deletes
+        nothing."""
+        rows = self._rows("SELECT passed_s FROM steady")
+        passed_s = rows[0][0] if rows else 0.0
         self._connection.execute(
-            "UPDATE entry SET record = NULL WHERE at_s < ? AND record IS NOT NULL", (now_s - records_s,)
+            "INSERT OR REPLACE INTO mark SELECT ?, coalesce((SELECT max(entry) FROM entry), 0), "
+            "coalesce((SELECT max(event) FROM event), 0)",
+            (passed_s,),
         )
-        before = (now_s - values_s) // HOUR * HOUR
+        record, _ = self._latest_at(passed_s - records_s)
+        self._connection.execute(
+            "UPDATE entry SET record = NULL WHERE entry <= ? AND record IS NOT NULL", (record,)
+        )
+        value, _ = self._latest_at(passed_s - values_s)
+        self._merge(value)
+        # The schedule of a task continues after its latest entry, which is therefore kept.
+        latest = "SELECT max(entry) FROM entry GROUP BY task"
+        self._connection.execute(
+            f"DELETE FROM entry WHERE entry <= ? AND reason IS NULL AND entry NOT IN ({latest})", (value,)
+        )
+        merged, event = self._latest_at(passed_s - hours_s)
+        self._connection.execute("DELETE FROM merged WHERE entry <= ?", (merged,))
+        self._connection.execute(
+            f"DELETE FROM entry WHERE entry <= ? AND reason IS NOT NULL AND entry NOT IN ({latest})",
+            (merged,),
+        )
+        # SQLite would give the number of the latest event to the next one.
+        self._connection.execute(
+            "DELETE FROM event WHERE event <= ? AND event < (SELECT max(event) FROM event)", (event,)
+        )
+        oldest_s = passed_s - max(records_s, values_s, hours_s)
+        self._connection.execute(
+            "DELETE FROM mark WHERE passed_s < (SELECT max(passed_s) FROM mark WHERE passed_s <= ?)",
+            (oldest_s,),
+        )
+
+    def _latest_at(self, passed_s: float) -> tuple[int, int]:
+        """Returns the latest entry and event that existed at a steady time of the archive."""
         rows = self._rows(
-            "SELECT task, metric, at_s, value FROM figure JOIN entry USING (entry) WHERE at_s < ?", before
+            "SELECT entry, event FROM mark WHERE passed_s <= ? ORDER BY passed_s DESC LIMIT 1", passed_s
         )
-        merged: dict[tuple[int, str, int], Point] = {}
-        for task, metric, at_s, value in rows:
+        return rows[0] if rows else _NOTHING
+
+    def _merge(self, latest: int) -> None:
+        """Merges the values of all entries up to this one by hour."""
+        rows = self._rows(
+            "SELECT task, metric, at_s, value, entry FROM figure JOIN entry USING (entry) WHERE entry <= ?",
+            latest,
+        )
+        merged: dict[tuple[int, str, int], tuple[Point, int]] = {}
+        for task, metric, at_s, value, entry in rows:
             place, point = (task, metric, int(at_s // HOUR)), Point(at_s, 1, value, 0.0, value, value)
-            merged[place] = merged[place].and_also(point) if place in merged else point
-        for (task, metric, hour), point in merged.items():
+            before = merged.get(place)
+            merged[place] = (before[0].and_also(point), max(before[1], entry)) if before else (point, entry)
+        for (task, metric, hour), (point, entry) in merged.items():
             there = self._rows(
                 "SELECT n, mean, m2, smallest, largest FROM merged "
                 "WHERE task = ? AND metric = ? AND hour = ?",
@@ -376,23 +445,13 @@ class Archive:
             )
             if there:
                 point = Point(0, *there[0]).and_also(point)
+            values = (point.n, point.mean, point.m2, point.smallest, point.largest)
+            # Entries are merged in their order, so this one is later than those merged before.
             self._connection.execute(
-                "INSERT OR REPLACE INTO merged VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (task, metric, hour, point.n, point.mean, point.m2, point.smallest, point.largest),
+                "INSERT OR REPLACE INTO merged VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (task, metric, hour, *values, entry),
             )
-        old = "SELECT entry FROM entry WHERE at_s < ?"
-        self._connection.execute(f"DELETE FROM figure WHERE entry IN ({old})", (before,))
-        # The schedule of a task continues after its latest entry, which is therefore kept.
-        latest = "SELECT max(entry) FROM entry GROUP BY task"
-        self._connection.execute(
-            f"DELETE FROM entry WHERE at_s < ? AND reason IS NULL AND entry NOT IN ({latest})", (before,)
-        )
-        self._connection.execute("DELETE FROM merged WHERE hour < ?", ((now_s - hours_s) // HOUR,))
-        self._connection.execute(
-            f"DELETE FROM entry WHERE at_s < ? AND reason IS NOT NULL AND entry NOT IN ({latest})",
-            (now_s - hours_s,),
-        )
-        self._connection.execute("DELETE FROM event WHERE at_s < ?", (now_s - hours_s,))
+        self._connection.execute("DELETE FROM figure WHERE entry <= ?", (latest,))
 
     # Reading
 
@@ -583,11 +642,26 @@ def _checked(file: Path, connection: sqlite3.Connection) -> sqlite3.Connection:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         connection.close()
         raise BadInput(OPENING, str(file), str(error), "an archive of `nettrial monitor`") from None
-    if application != APPLICATION_ID or tables != set(TABLES):
+    if application != APPLICATION_ID:
         connection.close()
         raise BadInput(OPENING, str(file), "it is not an archive", "an archive of `nettrial monitor`")
     if version > FORMAT:
         connection.close()
         hint = "it was written by a newer nettrial: use that, or a newer one"
-        raise BadInput(OPENING, str(file), f"format {version}", f"format {FORMAT}", hint)
+        raise BadInput(OPENING, str(file), f"format {version}", f"formats 1 to {FORMAT}", hint)
+    if tables != set(TABLES) - (_SINCE_2 if version == 1 else set()):
+        connection.close()
+        raise BadInput(OPENING, str(file), "it is not an archive", "an archive of `nettrial monitor`")
     return connection
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Gives an archive of version 1 its steady time, which begins now; raises sqlite3.Error."""
+    if connection.execute("PRAGMA user_version").fetchone() != (1,):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    for table in sorted(_SINCE_2):
+        connection.execute(f"CREATE TABLE {table} ({TABLES[table]}) STRICT")
+    connection.execute("ALTER TABLE merged ADD COLUMN entry INTEGER NOT NULL DEFAULT 0")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")

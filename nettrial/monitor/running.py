@@ -23,7 +23,7 @@ from nettrial.monitor.outcome import NOT_DRAWN, Figure, Measured, Missed
 from nettrial.monitor.schedule import DAY, HOUR, Budget, Gap, Limits, Moment, Plan, Schedule, Spent
 from nettrial.monitor.task import Task
 from nettrial.monitor.view import state_of
-from nettrial.systems import steady_clock
+from nettrial.systems import boot, steady_clock
 from nettrial.units import PERIOD
 
 LIFE_SECONDS = 60.0
@@ -42,6 +42,9 @@ class Clock(Protocol):
 
     def now(self) -> Moment:
         """Returns the current moment."""
+
+    def boot(self) -> str:
+        """Returns a text that differs if the steady clock counts from another moment than before."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,10 @@ class SystemClock:
     def now(self) -> Moment:
         """Returns the current moment."""
         return Moment(time.time(), steady_clock())
+
+    def boot(self) -> str:
+        """Returns the boot of this machine, from which the steady clock counts."""
+        return boot()
 
 
 class Threads:
@@ -387,13 +394,11 @@ class Monitor:
             with self._archive.transaction():
                 for each in self._pending:
                     self._enter_one(each, now)
+                self._archive.pass_time(self._clock.boot(), now.steady_s)
                 if now.steady_s - self._forgot_s > HOUR:
                     keep = self._mesh.keep
                     self._archive.forget(
-                        now.wall_s,
-                        PERIOD.parse(keep.records),
-                        PERIOD.parse(keep.values),
-                        PERIOD.parse(keep.hours),
+                        PERIOD.parse(keep.records), PERIOD.parse(keep.values), PERIOD.parse(keep.hours)
                     )
                 self._archive.seen(self._session, now.wall_s)
         except sqlite3.Error as error:

@@ -3,12 +3,14 @@
 import contextlib
 import heapq
 import json
+import math
 import multiprocessing
 import multiprocessing.synchronize
 import random
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -64,6 +66,7 @@ class World:
 
     wall_s: float = BEGAN_S
     steady_s: float = 0.0
+    booted: str = "first"
     gone: set[str] = field(default_factory=set)
     seed: int = 0
     full: bool = False
@@ -77,6 +80,9 @@ class World:
 
     def now(self) -> Moment:
         return Moment(self.wall_s, self.steady_s)
+
+    def boot(self) -> str:
+        return self.booted
 
     def start(self, task: Task) -> None:
         assert not self.busy & {task.source, task.target}, "two measurements load a host at once"
@@ -268,22 +274,141 @@ def test_old_values_are_merged_by_hour_and_older_ones_deleted(tmp_path):
         at = began + 60 * number
         found = Measured([Figure("goodput", "Goodput", "Mbit/s", value)], 5, "{}")
         archive.measured("t a b", at // 60, Spent(at, 1, 5), found)
-    now = began + 4 * 3600
+        if number % 10 == 0:
+            with archive.transaction():
+                archive.pass_time("boot", 60.0 * number)
+                archive.forget(10**6, 10**6, 10**6)
+    with archive.transaction():
+        archive.pass_time("boot", 4 * 3600.0)
     expected = [values[60 * hour : 60 * hour + 60] for hour in range(4)]
-    for kept in (9000, 9000, 4000, 0):
+    for kept, left in ((9000, 149), (9000, 149), (4000, 69), (0, 0)):
         with archive.transaction():
-            archive.forget(now, 0, kept, 100 * 3600)
+            archive.forget(0, kept, 100 * 3600)
+        assert len(archive.values(1, "goodput", 0)) == left
         hours = archive.hours(1, "goodput", 0)
         assert [point.n for point in hours] == [60] * 4
         for point, part in zip(hours, expected, strict=True):
             assert point.mean == pytest.approx(np.mean(part))
             assert point.m2 == pytest.approx(np.var(part) * 60)
             assert (point.smallest, point.largest) == (min(part), max(part))
-    assert len(archive.values(1, "goodput", 0)) == 0
     assert archive.entered() == {"t a b": (began + 60 * 239) // 60}
     with archive.transaction():
-        archive.forget(now + 3600, 0, 0, 2 * 3600)
+        archive.pass_time("boot", 5 * 3600.0)
+        archive.forget(0, 0, 2 * 3600)
     assert [point.at_s for point in archive.hours(1, "goodput", 0)] == [began + 3 * 3600]
+    archive.close()
+
+
+def measured_hour(tmp_path) -> tuple[meshes.Mesh, Archive, World]:
+    """Returns a mesh that keeps everything for two hours, and its archive after an hour of measurements."""
+    mesh = load(tmp_path, MESH + "keep: {records: 2 h, values: 2 h, hours: 2 h}\n")
+    archive = Archive.create(tmp_path / "archive")
+    world = World()
+    run(world, world.monitor(mesh, archive), 3600)
+    return mesh, archive, world
+
+
+def run(world: World, monitor: Monitor, until_s: float) -> None:
+    while world.steady_s < until_s:
+        monitor.step()
+    monitor.end("stopped")
+
+
+def restart(world: World, booted: str | None = None) -> None:
+    """Stops the monitor, and starts the machine again if its new boot is given."""
+    world.running, world.busy = [], set()
+    if booted:
+        world.steady_s, world.booted = 20.0, booted
+
+
+@pytest.mark.parametrize("booted", [None, "second"], ids=["restart", "reboot"])
+@pytest.mark.parametrize("step_d", [1200, -1200, 0.2])
+def test_a_wrong_clock_deletes_nothing(tmp_path, step_d, booted):
+    """A monitor that is started with a clock 1,200 days ahead once deleted all but the latest entries."""
+    mesh, archive, world = measured_hour(tmp_path)
+    entries, values = archive.entries(), archive.values(1, "goodput", 0)
+    assert len(entries) > 50
+    archive.close()
+
+    restart(world, booted)
+    world.wall_s += step_d * 86400
+    archive = Archive.create(tmp_path / "archive")
+    run(world, world.monitor(mesh, archive), world.steady_s + 1800)
+    restart(world, booted and "third")
+    world.wall_s -= step_d * 86400
+    run(world, world.monitor(mesh, archive), world.steady_s + 1200)
+
+    assert archive.entries()[: len(entries)] == entries
+    assert archive.values(1, "goodput", 0)[: len(values)] == values
+    assert archive.record(1)
+    archive.close()
+
+
+def test_steady_time_deletes_whatever_the_clock_says(tmp_path):
+    """Entries that were dated by a clock 1,200 days ahead, or in 1970, are as old as all others."""
+    mesh, archive, world = measured_hour(tmp_path)
+    for step_s in (1200 * 86400, -(1200 * 86400 + BEGAN_S)):
+        world.wall_s += step_s
+        run(world, world.monitor(mesh, archive), world.steady_s + 3600)
+    world.wall_s += BEGAN_S
+    dated = [at_s for at_s, _ in archive.values(1, "goodput", -math.inf)]
+    assert min(dated) < 86400
+    assert max(dated) > BEGAN_S + 1000 * 86400
+    run(world, world.monitor(mesh, archive), world.steady_s + 4 * 3600)
+    dated = [at_s for at_s, _ in archive.values(1, "goodput", -math.inf)]
+    assert 60 <= len(dated) <= 120
+    assert all(abs(world.wall_s - at_s) < 4 * 3600 for at_s in dated)
+    archive.close()
+
+
+def test_time_of_another_boot_is_not_added_up(tmp_path):
+    """A machine that was off, or whose clock counts anew, has not kept anything for longer."""
+    archive = Archive.create(tmp_path / "archive")
+    passed = []
+    for boot, steady_s in (("a", 100), ("a", 160), ("b", 9e9), ("b", 9e9 + 5), ("b", 7), ("b", 8)):
+        with archive.transaction():
+            archive.pass_time(boot, steady_s)
+        passed.append(archive._rows("SELECT passed_s FROM steady")[0][0])
+    assert passed == [0, 60, 60, 65, 65, 66]
+    archive.close()
+
+
+def test_the_number_of_a_deleted_event_is_not_given_again(tmp_path):
+    archive = Archive.create(tmp_path / "archive")
+    for steady_s in range(5):
+        with archive.transaction():
+            archive.event(0.0, None, "clock", f"{steady_s}")
+            archive.pass_time("boot", 10.0 * steady_s)
+            archive.forget(1, 1, 1)
+        assert [event.text for event in archive.events(0.0)][-1] == f"{steady_s}"
+    assert len(archive.events(0.0)) <= 2
+    archive.close()
+
+
+def test_an_archive_of_format_1_is_read_and_goes_on(tmp_path):
+    mesh, archive, world = measured_hour(tmp_path)
+    entries = archive.entries()
+    with archive.transaction():
+        archive.forget(1, 1, 1e9)
+    archive.close()
+    file = tmp_path / "archive" / FILE
+    connection = sqlite3.connect(file)
+    connection.executescript(
+        "DROP TABLE mark; DROP TABLE steady; ALTER TABLE merged DROP COLUMN entry; PRAGMA user_version = 1"
+    )
+    connection.close()
+
+    reader = Archive.open(tmp_path / "archive")
+    hours = reader.hours(1, "goodput", 0)
+    assert hours
+    reader.close()
+    world.wall_s += 1200 * 86400
+    archive = Archive.create(tmp_path / "archive")
+    run(world, world.monitor(mesh, archive), world.steady_s + 1200)
+    assert archive.hours(1, "goodput", 0)[: len(hours)] == hours
+    run(world, world.monitor(mesh, archive), world.steady_s + 4 * 3600)
+    assert archive.entries()[0] not in entries
+    assert hours[0] not in archive.hours(1, "goodput", 0)
     archive.close()
 
 
