@@ -18,6 +18,8 @@ from typing import IO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from nettrial.backends.pipes import TooMuch, read_line
+from nettrial.bounds import MOST_DOCUMENT_BYTES
 from nettrial.fields import without_collector
 from nettrial.scenario import Event
 from nettrial.systems import APART, CONTROLLERS, GUEST_SYSTEMS, controllers_python, guest_systems
@@ -30,6 +32,11 @@ ANSWER_SHOWN_BYTES = 80
 """The number of bytes quoted from an answer that can't be parsed."""
 LONGEST_LINE_BYTES = 4096
 """The length at which lines of an engine's error output are split."""
+MOST_EVENT_BYTES = 2 * MOST_DOCUMENT_BYTES
+"""The largest size in bytes of an event. A record that a run file can't store must still be read, so that the
+error names the trial."""
+MOST_WAITING = 2
+"""The largest number of events that wait to be taken. A request has one."""
 LOG_LINE = re.compile(r"(?:\d\S*\s+)?(ERROR|WARN|INFO|DEBUG|TRACE)\s+")
 """The beginning of a line of the engine's log: an optional time, and the level."""
 LEVELS = {
@@ -65,6 +72,7 @@ class Engine:
         """Starts `binary` with `arguments`, such as a backend's name; raises EngineLost if it can't be
         started."""
         self._said = b""
+        self._excess = ""
         try:
             self._process = subprocess.Popen(
                 [binary, *arguments],
@@ -77,7 +85,7 @@ class Engine:
         except OSError as error:
             raise EngineLost(f"can't start {binary}: {error.strerror}") from None
         # A pipe can't be read with a timeout, but a queue can.
-        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._lines: queue.Queue[bytes] = queue.Queue(MOST_WAITING)
         self._reader = threading.Thread(target=self._read, args=[self._process.stdout], daemon=True)
         self._reader.start()
         self._listener = threading.Thread(target=self._listen, args=[self._process.stderr], daemon=True)
@@ -85,8 +93,12 @@ class Engine:
         _LOG.debug("engine %d: %s", self._process.pid, " ".join([str(binary), *arguments]))
 
     def _read(self, output: IO[bytes]) -> None:
-        for line in output:
-            self._lines.put(line)
+        try:
+            while line := read_line(output, MOST_EVENT_BYTES):
+                self._lines.put(line)
+        except TooMuch as error:
+            self._excess = f"the engine sent {error}, and was killed"
+            self.kill()
         self._lines.put(b"")
 
     def _listen(self, errors: IO[bytes]) -> None:
@@ -130,6 +142,8 @@ class Engine:
     def _lost(self) -> EngineLost:
         """Returns an error with the way in which the engine died and the end of its error output."""
         status = self.close()
+        if self._excess:
+            return EngineLost(self._excess, status)
         how = f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
         said = self._said.decode(errors="replace").strip()
         return EngineLost(f"the engine {how}: {said}" if said else f"the engine {how}", status, said)

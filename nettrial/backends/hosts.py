@@ -6,15 +6,18 @@ import hashlib
 import json
 import shlex
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 import nettrial
 from nettrial.backends import find
 from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration
+from nettrial.backends.pipes import Gathered
 from nettrial.errors import BadInput, Lack
 
 SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
@@ -34,6 +37,11 @@ HASHES = "sha256sum 'shasum -a 256' 'sha256 -q'"
 """The commands that print a file's SHA-256 on Linux, macOS and FreeBSD."""
 PATIENCE_SECONDS = 120.0
 """The time in seconds allowed for copying the engine, or for restoring settings."""
+
+
+MOST_OUTPUT_BYTES = 1 << 20
+"""The largest size in bytes of what a machine may send in answer to one of these commands, on each of
+standard output and standard error."""
 
 
 class Reachable(Protocol):
@@ -226,35 +234,56 @@ def _shell(name: str, machine: Reachable, script: str, data: bytes = b"") -> Don
 def _run(name: str, machine: Reachable, words: Sequence[str], script: bytes = b"", data: bytes = b"") -> Done:
     what = _what(name, machine)
     try:
+        # A buffer would keep what could not be written, and fail again when it is closed.
         started = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
         )
     except OSError as error:
         return Done("", Lack(what, f"can't start {words[0]}: {error.strerror}", "install it"))
     assert started.stdin is not None
     assert started.stdout is not None
-    before = b""
+    assert started.stderr is not None
+    late = threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        started.kill()
+
+    patience = threading.Timer(PATIENCE_SECONDS, give_up)
+    patience.daemon = True
+    patience.start()
     with started:
-        try:
-            started.stdin.write(script)
-            started.stdin.flush()
-            while data and (line := started.stdout.readline()):
-                before += line
-                if line.strip() == READY.encode():
-                    break
-        except OSError:
-            pass  # it has ended; its error output tells why
-        try:
-            output, errors = started.communicate(data, PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
-            started.kill()
-            output, errors = started.communicate()
-            errors += f"no answer within {PATIENCE_SECONDS:.0f} s".encode()
-    text = (before + output).decode(errors="replace")
-    if started.returncode == 0:
+        output = Gathered(started.stdout, MOST_OUTPUT_BYTES, started.kill)
+        errors = Gathered(started.stderr, MOST_OUTPUT_BYTES, started.kill)
+        with suppress(OSError):  # it has ended; its error output tells why
+            _write(started.stdin, script)
+            if data and output.await_line(READY.encode()):
+                _write(started.stdin, data)
+        with suppress(OSError):
+            started.stdin.close()
+        text, complaint = output.whole(), errors.whole()
+    patience.cancel()
+    if started.returncode == 0 and not (output.is_too_much or errors.is_too_much):
         return Done(text, None)
-    said = " ".join(errors.decode(errors="replace").split()) or f"exit status {started.returncode}"
+    said = " ".join(complaint.split())
+    if output.is_too_much or errors.is_too_much:
+        return Done("", Lack(what, f"it sent more than {MOST_OUTPUT_BYTES} bytes", _remedy("", machine)))
+    if late.is_set():
+        said = f"{said} no answer within {PATIENCE_SECONDS:.0f} s".strip()
+    said = said or f"it ended with {_status(started.returncode)} and said nothing"
     return Done(text, Lack(what, said, _remedy(said, machine)))
+
+
+def _status(status: int) -> str:
+    """Returns the end of a process in words."""
+    return f"signal {-status}" if status < 0 else f"exit status {status}"
+
+
+def _write(pipe: IO[bytes], data: bytes) -> None:
+    """Writes all bytes to an unbuffered pipe, which may take fewer at a time; raises OSError."""
+    left = memoryview(data)
+    while left:
+        left = left[pipe.write(left) :]
 
 
 def _remedy(said: str, machine: Reachable) -> str:
