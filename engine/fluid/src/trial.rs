@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use nettrial_flows::statistics::Durations;
 use nettrial_routing::Paths;
 use nettrial_scenario::{
-    Absence, Directory, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, Record, Scenario, Span,
+    Absence, Directory, Flow, FlowRecord, HostRecord, NodeKind, Phases, Record, Scenario, Span,
     SubflowRecord, Traffic, Transfer, Transport, Warning,
 };
 
@@ -145,23 +145,12 @@ pub fn run(scenario: &Scenario, paths: &Paths<'_>) -> Result<Record> {
     });
     let (hosts, absent) = hosts(scenario);
     Ok(Record {
-        format: FORMAT,
-        backend: "fluid".into(),
-        set: None,
-        engine_version: env!("CARGO_PKG_VERSION").into(),
-        started_unix_ns: 0,
         phases: Phases { traffic_ns: last - first, ..Phases::default() },
         flows: flows.iter().enumerate().map(|(number, flow)| record(flow, number, &flow_paths)).collect(),
         hosts,
-        processors: Vec::new(),
-        interfaces: Vec::new(),
-        channels: Vec::new(),
-        events: Vec::new(),
-        controller: None,
-        congestion: Vec::new(),
-        checks: Vec::new(),
         warnings: warning.into_iter().collect(),
         absent,
+        ..Record::blank("fluid")
     })
 }
 
@@ -251,21 +240,7 @@ fn record(running: &Running<'_>, number: usize, flow_paths: &FlowPaths) -> FlowR
 /// Returns the records of the hosts, and the reasons for absent figures.
 fn hosts(scenario: &Scenario) -> (Vec<HostRecord>, Vec<Absence>) {
     let hosts = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host);
-    let record = |node: &nettrial_scenario::Node| HostRecord {
-        guest: None,
-        name: node.name.clone(),
-        processor: None,
-        processor_shared_with: Vec::new(),
-        cpu_percent: None,
-        cpu_busy_ns: None,
-        service_demand_us_per_kb: None,
-    };
-    let absent = scenario.measurement.cpu.iter().flat_map(|host| {
-        ["cpu", "service_demand"].map(|metric| Absence {
-            metric: metric.into(),
-            object: host.clone(),
-            reason: "the fluid model has no packets that would cost a host anything".into(),
-        })
-    });
-    (hosts.map(record).collect(), absent.collect())
+    let reason = "the fluid model has no packets that would cost a host anything";
+    let absent = scenario.measurement.cpu.iter().flat_map(|host| Absence::of_cpu_time(host, reason));
+    (hosts.map(|node| HostRecord::blank(&node.name)).collect(), absent.collect())
 }

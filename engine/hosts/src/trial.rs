@@ -8,16 +8,15 @@ use crate::message::{FromMachine, Observation, ToMachine};
 use crate::wanted;
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
-    Absence, Check, FORMAT, Flow, FlowRecord, HostRecord, IpVersion, Machine, NodeKind, Phases, Record,
-    Scenario,
+    Absence, Check, Flow, FlowRecord, HostRecord, IpVersion, Machine, NodeKind, Phases, Record, Scenario,
+    nanoseconds,
 };
 use nettrial_session::{
-    Agents, Direction, Findings, Offset, Planned, Reading, Ready, directions, drive, inspect, open,
-    path_mtus, payload_bytes,
+    Agents, Direction, Findings, Offset, Planned, Reading, Ready, directions, drive, inspect, open, path_mtus,
 };
 use nettrial_traffic::{ClockOffset, Cookie, Side};
 use std::collections::{BTreeMap, HashMap};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// The connections to the machines of a trial, by the names of their nodes.
 type Lines<'a> = Vec<(&'a str, &'a Line)>;
@@ -75,23 +74,14 @@ pub fn run(
     ask_all(&lines, |_| ToMachine::End, |answer| matches!(answer, FromMachine::Ended).then_some(()))?;
     phases.tear_down_ns = lap();
     Ok(Record {
-        format: FORMAT,
-        backend: "hosts".into(),
-        set: None,
-        engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: nanoseconds(started),
         phases,
         flows,
         hosts,
-        processors: Vec::new(),
-        interfaces: Vec::new(),
-        channels: Vec::new(),
-        events: Vec::new(),
-        controller: None,
-        congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,
         absent,
+        ..Record::blank("hosts")
     })
 }
 
@@ -380,28 +370,15 @@ fn hosts(
             (None, _) => Err("its machine does not report how busy its CPUs are"),
         };
         if let (Err(reason), true) = (busy, measured) {
-            for metric in ["cpu", "service_demand"] {
-                let (metric, object) = (metric.into(), node.name.clone());
-                absent.push(Absence { metric, object, reason: reason.into() });
-            }
+            absent.extend(Absence::of_cpu_time(&node.name, reason));
         }
-        let spent = busy.ok().filter(|_| measured);
-        let kilobytes = payload_bytes(scenario, &node.name, flows) as f64 / 1000.0;
-        records.push(HostRecord {
-            guest: None,
-            name: node.name.clone(),
-            processor: None,
-            processor_shared_with: Vec::new(),
-            cpu_percent: spent.map(|(_, percent)| percent),
-            cpu_busy_ns: spent.map(|(busy_ns, _)| busy_ns),
-            service_demand_us_per_kb: spent
-                .filter(|_| kilobytes > 0.0)
-                .map(|(busy_ns, _)| busy_ns as f64 / 1000.0 / kilobytes),
+        let host = HostRecord::blank(&node.name);
+        records.push(match busy.ok().filter(|_| measured) {
+            Some((busy_ns, percent)) => {
+                host.with_cpu_time(busy_ns, percent, scenario.payload_bytes(&node.name, flows))
+            }
+            None => host,
         });
     }
     (records, absent)
-}
-
-fn nanoseconds(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

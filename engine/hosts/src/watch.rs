@@ -1,6 +1,7 @@
 //! Watches whether processes of this machine get a CPU in time: a thread that wakes every 20 ms notes its
 //! lateness. The work of an agent is delayed by as much.
 
+use nettrial_scenario::nanoseconds;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ impl Watch {
                 let began = Instant::now();
                 std::thread::sleep(PERIOD);
                 let late = began.elapsed().saturating_sub(PERIOD);
-                latest_ns.fetch_max(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+                latest_ns.fetch_max(nanoseconds(late), Ordering::Relaxed);
             }
         });
         watch

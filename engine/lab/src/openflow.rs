@@ -26,7 +26,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use nettrial_flows::statistics::distribution;
 use nettrial_netlink::Netlink;
 use nettrial_scenario::{
-    ControllerApplication, ControllerMode, ControllerRecord, Distribution, NodeKind, Scenario,
+    ControllerApplication, ControllerMode, ControllerRecord, Distribution, NodeKind, Scenario, nanoseconds,
 };
 use own::Own;
 use program::{Program, cpu_ns_of};
@@ -288,7 +288,7 @@ impl Fabric {
             },
             Side::Own(own) => {
                 let connected = own.await_switches(self.count)?.duration_since(begun);
-                let connect_ns = u64::try_from(connected.as_nanos()).unwrap_or(u64::MAX);
+                let connect_ns = nanoseconds(connected);
                 Ready { connect_ns, discovery_ns: None, ready_ns: None }
             }
         });

@@ -9,7 +9,7 @@ use crate::guests::Running;
 use crate::namespace::Home;
 use crate::network::{Breaker, Network};
 use anyhow::{Context, Result};
-use nettrial_scenario::{OutageRecord, Scenario};
+use nettrial_scenario::{OutageRecord, Scenario, nanoseconds};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -93,7 +93,7 @@ fn happen(
                 }
             }
         }
-        let now_ns = u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let now_ns = nanoseconds(origin.elapsed());
         tracing::info!(event, returns, now_ns, "a link or node has failed or returned");
         match &mut records[*event] {
             Some(record) => record.returned_ns = Some(now_ns),

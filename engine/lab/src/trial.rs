@@ -17,10 +17,10 @@ use crate::{affinity, agents, lateness, mptcp};
 use anyhow::{Context, Result};
 use nettrial_flows::recovery;
 use nettrial_scenario::{
-    Absence, Capture, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, ProcessorRecord, Record,
-    Scenario, Transport,
+    Absence, Capture, Flow, FlowRecord, HostRecord, NodeKind, Phases, ProcessorRecord, Record, Scenario,
+    Transport, nanoseconds,
 };
-use nettrial_session::{Agents, Planned, Reading, Ready, Use, drive, payload_bytes};
+use nettrial_session::{Agents, Planned, Reading, Ready, Use, drive};
 use nettrial_traffic::{ClockOffset, Cookie, Side};
 use nix::time::{ClockId, clock_gettime};
 use socket2::Socket;
@@ -181,10 +181,6 @@ pub fn run(
 
     let nettrial_session::Findings { checks, warnings } = findings.into_common();
     Ok(Record {
-        format: FORMAT,
-        backend: "lab".into(),
-        set: None,
-        engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns,
         phases,
         flows,
@@ -198,6 +194,7 @@ pub fn run(
         checks,
         warnings,
         absent,
+        ..Record::blank("lab")
     })
 }
 
@@ -265,10 +262,6 @@ fn untold_delays(layout: &Layout) -> Vec<Absence> {
     flows.filter(|flow| has_guest(layout, flow)).map(absence).collect()
 }
 
-fn nanoseconds(span: std::time::Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
-}
-
 /// Returns the time of the wall clock minus that of the monotonic clock, in nanoseconds.
 fn clock_offset_ns() -> Result<i64> {
     let read = |clock| -> Result<i64> {
@@ -314,26 +307,22 @@ fn hosts(
         let name = node.name.clone();
         let measured = scenario.measurement.cpu.contains(&name);
         if let (Err(reason), true) = (placement, measured) {
-            for metric in ["cpu", "service_demand"] {
-                absent.push(Absence { metric: metric.into(), object: name.clone(), reason: reason.clone() });
-            }
+            absent.extend(Absence::of_cpu_time(&name, reason));
         }
         let placement = placement.as_ref().ok();
         let processor = placement.and_then(|placement| placement.of(&name));
         let spent = processor.filter(|_| measured).and_then(|processor| use_of.get(&processor).copied());
-        let kilobytes = || payload_bytes(scenario, &name, flows) as f64 / 1000.0;
-        HostRecord {
+        let host = HostRecord {
             processor: processor.and_then(|processor| u32::try_from(processor).ok()),
             processor_shared_with: placement
                 .map_or_else(Vec::new, |placement| placement.neighbours(scenario, &name)),
-            cpu_percent: spent.map(|spent| spent.busy_percent),
-            cpu_busy_ns: spent.map(|spent| spent.busy_ns),
-            service_demand_us_per_kb: spent
-                .map(|spent| (spent, kilobytes()))
-                .filter(|(_, kilobytes)| *kilobytes > 0.0)
-                .map(|(spent, kilobytes)| spent.busy_ns as f64 / 1000.0 / kilobytes),
-            guest: None,
-            name,
+            ..HostRecord::blank(&name)
+        };
+        match spent {
+            Some(spent) => {
+                host.with_cpu_time(spent.busy_ns, spent.busy_percent, scenario.payload_bytes(&name, flows))
+            }
+            None => host,
         }
     });
     (hosts.collect(), absent)

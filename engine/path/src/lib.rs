@@ -48,7 +48,7 @@ pub use report::{
 };
 pub use request::{PathAnswer, PathRequest};
 
-use nettrial_scenario::{Absence, IpVersion, Place, Problem, Shortfall};
+use nettrial_scenario::{Absence, IpVersion, Place, Problem, Shortfall, nanoseconds};
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -85,7 +85,7 @@ pub fn examine(request: &PathRequest) -> PathAnswer {
         report: Box::new(PathReport {
             format: FORMAT,
             engine_version: env!("CARGO_PKG_VERSION").into(),
-            started_unix_ns: u64::try_from(started.as_nanos()).unwrap_or(u64::MAX),
+            started_unix_ns: nanoseconds(started),
             host: request.host.clone(),
             paths,
             absent: missing.into_iter().map(absent).collect(),

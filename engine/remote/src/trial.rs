@@ -4,7 +4,7 @@ use crate::client::{Client, Host};
 use crate::interface;
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
-    Absence, Check, FORMAT, Flow, FlowRecord, HostAddress, HostRecord, Measure, Phases, Record, Warning,
+    Absence, Check, Flow, FlowRecord, HostAddress, HostRecord, Measure, Phases, Record, Warning, nanoseconds,
 };
 use nettrial_session::{Direction, Findings, Offset, Pending, Planned, Reading, Ready, open, path_mtus};
 use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
@@ -76,23 +76,14 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
     findings.warnings.extend(surroundings(client));
     phases.tear_down_ns = lap();
     Ok(Record {
-        format: FORMAT,
-        backend: "remote".into(),
-        set: None,
-        engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: nanoseconds(started),
         phases,
         flows,
-        hosts: [Host::Client, Host::Server].map(host_record).into(),
-        processors: Vec::new(),
-        interfaces: Vec::new(),
-        channels: Vec::new(),
-        events: Vec::new(),
-        controller: None,
-        congestion: Vec::new(),
+        hosts: [Host::Client, Host::Server].map(|host| HostRecord::blank(host.name())).into(),
         checks: findings.checks,
         warnings: findings.warnings,
         absent: [Host::Client, Host::Server].iter().flat_map(|host| absences(*host)).collect(),
+        ..Record::blank("remote")
     })
 }
 
@@ -243,26 +234,7 @@ fn surroundings(client: &Client) -> Vec<Warning> {
     warnings
 }
 
-fn host_record(host: Host) -> HostRecord {
-    HostRecord {
-        guest: None,
-        name: host.name().into(),
-        processor: None,
-        processor_shared_with: Vec::new(),
-        cpu_percent: None,
-        cpu_busy_ns: None,
-        service_demand_us_per_kb: None,
-    }
-}
-
 fn absences(host: Host) -> [Absence; 2] {
-    ["cpu", "service_demand"].map(|metric| Absence {
-        metric: metric.into(),
-        object: host.name().into(),
-        reason: "the machine's CPUs also do other work, and none is set apart for the traffic".into(),
-    })
-}
-
-fn nanoseconds(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+    let reason = "the machine's CPUs also do other work, and none is set apart for the traffic";
+    Absence::of_cpu_time(host.name(), reason)
 }

@@ -57,7 +57,7 @@ pub use record::{
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};
-pub use units::{Duration, Rate, Size, UnitError};
+pub use units::{Duration, Rate, Size, UnitError, nanoseconds};
 pub use wlan::{Band, FrameErrors, RateControl, Wlan, WlanDiscipline, WlanMode, WlanStandard, WlanStation};
 pub use workload::{
     Answer, Connecting, FileTransfer, Flow, MESSAGE_HEADER_BYTES, OnOff, Packets, RequestResponse, Share,
@@ -123,5 +123,16 @@ impl Scenario {
     /// The stack of the host called `name`.
     pub fn stack(&self, name: &str) -> Option<&Stack> {
         self.node(name)?.stack.as_ref()
+    }
+
+    /// Returns the payload bytes that the flows with the records `flows` moved from or to `host` as transfers, files
+    /// and packets.
+    pub fn payload_bytes(&self, host: &str, flows: &[FlowRecord]) -> u64 {
+        let of_host = |(flow, record): (&Flow, &FlowRecord)| {
+            let counts =
+                matches!(flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_) | Traffic::Packets(_));
+            (counts && (flow.from == host || flow.to == host)).then_some(record.bytes)
+        };
+        self.workload.iter().zip(flows).filter_map(of_host).sum()
     }
 }

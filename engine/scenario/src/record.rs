@@ -52,6 +52,32 @@ pub struct Record {
     pub absent: Vec<Absence>,
 }
 
+impl Record {
+    /// Returns the record of a trial of `backend` in which nothing was measured: every figure is absent, zero or empty.
+    /// A backend fills in what it measures.
+    pub fn blank(backend: &str) -> Self {
+        Self {
+            format: crate::FORMAT,
+            backend: backend.into(),
+            set: None,
+            engine_version: env!("CARGO_PKG_VERSION").into(),
+            started_unix_ns: 0,
+            phases: Phases::default(),
+            flows: Vec::new(),
+            hosts: Vec::new(),
+            processors: Vec::new(),
+            interfaces: Vec::new(),
+            channels: Vec::new(),
+            events: Vec::new(),
+            controller: None,
+            congestion: Vec::new(),
+            checks: Vec::new(),
+            warnings: Vec::new(),
+            absent: Vec::new(),
+        }
+    }
+}
+
 /// The time that each phase of a trial took, by the monotonic clock. The simulator has `traffic_ns` alone, in
 /// simulated time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -512,6 +538,34 @@ pub struct HostRecord {
     pub guest: Option<GuestRecord>,
 }
 
+impl HostRecord {
+    /// Returns a record of the host `name` with every figure absent.
+    pub fn blank(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            processor: None,
+            processor_shared_with: Vec::new(),
+            cpu_percent: None,
+            cpu_busy_ns: None,
+            service_demand_us_per_kb: None,
+            guest: None,
+        }
+    }
+
+    /// Returns the record with the host's CPU time: `busy_ns`, which is `percent` of the traffic's time, for
+    /// `payload_bytes` that its transfers moved (see [`crate::Scenario::payload_bytes`]).
+    #[must_use]
+    pub fn with_cpu_time(self, busy_ns: u64, percent: f64, payload_bytes: u64) -> Self {
+        let kilobytes = payload_bytes as f64 / 1000.0;
+        Self {
+            cpu_percent: Some(percent),
+            cpu_busy_ns: Some(busy_ns),
+            service_demand_us_per_kb: (payload_bytes > 0).then(|| busy_ns as f64 / 1000.0 / kilobytes),
+            ..self
+        }
+    }
+}
+
 /// A guest that was a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -863,4 +917,38 @@ pub struct Absence {
     pub object: String,
     /// The reason for the absence.
     pub reason: String,
+}
+
+impl Absence {
+    /// Returns the absences of the figures that are CPU time, for a host without them.
+    pub fn of_cpu_time(host: &str, reason: &str) -> [Self; 2] {
+        ["cpu", "service_demand"].map(|metric| Self {
+            metric: metric.into(),
+            object: host.into(),
+            reason: reason.into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_moved_nothing_has_cpu_time_and_no_service_demand() {
+        let host = HostRecord::blank("sender");
+        assert_eq!((host.cpu_busy_ns, host.cpu_percent, host.service_demand_us_per_kb), (None, None, None));
+        let busy = host.clone().with_cpu_time(3_000_000, 1.5, 2_000_000);
+        assert_eq!((busy.cpu_busy_ns, busy.cpu_percent), (Some(3_000_000), Some(1.5)));
+        // 3000 us for 2000 kB.
+        assert_eq!(busy.service_demand_us_per_kb, Some(1.5));
+        assert_eq!(host.with_cpu_time(3_000_000, 1.5, 0).service_demand_us_per_kb, None);
+    }
+
+    #[test]
+    fn a_blank_record_reads_back_from_its_json() {
+        let record = Record::blank("sim");
+        let document = serde_json::to_string(&record).unwrap();
+        assert_eq!(serde_json::from_str::<Record>(&document).unwrap(), record);
+    }
 }

@@ -194,6 +194,11 @@ fn print_size(value: u64) -> String {
     if value < SIZE_PRINTED_IN_BYTES_BELOW { format!("{value} B") } else { print(value, decimal) }
 }
 
+/// Returns a span of the standard library's type in nanoseconds, at most `u64::MAX` (584 years).
+pub fn nanoseconds(span: std::time::Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Duration {
     /// Returns the span as the standard library's type.
     pub fn as_std(self) -> std::time::Duration {

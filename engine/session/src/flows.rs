@@ -153,13 +153,3 @@ pub fn directions(scenario: &Scenario) -> Vec<(&str, &str, IpVersion)> {
     }
     directions
 }
-
-/// Returns the payload bytes of the transfers and packets that `host` sent or received.
-pub fn payload_bytes(scenario: &Scenario, host: &str, flows: &[FlowRecord]) -> u64 {
-    let of_host = |(flow, record): (&Flow, &FlowRecord)| {
-        let counts =
-            matches!(flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_) | Traffic::Packets(_));
-        (counts && (flow.from == host || flow.to == host)).then_some(record.bytes)
-    };
-    scenario.workload.iter().zip(flows).filter_map(of_host).sum()
-}

@@ -31,7 +31,7 @@ mod transport;
 pub use agents::{Agents, Pending};
 pub use clock::{Offset, Round};
 pub use findings::Findings;
-pub use flows::{Planned, Ready, directions, drive, inspect, open, payload_bytes};
+pub use flows::{Planned, Ready, directions, drive, inspect, open};
 pub use frame::{Reader, Writer};
 pub use handshake::{Sealed, WrongToken, admit, enter};
 pub use path::{Direction, path_mtus};

@@ -5,7 +5,7 @@ use crate::hosts::Running;
 use crate::sampler::{Sampler, microseconds};
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{
-    Absence, Distribution, Flow, FlowRecord, HostRecord, Node, NodeKind, Scenario, SubflowRecord, Traffic,
+    Absence, Distribution, FlowRecord, HostRecord, Node, NodeKind, Scenario, SubflowRecord, Traffic,
     Transport,
 };
 
@@ -98,27 +98,16 @@ pub fn hosts(
         let is_measured = scenario.measurement.cpu.contains(&node.name);
         let cpu_busy_ns = busy(number).filter(|_| is_measured);
         if is_measured && cpu_busy_ns.is_none() {
-            absent.extend(["cpu", "service_demand"].map(|metric| {
-                Absence {
-                    metric: metric.into(),
-                    object: node.name.clone(),
-                    reason:
-                        "a simulated host's work takes no processor time unless the scenario gives its cost"
-                            .into(),
-                }
-            }));
+            let reason = "a simulated host's work takes no processor time unless the scenario gives its cost";
+            absent.extend(Absence::of_cpu_time(&node.name, reason));
         }
-        let kilobytes = transferred(scenario, &node.name, flows) as f64 / 1000.0;
-        HostRecord {
-            guest: None,
-            name: node.name.clone(),
-            processor: None,
-            processor_shared_with: Vec::new(),
-            cpu_percent: cpu_busy_ns.map(|busy_ns| percent(busy_ns, traffic_ns)),
-            cpu_busy_ns,
-            service_demand_us_per_kb: cpu_busy_ns
-                .filter(|_| kilobytes > 0.0)
-                .map(|busy_ns| busy_ns as f64 / 1000.0 / kilobytes),
+        let host = HostRecord::blank(&node.name);
+        match cpu_busy_ns {
+            Some(busy_ns) => {
+                let bytes = scenario.payload_bytes(&node.name, flows);
+                host.with_cpu_time(busy_ns, percent(busy_ns, traffic_ns), bytes)
+            }
+            None => host,
         }
     };
     (hosts.map(record).collect(), absent)
@@ -127,12 +116,4 @@ pub fn hosts(
 /// Returns a part of a time in percent.
 pub fn percent(part_ns: u64, of_ns: u64) -> f64 {
     part_ns as f64 * 100.0 / of_ns.max(1) as f64
-}
-
-/// Returns the payload bytes of the transfers and packets that `host` sent or received.
-fn transferred(scenario: &Scenario, host: &str, flows: &[FlowRecord]) -> u64 {
-    let counts = |flow: &Flow| matches!(flow.traffic, Traffic::Transfer(_) | Traffic::Packets(_));
-    let of_host = |flow: &Flow| flow.from == host || flow.to == host;
-    let flows = scenario.workload.iter().zip(flows).filter(|(flow, _)| counts(flow) && of_host(flow));
-    flows.map(|(_, record)| record.bytes).sum()
 }

@@ -11,7 +11,7 @@ use crate::{Io, Network, Time, World};
 use anyhow::Result;
 use nettrial_flows::recovery;
 use nettrial_routing::Paths;
-use nettrial_scenario::{Capture, FORMAT, OutageRecord, Phases, Record, Scenario};
+use nettrial_scenario::{Capture, OutageRecord, Phases, Record, Scenario};
 
 /// The time without a sent packet after which a trial counts as stalled: 2 hours, longer than TCP keeps trying
 /// (tcp_retries2).
@@ -73,23 +73,16 @@ pub fn run(
     let channels = network.air.records(routing.interfaces(), ended);
     findings.radio_drops(scenario, &channels);
     Ok(Record {
-        format: FORMAT,
-        backend: "sim".into(),
-        set: None,
-        engine_version: env!("CARGO_PKG_VERSION").into(),
-        started_unix_ns: 0,
         phases: Phases { traffic_ns, ..Phases::default() },
         flows,
         hosts: host_records,
-        processors: Vec::new(),
         interfaces,
         channels,
         events,
-        controller: None,
-        congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,
         absent,
+        ..Record::blank("sim")
     })
 }
 

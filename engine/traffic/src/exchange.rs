@@ -13,7 +13,7 @@ use crate::sampler::Sampler;
 use anyhow::Result;
 use nettrial_flows::requests::{Next, Requests};
 use nettrial_flows::statistics::Jitter;
-use nettrial_scenario::{Connecting, RequestResponse, Transport};
+use nettrial_scenario::{Connecting, RequestResponse, Transport, nanoseconds};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -97,8 +97,4 @@ impl Tally {
         self.figures.began = Some(origin);
         self.figures
     }
-}
-
-fn nanoseconds(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -10,6 +10,7 @@ use nettrial_flows::statistics::{Durations, Jitter};
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{
     Connecting, Flow, FlowRecord, PacketCounts, SizeRecord, Span, SubflowRecord, Traffic, Transport, Warning,
+    nanoseconds,
 };
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -184,10 +185,6 @@ impl Figures {
         }
         warnings
     }
-}
-
-fn nanoseconds(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn connects_each_time(flow: &Flow) -> bool {

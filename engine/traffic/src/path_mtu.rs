@@ -6,7 +6,7 @@
 use crate::cookie::COOKIE_BYTES;
 use crate::{Cookie, PathMtu, platform};
 use anyhow::{Context, Result};
-use nettrial_scenario::{HostAddress, IpVersion};
+use nettrial_scenario::{HostAddress, IpVersion, nanoseconds};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -62,7 +62,6 @@ pub fn probe(
     let known = round_trip.unwrap_or_default().as_std();
     let mut prober = Prober { socket, cookie, number: 0, version, known, shortest: None, longest: None };
     let (largest, exceeded) = prober.search(expected)?;
-    let nanoseconds = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
     let round_trip = prober.shortest.map(|shortest| nettrial_scenario::Duration(nanoseconds(shortest)));
     Ok(PathMtu { largest, exceeded, round_trip })
 }

@@ -5,7 +5,7 @@ use crate::tcp_state::{TcpState, mptcp_option_bytes};
 use anyhow::{Context, Result};
 use nettrial_flows::statistics::Durations;
 use nettrial_flows::wire::Weight;
-use nettrial_scenario::{Distribution, Flow, Interval, SubflowRecord, Traffic, Transport};
+use nettrial_scenario::{Distribution, Flow, Interval, SubflowRecord, Traffic, Transport, nanoseconds};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -282,7 +282,7 @@ impl State {
         let retransmissions = self.columns.iter().map(|column| column.closed_retransmissions).sum::<u64>()
             + states().map(|state| state.retransmissions_pkts).sum::<u64>();
         let interval = Interval {
-            at_ns: u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            at_ns: nanoseconds(origin.elapsed()),
             bytes: 0,
             srtt_us: srtt_us.and_then(|srtt_us| u32::try_from(srtt_us).ok()),
             min_rtt_us: smallest,

@@ -5,7 +5,8 @@ use super::ask::Asked;
 use crate::results::StreamResults;
 use crate::stream::{Direction, Outcome};
 use nettrial_scenario::{
-    Absence, Distribution, FORMAT, Flow, FlowRecord, PacketCounts, Phases, Record, Span, Transport, Warning,
+    Absence, Distribution, Flow, FlowRecord, PacketCounts, Phases, Record, Span, Transport, Warning,
+    nanoseconds,
 };
 use std::time::Duration;
 
@@ -23,10 +24,6 @@ pub fn record(flows: &[Flow], asked: &Asked, tested: &Tested, started: Duration)
         }));
     }
     Record {
-        format: FORMAT,
-        backend: "iperf3".into(),
-        set: None,
-        engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: nanoseconds(started),
         phases: Phases {
             network_ns: 0,
@@ -35,16 +32,9 @@ pub fn record(flows: &[Flow], asked: &Asked, tested: &Tested, started: Duration)
             tear_down_ns: nanoseconds(tested.took.saturating_sub(tested.begun + tested.traffic)),
         },
         flows: records,
-        hosts: Vec::new(),
-        processors: Vec::new(),
-        interfaces: Vec::new(),
-        channels: Vec::new(),
-        events: Vec::new(),
-        controller: None,
-        congestion: Vec::new(),
-        checks: Vec::new(),
         warnings: silence(tested),
         absent,
+        ..Record::blank("iperf3")
     }
 }
 
@@ -173,10 +163,6 @@ fn once(time: Duration) -> Distribution {
         maximum: value,
         ..Distribution::default()
     }
-}
-
-fn nanoseconds(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

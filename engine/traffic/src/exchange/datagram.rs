@@ -1,6 +1,6 @@
 //! Requests and responses over UDP: each is one datagram, and either may be lost.
 
-use super::{Next, Schedule, Tally, nanoseconds};
+use super::{Next, Schedule, Tally};
 use crate::datagram;
 use crate::flow_record::Figures;
 use crate::message::Header;
@@ -11,7 +11,7 @@ use crate::waiting::Reader;
 use anyhow::{Context, Result};
 use nettrial_flows::unanswered::Unanswered;
 use nettrial_flows::wire::Weight;
-use nettrial_scenario::RequestResponse;
+use nettrial_scenario::{RequestResponse, nanoseconds};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::Ordering;

@@ -1,6 +1,6 @@
 //! Requests and responses over TCP and MPTCP.
 
-use super::{Next, Schedule, Tally, nanoseconds};
+use super::{Next, Schedule, Tally};
 use crate::cookie::Purpose;
 use crate::flow_record::Figures;
 use crate::message::{HEADER_BYTES, Header};
@@ -10,7 +10,7 @@ use crate::sampler::Sampler;
 use crate::tcp;
 use crate::waiting::Reader;
 use anyhow::{Context, Result, ensure};
-use nettrial_scenario::{Connecting, RequestResponse, Size};
+use nettrial_scenario::{Connecting, RequestResponse, Size, nanoseconds};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
