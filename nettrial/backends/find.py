@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import nettrial
@@ -16,18 +17,28 @@ VARIABLE = "NETTRIAL_ENGINE"
 
 
 def engine() -> Path:
-    """Returns the path of the engine: from the environment variable, next to this Python, or in the checkout.
+    """Returns the path of the engine: from the environment variable, next to this Python, where the package's
+    list of installed files has it, or in the checkout.
 
     Raises CannotRun if there is none."""
     given = os.environ.get(VARIABLE)
     if given:
         places = [Path(given).absolute()]  # a bare name would be searched for in PATH
     else:
-        checkout = Path(nettrial.__file__).parent.parent
-        places = [folder / ENGINE for folder in (*executables(), checkout / "target" / "release")]
+        home = Path(nettrial.__file__).parent.parent
+        places = [folder / ENGINE for folder in executables()]
+        places += [*_installed_with(home), home / "target" / "release" / ENGINE]
     for place in places:
         if place.is_file() and os.access(place, os.X_OK):
             return place
     looked = ", ".join(map(str, places))
     remedy = f"build it (`make build`, or `pip install .`), or set {VARIABLE} to its path"
     raise CannotRun("finding the engine", [Lack(ENGINE, f"it is not at {looked}", remedy)])
+
+
+def _installed_with(packages: Path) -> list[Path]:
+    """Returns the paths of the engine in the lists of installed files of a directory of packages: with
+    `pip install --user` or `--prefix`, the engine is in none of this Python's directories."""
+    found = Distribution.discover(name="nettrial", path=[str(packages)])
+    files = [file for one in found for file in one.files or [] if file.name == ENGINE]
+    return [Path(os.path.normpath(str(file.locate()))) for file in files]

@@ -75,7 +75,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
         return done.stdout
 
     call(os.path.realpath(sys.executable), "-m", "venv", "venv")
-    call("pip", "install", "--quiet", copy.name)
+    call("pip", "install", "--quiet", f"{copy.name}[dask]")
     return call
 
 
@@ -112,6 +112,12 @@ def test_a_study_is_simulated(alone: Callable[..., str]) -> None:
     document = json.loads(alone("nettrial", "run", "jumbo-ipv6", *options, "--out", "sim"))
     assert document["trials"]["finished"] == document["trials"]["planned"] > 0
     assert "9000 B" in document["answer"]
+
+
+def test_a_study_is_simulated_by_workers_on_this_machine(alone: Callable[..., str]) -> None:
+    options = ("--backend", "sim", "--replicates", "1", "--on", "local[2]", "--json")
+    document = json.loads(alone("nettrial", "run", "jumbo-ipv6", *options, "--out", "workers"))
+    assert document["trials"]["finished"] == document["trials"]["planned"] > 0
 
 
 def test_a_study_runs_in_the_lab_with_a_congestion_control_that_it_brings(alone: Callable[..., str]) -> None:

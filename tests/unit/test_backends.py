@@ -195,3 +195,18 @@ def test_else_beside_python_else_in_the_checkout(monkeypatch, tmp_path):
         place.mkdir(parents=True)
         (place / "nettrial-engine").symlink_to(FAKE_ENGINE)
         assert find.engine() == place / "nettrial-engine"
+
+
+def test_else_where_pip_installed_it_for_this_user(monkeypatch, tmp_path):
+    packages = tmp_path / "lib" / "python3" / "site-packages"
+    (packages / "nettrial-0.1.0.dist-info").mkdir(parents=True)
+    (packages / "nettrial-0.1.0.dist-info" / "METADATA").write_text("Name: nettrial\nVersion: 0.1.0\n")
+    record = packages / "nettrial-0.1.0.dist-info" / "RECORD"
+    record.write_text("../../../bin/nettrial,,\n../../../bin/nettrial-engine,,\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "nettrial-engine").symlink_to(FAKE_ENGINE)
+    monkeypatch.delenv("NETTRIAL_ENGINE")
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    monkeypatch.setattr("sysconfig.get_path", lambda name: "/nowhere")
+    monkeypatch.setattr("nettrial.__file__", str(packages / "nettrial" / "__init__.py"))
+    assert find.engine() == tmp_path / "bin" / "nettrial-engine"
