@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
+import tempfile
 import threading
 import uuid
 import warnings
@@ -17,12 +19,20 @@ from nettrial.cli import READING, task
 from nettrial.errors import BadInput, CannotRun, Lack
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 LOCAL = re.compile(r"local\[(\d{1,3})\]")
 """The notation for a cluster of processes on this machine."""
 FORMS = "tcp://HOST:PORT (or another address of a Dask scheduler), a scheduler file, or local[N]"
 """The accepted values of `--on`, for error messages."""
+INSTALL = "pip install 'nettrial[dask]'"
+"""The command that installs Dask and the packages that it needs here."""
+CLOSED_PAGES: dict[str, list[str]] = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
+"""Dask's configuration for processes whose HTTP servers serve nothing: anyone on this machine could read
+their pages, which show tasks and logs."""
 CONNECT_SECONDS = 20.0
 """The time allowed for reaching a scheduler, in seconds."""
 ASIDE_SECONDS = 10.0
@@ -55,6 +65,7 @@ class Cluster:
         self.hung: set[str] = set()
         """The keys of the tasks assigned to hung workers."""
         self._local: Any = None
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._looks: dict[str, tuple[float, int]] = {}
         self._closed = threading.Event()
         self.client = self._reach(where)
@@ -84,10 +95,14 @@ class Cluster:
         self.aside(lambda: self.client.close(ASIDE_SECONDS))
         if self._local is not None:
             self._local.close(ASIDE_SECONDS)
+        if self._scratch is not None:
+            self._scratch.cleanup()
 
     @property
     def dashboard(self) -> str:
         """Returns the address of the scheduler's dashboard; empty if it has none."""
+        if self._local is not None:
+            return ""
         try:
             return str(self.client.dashboard_link or "")
         except (KeyError, OSError):
@@ -144,8 +159,7 @@ class Cluster:
         try:
             import distributed
         except ImportError as error:
-            remedy = "pip install 'nettrial[dask]'"
-            raise CannotRun(doing, [Lack("Dask", f"it is not installed here: {error}", remedy)]) from None
+            raise CannotRun(doing, [Lack("Dask", f"it is not installed here: {error}", INSTALL)]) from None
         for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
             logging.getLogger(name).setLevel(logging.CRITICAL)  # the progress display shows what matters
         warnings.filterwarnings("ignore", module="distributed")
@@ -153,19 +167,43 @@ class Cluster:
             if not local:
                 given = {"address": where} if "://" in where else {"scheduler_file": where}
                 return distributed.Client(**given, timeout=CONNECT_SECONDS, set_as_default=False)
-            self._local = distributed.LocalCluster(
-                n_workers=int(local[1]) or 1,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-                preload=[QUIET],
-            )
+            self._local = self._start(doing, int(local[1]) or 1)
             return distributed.Client(self._local, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             remedy = "start it (`dask scheduler`), and check that this machine can reach it"
             lack = Lack("the scheduler", str(error) or "no answer", remedy)
             raise CannotRun(doing, [lack], "it can't be used") from None
+
+    def _start(self, doing: str, workers: int) -> LocalCluster:
+        """Starts a scheduler in this process and workers in others. Only they have the certificate of this
+        session, because other users of this machine can connect to their ports, too."""
+        import dask
+        import distributed
+
+        # Dask makes its folder for temporary files a source of modules. Its usual one may be another user's,
+        # and so may the current directory, from which a new Python would import modules, too.
+        self._scratch = tempfile.TemporaryDirectory(prefix="nettrial-")
+        os.environ["PYTHONSAFEPATH"] = "1"
+        try:
+            with dask.config.set({**CLOSED_PAGES, "temporary-directory": self._scratch.name}):
+                return distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    protocol="tls",
+                    security=distributed.Security.temporary(),
+                    dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
+                    silence_logs=logging.CRITICAL,
+                    preload=[QUIET],
+                )
+        except ImportError as error:
+            lack = Lack("encryption between the workers", str(error), INSTALL)
+        except (OSError, RuntimeError, TimeoutError) as error:
+            remedy = "try it with fewer workers; without --on, this machine runs trials at once, too"
+            lack = Lack("the workers on this machine", str(error) or "no answer", remedy)
+        self._scratch.cleanup()
+        raise CannotRun(doing, [lack], "they can't be started")
 
     def _check(self, where: str) -> None:
         """Raises CannotRun with every worker, and the scheduler, whose build differs."""

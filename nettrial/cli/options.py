@@ -182,8 +182,9 @@ On = Annotated[
         "--on",
         metavar="SCHEDULER",
         help="Run simulated trials on a Dask cluster, given by its scheduler's address (tcp://HOST:PORT) or "
-        "a scheduler file. local[N] starts N workers on this machine. With --backend hosts, workers drive "
-        "sets of machines.",
+        "a scheduler file. Trust the scheduler and its workers: they can run code on this machine. local[N] "
+        "starts N workers on this machine, which no other user can reach. With --backend hosts, workers "
+        "drive sets of machines.",
     ),
 ]
 """The option `--on`."""
