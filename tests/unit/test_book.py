@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nettrial import systems
+from nettrial.analysis import VERDICTS
 from nettrial.cli import book as command
 from nettrial.errors import BadInput
 from nettrial.report import book
@@ -126,9 +127,7 @@ def test_the_repositorys_book_has_every_study_with_published_figures() -> None:
 def test_the_repositorys_book_judges_the_conclusions_of_each_study(name: str) -> None:
     expected = [each.name for each in load(name).conclusions]
     for chapter in chapters_of_the_repository()[name]:
-        judged = re.findall(
-            r"^\| ([\w-]+) \| .* \| (?:confirmed|contradicted|not shown|not testable) \|", chapter, re.M
-        )
+        judged = re.findall(rf"^\| ([\w-]+) \| .* \| (?:{'|'.join(VERDICTS)})(?:, [\w ]+)? \|", chapter, re.M)
         assert judged == expected
         assert re.search(r"; seed \d+; nettrial \d", chapter)
         assert "backend sim" in chapter or "backend fluid" in chapter or "CPUs, Linux" in chapter
