@@ -313,3 +313,59 @@ def test_on_every_system_the_engine_has_the_simulator_the_agent_machines_and_not
     assert found >= {"nettrial-sim", "nettrial-traffic", "nettrial-hosts", "clap", "serde_core"}
     assert not found & NEEDS_LINUX
     assert everywhere("nettrial-lab") >= {"nix", "libbpf-sys", "netlink-sys"}, "the walk would not see them"
+
+
+SIMULATOR = ROOT / "engine" / "sim" / "src"
+SIMULATOR_PARTS = [
+    "time",
+    "ahead",
+    "packets",
+    "network",
+    "transport",
+    "capture",
+    "engine",
+    "applications",
+    "parallel",
+    "trial",
+]
+"""The parts of the simulator. Each uses only those before it."""
+
+
+def simulator_files():
+    files = (file.relative_to(SIMULATOR) for file in SIMULATOR.rglob("*.rs"))
+    return sorted(
+        file for file in files if file.name not in {"lib.rs", "tests.rs"} and "tests" not in file.parts
+    )
+
+
+def paths_in_crate(code):
+    """Returns the first names after `crate::` in Rust code without its comments and tests."""
+    code = re.sub(r"//.*", "", code).split("#[cfg(test)]\nmod tests {")[0]
+    names = (braced or single for braced, single in re.findall(r"\bcrate::(?:\{([^}]*)\}|(\w+))", code))
+    return {one.strip().split("::")[0] for name in names for one in name.split(",") if one.strip()}
+
+
+def reexports(code):
+    """Returns the part of each name that the simulator's root exports again."""
+    found = re.findall(r"pub use (\w+)(?:::\w+)*::(?:\{([^}]*)\}|(\w+));", code)
+    return {name.strip(): part for part, braced, single in found for name in (braced or single).split(",")}
+
+
+def test_every_part_of_the_simulator_is_known():
+    assert {file.parts[0].removesuffix(".rs") for file in simulator_files()} == set(SIMULATOR_PARTS)
+
+
+@pytest.mark.parametrize("file", simulator_files(), ids=str)
+def test_parts_of_the_simulator_depend_leftward_only(file):
+    own = file.parts[0].removesuffix(".rs")
+    exported = reexports((SIMULATOR / "lib.rs").read_text())
+    used = {exported.get(name, name) for name in paths_in_crate((SIMULATOR / file).read_text())}
+    assert used <= set(SIMULATOR_PARTS[: SIMULATOR_PARTS.index(own) + 1])
+
+
+def test_the_walk_sees_paths_of_every_form():
+    code = (
+        "use crate::{a::B, C};\n// crate::d\nuse crate::e;\nlet f = crate::f::g();\n"
+        "#[cfg(test)]\nmod tests {use crate::h;}"
+    )
+    assert paths_in_crate(code) == {"a", "C", "e", "f"}

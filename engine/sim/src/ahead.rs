@@ -7,14 +7,9 @@
 //! listed fields are no farther apart, and `#[repr(C)]` keeps them in place. Some CPUs fetch lines in pairs, others
 //! don't: there, one field in each 128 bytes left every other line to be waited for.
 
-use crate::network::Network;
-
 /// The number of bytes that a CPU fetches at once: a cache line.
 #[cfg(test)]
 const FETCHED_BYTES: usize = 64;
-/// The bytes of links and endpoints that the second-level cache of a common CPU holds: below that there is nothing
-/// to wait for, and prefetching would cost up to a fifth of a run's time.
-const CACHED_BYTES: usize = 1 << 20;
 
 /// A value whose memory can be prefetched.
 pub(crate) trait ReadAhead {
@@ -51,12 +46,6 @@ pub(crate) const fn cover(size: usize, offsets: &[usize]) -> bool {
         number += 1;
     }
     size - end <= FETCHED_BYTES
-}
-
-/// Returns whether prefetching pays off, which is the case if a network's links and endpoints, of
-/// `endpoints_bytes` in total, do not fit into a cache.
-pub(crate) fn pays(network: &Network, endpoints_bytes: usize) -> bool {
-    size_of_val(network.links.as_slice()) + endpoints_bytes > CACHED_BYTES
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 mod headers;
 mod options;
 
-use crate::wiring::Wiring;
+use crate::transport::wiring::Wiring;
 use crate::{Packet, Time};
 use anyhow::Result;
 use headers::{Frame, Side};

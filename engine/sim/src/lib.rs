@@ -2,10 +2,13 @@
 //! reproducibly.
 //!
 //! ```text
-//! run ──────> network (links, queues, paths) ─┐
-//!             connections (TCP, MPTCP)        ├─ world: events in order of time ─> record
-//!             applications (the workload)     ┘
+//! trial ──> network (links, queues, paths) ──────────┐
+//!           transport (TCP, MPTCP)                   ├─ engine: events in order of time ──> record
+//!           applications (the workload) ─────────────┘
 //! ```
+//! Each part uses only parts before it: `time`, `ahead` (prefetching), `packets`, `network`, `transport`, `capture`,
+//! `engine`, `applications`, `parallel` (several threads), `trial`.
+//!
 //! A trial depends only on its scenario: not on clocks, memory addresses, hashes with changing seeds, a varying
 //! order of floating-point operations, or the number of threads, of which a large trial can use several
 //! ([`parallel`]). Packets are not routed hop by hop: a flow's path follows from the scenario, so each packet has
@@ -14,51 +17,27 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
-mod air;
-mod arena;
-mod calendar;
+mod applications;
 mod capture;
-mod checks;
-mod coalescing;
-mod connection;
-mod detours;
-mod environment;
-mod estimates;
-mod event;
-mod events;
-mod fate;
-mod findings;
-mod hosts;
-mod io;
-mod link;
+mod engine;
 mod network;
-mod packet;
+mod packets;
 mod parallel;
-mod paths;
-mod processor;
-mod queue;
-mod queue_series;
-mod record;
-mod sampler;
-mod supported;
-mod tcp;
 mod time;
-mod traffic;
+mod transport;
 mod trial;
-mod wiring;
-mod world;
 
-pub use connection::{Connection, ConnectionSettings, Statistics, SubflowSettings};
-pub use environment::preflight;
-pub use events::Events;
-pub use io::{Endpoint, Io, Notice, PathId};
-pub use link::{Link, LinkCounters};
+pub use engine::events::Events;
+pub use engine::world::{Balance, Endpoints, Engine, World};
 pub use network::Network;
-pub use packet::{Codepoint, Flags, Packet, SackBlocks};
-pub use queue::{Length, wire_bytes};
-pub use supported::capabilities;
+pub use network::link::{Link, LinkCounters};
+pub use network::queue::{Length, wire_bytes};
+pub use packets::io::{Io, Notice};
+pub use packets::packet::{Codepoint, Endpoint, Flags, Packet, PathId, SackBlocks};
 pub use time::Time;
-pub use world::{Balance, Endpoints, Engine, World};
+pub use transport::connection::{Connection, ConnectionSettings, Statistics, SubflowSettings};
+pub use trial::environment::preflight;
+pub use trial::supported::capabilities;
 
 use nettrial_routing::Paths;
 use nettrial_scenario::{Capture, Estimate, Problem, Record, Scenario};
@@ -69,7 +48,7 @@ use nettrial_scenario::{Capture, Estimate, Problem, Record, Scenario};
 /// Returns all problems that prevent it.
 pub fn check(scenario: &Scenario) -> Result<Estimate, Vec<Problem>> {
     let paths = paths_of(scenario)?;
-    Ok(estimates::estimate(scenario, &paths))
+    Ok(trial::estimates::estimate(scenario, &paths))
 }
 
 /// Runs one trial in at most that many threads. The same scenario gives the same record, byte for byte, on any
@@ -85,11 +64,11 @@ pub fn run(scenario: &Scenario, capture: Option<&Capture>, threads: usize) -> an
 
 /// Returns the paths of a scenario, or the problems that prevent its simulation.
 fn paths_of(scenario: &Scenario) -> Result<Paths<'_>, Vec<Problem>> {
-    let of_parts = checks::check_parts(scenario);
+    let of_parts = trial::checks::check_parts(scenario);
     if !of_parts.is_empty() {
         return Err(of_parts);
     }
     let paths = Paths::new(scenario);
-    let of_paths = checks::check_paths(scenario, &paths);
+    let of_paths = trial::checks::check_paths(scenario, &paths);
     if of_paths.is_empty() { Ok(paths) } else { Err(of_paths) }
 }

@@ -1,13 +1,22 @@
 //! The links of a scenario, and the paths over them.
 
-use crate::air::Air;
-use crate::detours::{Detours, numbers};
-use crate::link::Link;
-use crate::paths::PathTable;
-use crate::processor::Processors;
+pub mod air;
+pub mod coalescing;
+pub mod detours;
+pub mod fate;
+pub mod link;
+pub mod paths;
+pub mod processor;
+pub mod queue;
+
 use crate::{PathId, Time};
+use air::Air;
+use detours::{Detours, numbers};
+use link::Link;
 use nettrial_routing::{FiveTuple, Interfaces, Paths};
 use nettrial_scenario::Scenario;
+use paths::PathTable;
+use processor::Processors;
 
 /// Links and paths.
 #[derive(Debug)]

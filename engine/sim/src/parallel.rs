@@ -28,8 +28,8 @@ pub use hosts::PartHosts;
 pub use span::Span;
 
 use crate::ahead::ReadAhead;
-use crate::arena::{Load, Travel};
-use crate::event::Packed;
+use crate::engine::event::Packed;
+use crate::packets::arena::{Load, Travel};
 use crate::{SackBlocks, Time, World};
 use barrier::Barrier;
 use calendar::{Crossings, New, Outcome, Window};

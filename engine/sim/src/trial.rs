@@ -1,17 +1,24 @@
 //! The execution of a trial, from its network to its record.
 
+pub mod checks;
+pub mod environment;
+pub mod estimates;
+mod findings;
+mod queue_series;
+mod record;
+pub mod supported;
+
+use crate::applications::hosts::Hosts;
 use crate::capture::Captures;
-use crate::findings::Findings;
-use crate::hosts::Hosts;
 use crate::parallel::{Divided, Span, State};
-use crate::queue_series::Queues;
-use crate::record;
-use crate::wiring::wire;
+use crate::transport::wiring::wire;
 use crate::{Io, Network, Time, World};
 use anyhow::Result;
+use findings::Findings;
 use nettrial_flows::recovery;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Capture, OutageRecord, Phases, Record, Scenario};
+use queue_series::Queues;
 
 /// The time without a sent packet after which a trial counts as stalled: 2 hours, longer than TCP keeps trying
 /// (tcp_retries2).

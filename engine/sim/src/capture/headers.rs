@@ -5,8 +5,8 @@
 //! have consecutive source ports unless the path depends on the port. See [`super::options`] for the TCP options.
 
 use super::options::{self, initial_sequence};
-use crate::connection::window_shift;
-use crate::wiring::Wiring;
+use crate::transport::window::window_shift;
+use crate::transport::wiring::Wiring;
 use crate::{Codepoint, Flags, Packet, Time};
 use anyhow::{Context, Result};
 use etherparse::{
@@ -175,7 +175,7 @@ impl Frame {
         Ok(())
     }
 
-    /// A datagram or one of its fragments; see [`crate::traffic`] for where a packet has which.
+    /// A datagram or one of its fragments; see [`crate::applications`] for where a packet has which.
     fn datagram(&mut self, packet: &Packet, source: &Side, destination: &Side) -> Result<()> {
         let whole = packet.data_ack as usize + UDP_HEADER_BYTES;
         let is_whole = packet.window_bytes <= 1;

@@ -4,10 +4,10 @@
 
 use super::hosts::Endings;
 use super::order::{Handled, Origin};
-use crate::arena::{Load, Travel};
-use crate::calendar::Calendar;
-use crate::event::Packed;
-use crate::events::Events;
+use crate::engine::calendar::Calendar;
+use crate::engine::event::Packed;
+use crate::engine::events::Events;
+use crate::packets::arena::{Load, Travel};
 use crate::{SackBlocks, Time};
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@ use super::Span;
 use super::calendar::Window;
 use super::hosts::PartHosts;
 use super::order::Origin;
-use crate::event::Event;
-use crate::events::Events;
-use crate::hosts::Hosts;
-use crate::world::Balance;
+use crate::applications::hosts::Hosts;
+use crate::engine::event::Event;
+use crate::engine::events::Events;
+use crate::engine::world::Balance;
 use crate::{Endpoint, Engine, Io, Link, Time, World};
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl<'a> Divided<'a> {
             number += 1;
         }
         debug_assert_eq!(arena.len(), 0, "packets without an event");
-        let parts = endpoints.divide(&span.flows, span.count);
+        let parts = PartHosts::divide(endpoints, &span.flows, span.count);
         let worlds = engines
             .into_iter()
             .zip(parts)
@@ -119,6 +119,6 @@ impl<'a> Divided<'a> {
             };
             engine.events.push(at, event);
         }
-        World { engine, endpoints: Hosts::join(hosts), reads_ahead, ahead: Vec::new() }
+        World { engine, endpoints: PartHosts::join(hosts), reads_ahead, ahead: Vec::new() }
     }
 }

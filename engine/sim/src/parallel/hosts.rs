@@ -1,7 +1,7 @@
 //! The endpoints of a part of the network.
 
-use crate::hosts::{Running, SAMPLER};
-use crate::traffic::{Application, Connections, Ground, confirm};
+use crate::applications::hosts::{Hosts, Running, SAMPLER};
+use crate::applications::{Application, Connections, Ground, confirm};
 use crate::{Connection, Endpoint, Endpoints, Io, Notice, Packet, Time};
 use std::collections::HashMap;
 
@@ -75,9 +75,27 @@ impl<'a> PartHosts<'a> {
         Self { flows, connections, interval, ending: HashMap::new(), endings, is_dependent: false }
     }
 
-    /// Returns the interval at which transport state is sampled.
-    pub fn interval(&self) -> Time {
-        self.interval
+    /// Divides hosts into `count` parts; the list has the parts of each flow's hosts.
+    pub fn divide(hosts: Hosts<'a>, parts: &[[u8; 2]], count: usize) -> Vec<Self> {
+        let mut flows: Vec<Vec<Option<Running<'a>>>> = (0..count).map(|_| Vec::new()).collect();
+        for (flow, [part, _]) in hosts.flows.into_iter().zip(parts) {
+            flows.iter_mut().for_each(|flows| flows.push(None));
+            if let Some(place) = flows[usize::from(*part)].last_mut() {
+                *place = Some(flow);
+            }
+        }
+        let parts = flows.into_iter().zip(hosts.connections.divide(parts, count));
+        parts.map(|(flows, connections)| Self::new(flows, connections, hosts.interval)).collect()
+    }
+
+    /// Restores the hosts that were divided into these parts.
+    pub fn join(divided: Vec<Self>) -> Hosts<'a> {
+        let interval = divided.first().map_or(Time::NEVER, |part| part.interval);
+        let (flows, connections): (Vec<_>, Vec<_>) =
+            divided.into_iter().map(|part| (part.flows, part.connections)).unzip();
+        let mut flows: Vec<Running<'a>> = flows.into_iter().flatten().flatten().collect();
+        flows.sort_by_key(|flow| flow.wiring.number);
+        Hosts::of(flows, Connections::join(connections), interval)
     }
 
     /// Returns whether everything so far needed one side of a connection at a time.

@@ -1,7 +1,7 @@
 //! The part of a trial that several threads can run.
 
 use super::partition::partition;
-use crate::wiring::Wiring;
+use crate::transport::wiring::Wiring;
 use crate::{Network, Time};
 use nettrial_routing::Interfaces;
 use nettrial_scenario::{Discipline, Flow, Scenario, Traffic, Transport};

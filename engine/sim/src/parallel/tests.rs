@@ -2,8 +2,8 @@
 
 use super::Span;
 use crate::Network;
+use crate::transport::wiring::wire;
 use crate::trial::run;
-use crate::wiring::wire;
 use nettrial_routing::Paths;
 use nettrial_scenario::Scenario;
 use serde_json::{Value, json};

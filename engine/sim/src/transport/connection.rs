@@ -11,18 +11,15 @@
 mod scheduler;
 mod settings;
 mod statistics;
-mod stream;
 #[cfg(test)]
-mod tests;
-mod window;
+pub(crate) mod tests;
 
 pub use settings::{ConnectionSettings, SubflowSettings};
 pub use statistics::Statistics;
-pub(crate) use stream::Stream;
-pub(crate) use window::window_shift;
 
 use crate::ahead::ReadAhead;
-use crate::tcp::{Cutter, Options, Scope, Tcp};
+use crate::transport::stream::Stream;
+use crate::transport::tcp::{Cutter, Options, Scope, Tcp};
 use crate::{Endpoint, Io, Notice, Packet, PathId, Time};
 use nettrial_congestion::{Control, Subflow as View};
 use scheduler::Scheduling;

@@ -4,9 +4,9 @@
 //! CoDel, which decides at the head of the queue, needs an event for each frame that waited.
 
 use crate::ahead::read_ahead;
-use crate::arena::{Arena, Travel};
-use crate::fate::{Outcome, Outcomes};
-use crate::queue::{Arrivals, Decision, Length, Waiting, wire_bytes};
+use crate::network::fate::{Outcome, Outcomes};
+use crate::network::queue::{Arrivals, Decision, Length, Waiting, wire_bytes};
+use crate::packets::arena::{Arena, Travel};
 use crate::{Codepoint, Time};
 use nettrial_queueing::{CoDel, CoDelSettings, Taken};
 use nettrial_scenario::random::Random;
@@ -152,7 +152,7 @@ impl Link {
         new
     }
 
-    /// The value that stands for a radio channel instead of an interface ([`crate::air`]).
+    /// The value that stands for a radio channel instead of an interface ([`crate::network::air`]).
     pub(crate) const ON_AIR: u32 = u32::MAX;
 
     /// Returns the number of the interface at which its packets arrive.

@@ -1,8 +1,8 @@
 //! The checks before and after the traffic, and the warnings with their consequences for the figures.
 
 use crate::Network;
-use crate::hosts::Hosts;
-use crate::record::percent;
+use crate::applications::hosts::Hosts;
+use crate::trial::record::percent;
 use nettrial_routing::Paths;
 use nettrial_scenario::{
     ChannelRecord, Check, Directory, Flow, FlowRecord, InterfaceRecord, QueueDrops, Scenario, Transport,

@@ -3,7 +3,7 @@
 //! difference. There are two exceptions: `busy_poll` is accepted because every simulated reader polls, and `gro` is
 //! accepted because its effect shows only in the trial; the record has a warning if there was none.
 
-use crate::supported;
+use crate::trial::supported;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Flow, Interface, Link, Medium, Place, Problem, Scenario, Traffic, Transport};
 use std::collections::HashMap;

@@ -72,8 +72,8 @@ fn a_timeout_that_was_none_is_undone() {
 
 #[test]
 fn an_idle_connection_takes_less_than_eight_kilobytes() {
-    use crate::connection::{Connection, Side};
-    use crate::tcp::Tcp;
+    use crate::transport::connection::{Connection, Side};
+    use crate::transport::tcp::Tcp;
     let control = 300;
     let flow = size_of::<Connection>() + 2 * (size_of::<Tcp>() + control);
     assert!(flow < 8000, "{flow}");

@@ -1,8 +1,8 @@
 //! The records of flows and hosts.
 
 use crate::Time;
-use crate::hosts::Running;
-use crate::sampler::{Sampler, microseconds};
+use crate::applications::hosts::Running;
+use crate::applications::sampler::{Sampler, microseconds};
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{
     Absence, Distribution, FlowRecord, HostRecord, Node, NodeKind, Scenario, SubflowRecord, Traffic,

@@ -1,8 +1,8 @@
 //! A connection's figures.
 
-use super::Stream;
 use crate::Time;
-use crate::tcp::Tcp;
+use crate::transport::stream::Stream;
+use crate::transport::tcp::Tcp;
 
 /// The figures of a side of a connection, or of one of its subflows; they count what this side sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

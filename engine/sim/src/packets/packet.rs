@@ -1,6 +1,21 @@
 //! The packets that links carry.
 
-use crate::{Endpoint, PathId, Time};
+use crate::Time;
+
+/// A path from one host's address to another's, as a number in the network's list of paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PathId(pub u32);
+
+/// One side of a connection or of a datagram flow, with one of its subflows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// The number of the connection or datagram flow in the world.
+    pub connection: u32,
+    /// 0 for the side that opened it, 1 for the other.
+    pub side: u8,
+    /// The subflow's number, from 0; 0 if there are no subflows.
+    pub subflow: u8,
+}
 
 /// A packet, small enough to copy. Sequence numbers count bytes from 0 in 64 bits and never wrap; SYN and FIN
 /// occupy one each, as in RFC 9293.

@@ -4,7 +4,7 @@
 //! unless their receiver's interface coalesces them; receivers never withdraw a SACK; acknowledgments of
 //! out-of-order data are not compressed (tcp_comp_sack_nr), and there is no backlog; times are exact, while the
 //! kernel's timers, and by default its timestamps, tick in milliseconds. A window never closes (see
-//! [`crate::connection`]). The sender's segments are compared with those of Linux 6.18 by `tests/kernel`.
+//! [`crate::transport::connection`]). The sender's segments are compared with those of Linux 6.18 by `tests/kernel`.
 
 mod ack;
 mod acknowledging;
@@ -29,7 +29,7 @@ pub(crate) use handshake::Options;
 pub(crate) use sender::Readiness;
 
 use crate::ahead::{ReadAhead, read_ahead};
-use crate::connection::Stream;
+use crate::transport::stream::Stream;
 use crate::{Codepoint, Endpoint, Flags, Io, Notice, Packet, PathId, Time};
 use acknowledging::Acks;
 use bursts::Bursts;

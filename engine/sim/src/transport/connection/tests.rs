@@ -250,7 +250,7 @@ fn both_directions(rate_bps: u64, delay: Time) -> Vec<Pipe> {
     vec![pipe(rate_bps, delay), pipe(rate_bps, delay)]
 }
 
-pub(super) fn stack(control: &str) -> Stack {
+pub(crate) fn stack(control: &str) -> Stack {
     Stack {
         name: "test".into(),
         congestion_control: control.into(),

@@ -1,10 +1,9 @@
 //! The endpoints at which packets arrive: the connections and applications of all flows.
 
-use crate::connection::Connection;
-use crate::parallel::PartHosts;
-use crate::sampler::Sampler;
-use crate::traffic::{Application, Assembly, Connections, Figures, Ground, application};
-use crate::wiring::Wiring;
+use crate::applications::sampler::Sampler;
+use crate::applications::{Application, Assembly, Connections, Figures, Ground, application};
+use crate::transport::connection::Connection;
+use crate::transport::wiring::Wiring;
 use crate::{Endpoint, Endpoints, Io, Notice, Packet, Time};
 use anyhow::{Context, Result};
 
@@ -27,8 +26,10 @@ pub struct Hosts<'a> {
     /// The flows, in the scenario's order; datagrams and timers use their numbers, and the numbers of connections
     /// follow.
     pub flows: Vec<Running<'a>>,
-    connections: Connections,
-    interval: Time,
+    /// The open connections of all flows.
+    pub connections: Connections,
+    /// The interval at which transport state is sampled.
+    pub interval: Time,
     going: usize,
 }
 
@@ -37,6 +38,12 @@ const APPLICATION: u8 = 0;
 pub const SAMPLER: u8 = 1;
 
 impl<'a> Hosts<'a> {
+    /// Returns the hosts of flows that run already, in the scenario's order.
+    pub fn of(flows: Vec<Running<'a>>, connections: Connections, interval: Time) -> Self {
+        let going = flows.iter().filter(|flow| flow.figures.over.is_none()).count();
+        Self { flows, connections, interval, going }
+    }
+
     /// Creates the hosts of flows with these wirings, whose transport state is sampled at every `interval`.
     pub fn new(wirings: Vec<Wiring<'a>>, interval: Time) -> Result<Self> {
         let running = |wiring: Wiring<'a>| -> Result<Running<'a>> {
@@ -114,30 +121,6 @@ impl<'a> Hosts<'a> {
     pub fn is_divisible(&self) -> bool {
         let open = self.connections.open();
         open > 0 && open == self.connections.count()
-    }
-
-    /// Divides the hosts into `count` parts; the list has the parts of each flow's hosts.
-    pub fn divide(self, parts: &[[u8; 2]], count: usize) -> Vec<PartHosts<'a>> {
-        let mut flows: Vec<Vec<Option<Running<'a>>>> = (0..count).map(|_| Vec::new()).collect();
-        for (flow, [part, _]) in self.flows.into_iter().zip(parts) {
-            flows.iter_mut().for_each(|flows| flows.push(None));
-            if let Some(place) = flows[usize::from(*part)].last_mut() {
-                *place = Some(flow);
-            }
-        }
-        let parts = flows.into_iter().zip(self.connections.divide(parts, count));
-        parts.map(|(flows, connections)| PartHosts::new(flows, connections, self.interval)).collect()
-    }
-
-    /// Restores the hosts that were divided into these parts.
-    pub fn join(divided: Vec<PartHosts<'a>>) -> Self {
-        let interval = divided.first().map_or(Time::NEVER, PartHosts::interval);
-        let (flows, connections): (Vec<_>, Vec<_>) =
-            divided.into_iter().map(|part| (part.flows, part.connections)).unzip();
-        let mut flows: Vec<Running<'a>> = flows.into_iter().flatten().flatten().collect();
-        flows.sort_by_key(|flow| flow.wiring.number);
-        let going = flows.iter().filter(|flow| flow.figures.over.is_none()).count();
-        Self { going, flows, connections: Connections::join(connections), interval }
     }
 }
 

@@ -1,15 +1,15 @@
 //! The event loop: handles events in order of time, and moves packets from link to link and to their endpoints.
 
-use crate::ahead::{self, ReadAhead};
-use crate::arena::{Arena, Load, Travel};
-use crate::calendar::Calendar;
 use crate::capture::Captures;
-use crate::event::{Event, Packed};
-use crate::events::Events;
-use crate::fate::Outcome;
-use crate::link::Verdict;
+use crate::engine::calendar::Calendar;
+use crate::engine::event::{Event, Packed};
+use crate::engine::events::Events;
+use crate::engine::reading_ahead;
 use crate::network::Network;
-use crate::processor::{Next, Processors};
+use crate::network::fate::Outcome;
+use crate::network::link::Verdict;
+use crate::network::processor::{Next, Processors};
+use crate::packets::arena::{Arena, Load, Travel};
 use crate::{Codepoint, Connection, Endpoint, Io, Notice, Packet, SackBlocks, Time};
 use nettrial_wlan::{Category, Outcome as OnAir, Packet as OfAir};
 use std::collections::VecDeque;
@@ -514,7 +514,7 @@ pub struct World<E, C = Events<Packed>> {
 impl<E: Endpoints> World<E> {
     /// Returns a world at time zero with no events.
     pub fn new(network: Network, endpoints: E) -> Self {
-        let reads_ahead = ahead::pays(&network, endpoints.size_bytes());
+        let reads_ahead = reading_ahead::pays(&network, endpoints.size_bytes());
         Self { engine: Engine::new(network), endpoints, reads_ahead, ahead: Vec::new() }
     }
 }
@@ -525,76 +525,6 @@ impl<E: Endpoints, C: Calendar> World<E, C> {
         let result = act(&mut self.endpoints, &mut self.engine);
         self.notify();
         result
-    }
-
-    /// Prefetches the memory of the loaded events once more, after events were added to them.
-    pub(crate) fn read_added_ahead(&mut self) {
-        if self.reads_ahead {
-            self.read_ahead();
-        }
-    }
-
-    /// Prefetches the memory that the events of the calendar's next bucket need: first the objects that they name,
-    /// then the objects to which these refer, and so on. Within each step, the CPU waits for all objects at once,
-    /// so no step reads what another read of the same step has to find first.
-    fn read_ahead(&mut self) {
-        let Engine { network, events, arena, .. } = &self.engine;
-        self.ahead.clear();
-        for event in events.upcoming() {
-            match Event::from(event) {
-                Event::Enter { number, direction } => {
-                    arena.read_ahead(number);
-                    network.links[direction as usize].read_ahead();
-                }
-                Event::Arrive(number) => {
-                    arena.read_ahead(number);
-                    arena.read_packet_ahead(number);
-                }
-                _ => {}
-            }
-        }
-        for event in events.upcoming() {
-            let endpoint = match Event::from(event) {
-                Event::Enter { number, direction } => {
-                    network.paths.read_ahead(arena.place(number) + 1);
-                    let link = &network.links[direction as usize];
-                    link.read_queue_ahead();
-                    if events.elsewhere(link.far()).is_some() {
-                        arena.read_packet_ahead(number);
-                    }
-                    continue;
-                }
-                Event::Arrive(number) => arena.to(number),
-                Event::Timer(endpoint) => endpoint,
-                _ => continue,
-            };
-            if let Some(connection) = self.endpoints.connection(endpoint.connection) {
-                connection.read_ahead(endpoint);
-            }
-            self.ahead.push((endpoint, None));
-        }
-        self.read_endpoints_ahead();
-    }
-
-    /// Prefetches the rest of the endpoints of the upcoming events, and the first links of their paths.
-    fn read_endpoints_ahead(&mut self) {
-        let Network { paths, links, .. } = &self.engine.network;
-        for (endpoint, _) in &self.ahead {
-            if let Some(connection) = self.endpoints.connection(endpoint.connection) {
-                connection.read_further_ahead(*endpoint);
-            }
-        }
-        for (endpoint, place) in &mut self.ahead {
-            let connection = self.endpoints.connection(endpoint.connection);
-            *place = connection.map(|connection| paths.start(connection.read_rest_ahead(*endpoint)));
-        }
-        let first = |place: &Option<u32>| Some(&links[paths.link((*place)?)? as usize]);
-        for link in self.ahead.iter().filter_map(|(_, place)| first(place)) {
-            link.read_ahead();
-        }
-        for link in self.ahead.iter().filter_map(|(_, place)| first(place)) {
-            link.read_queue_ahead();
-        }
     }
 
     /// Runs until no event is left, the next event is after `end`, or the endpoints are done. Returns the time of

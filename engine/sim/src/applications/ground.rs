@@ -1,8 +1,8 @@
 //! The environment of an application: its flow's sockets, the clock and its figures.
 
 use super::datagram;
-use crate::sampler::Sampler;
-use crate::wiring::Wiring;
+use crate::applications::sampler::Sampler;
+use crate::transport::wiring::Wiring;
 use crate::{Connection, ConnectionSettings, Endpoint, Io, Time};
 use nettrial_flows::arrivals::Received;
 use nettrial_flows::statistics::{Durations, Jitter};

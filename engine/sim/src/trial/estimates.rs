@@ -1,7 +1,7 @@
 //! Estimates of the time that a trial will take, before it begins.
 
 use crate::Network;
-use crate::wiring::{Wiring, wire};
+use crate::transport::wiring::{Wiring, wire};
 use nettrial_routing::Paths;
 use nettrial_scenario::ethernet::FRAMING_BYTES;
 use nettrial_scenario::{Estimate, Flow, Scenario, Sweep, Traffic, Transport, Variate};

@@ -6,7 +6,9 @@
 mod datagram;
 mod exchange;
 mod ground;
+pub mod hosts;
 mod packets;
+pub mod sampler;
 mod stream;
 mod sweep;
 mod transfer;

@@ -13,8 +13,8 @@
 //! segment of a burst bears the time of the packet, and the others follow it after the time of their bytes.
 
 use crate::Time;
-use crate::arena::Arena;
-use crate::coalescing::{POLL_PKTS, coalesce_waiting};
+use crate::network::coalescing::{POLL_PKTS, coalesce_waiting};
+use crate::packets::arena::Arena;
 use nettrial_routing::Interfaces;
 use nettrial_scenario::{Duration, HostCost, Node, NodeKind, Scenario};
 use std::collections::VecDeque;

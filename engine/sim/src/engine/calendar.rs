@@ -1,8 +1,8 @@
 //! The future events of an engine: all of them, or those of a part of the network ([`crate::parallel`]).
 
-use crate::arena::{Load, Travel};
-use crate::event::Packed;
-use crate::events::Events;
+use crate::engine::event::Packed;
+use crate::engine::events::Events;
+use crate::packets::arena::{Load, Travel};
 use crate::{SackBlocks, Time};
 use std::fmt::Debug;
 

@@ -211,7 +211,7 @@ mod tests {
                 receive_buffer: buffer(initial, maximum),
                 send_buffer: buffer(16_384, 1 << 20),
                 window_scaling: has_scaling,
-                ..crate::connection::tests::stack("reno")
+                ..crate::transport::connection::tests::stack("reno")
             };
             let mut window = ReceiveWindow::new(&stack, window.map(Size), has_scaling, 1448);
             let mut received = 0;

@@ -9,7 +9,7 @@
 //! over at the position of its first segment instead of at the end of the poll; no segment has PSH, which ends a
 //! coalesced packet in Linux. Timestamps are compared in milliseconds, the kernel's default tick.
 
-use crate::arena::Arena;
+use crate::packets::arena::Arena;
 use crate::{Flags, Packet, Time};
 use std::collections::VecDeque;
 

@@ -5,7 +5,7 @@
 //! begins with the links that the packet has already crossed, and is determined where the packet meets the failed
 //! link.
 
-use crate::paths::PathTable;
+use crate::network::paths::PathTable;
 use crate::{PathId, Time};
 use nettrial_routing::{Crossing, FiveTuple, Paths};
 use nettrial_scenario::Scenario;

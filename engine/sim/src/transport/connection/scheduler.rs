@@ -6,7 +6,7 @@
 
 use super::Side;
 use crate::Io;
-use crate::tcp::{Readiness, Scope, Tcp};
+use crate::transport::tcp::{Readiness, Scope, Tcp};
 use nettrial_scenario::Scheduler;
 use std::collections::VecDeque;
 
