@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, PlainValidator, ValidationInfo
@@ -22,6 +23,8 @@ LARGEST_PACKETS = 2**32 - 1
 """The largest number of packets of a queue, which has 32 bits."""
 SIZE_PRINTED_IN_BYTES_BELOW = 100_000
 """The size below which sizes are printed in bytes (an MTU is "9000 B", not "9 kB")."""
+MOST_REMEMBERED = 1024
+"""The number of quantities of each kind whose canonical texts are remembered."""
 
 _SPACE = r"[^\S\x1c-\x1f]*"
 """White space as defined by Unicode; Python includes four more separators."""
@@ -153,14 +156,16 @@ class QueueLimit(NamedTuple):
 
 def _canonical(parse_and_print: Callable[[str], str], expected: str, bare: str | None) -> BeforeValidator:
     """Returns a pydantic validator that converts a quantity to its canonical text. `bare` is the unit of a
-    number without one, if that is allowed."""
+    number without one, if that is allowed. Canonical texts are remembered, because each level of a factor is
+    checked together with all other settings."""
+    canonical = lru_cache(MOST_REMEMBERED)(parse_and_print)
 
     def validate(value: Any) -> str:
         if bare is not None and isinstance(value, int) and not isinstance(value, bool):
             value = f"{value} {bare}"
         if isinstance(value, str):
             with contextlib.suppress(UnitError):
-                return parse_and_print(value)
+                return canonical(value)
         raise PydanticCustomError("quantity", "not a quantity", {"expected": expected})
 
     return BeforeValidator(validate)

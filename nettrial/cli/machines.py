@@ -5,12 +5,10 @@ from __future__ import annotations
 import io
 import shlex
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from ruamel.yaml import YAML
 
 from nettrial.backends import BACKENDS, Machines, install, restore
 from nettrial.bounds import MOST_STUDY_BYTES
@@ -19,7 +17,7 @@ from nettrial.cli.console import print_table, say
 from nettrial.cli.sets import named
 from nettrial.errors import BadInput, CannotRun, Fault, Lack, by_remedy
 from nettrial.fields import Wrong
-from nettrial.files import Unreadable, read_text
+from nettrial.files import read_text
 from nettrial.machines import Inventory, MachineSettings
 from nettrial.scenario import Machine, MachineInterface, Wireless
 
@@ -214,6 +212,9 @@ def add(
             for wrong in Wrong.of(error)
         ]
         raise BadInput.listing(ADDING, faults) from None
+    # Only this library keeps the comments of a file, and it takes a while to load.
+    from ruamel.yaml import YAML
+
     yaml = YAML(typ="rt")
     data: dict[str, Any] = {"machines": {}}
     if file.exists():
@@ -226,8 +227,7 @@ def add(
                 "a name that no other machine has",
                 f"{file} has a machine of that name",
             )
-        with suppress(Unreadable):
-            data = yaml.load(read_text(file, MOST_STUDY_BYTES))
+        data = _with_comments(yaml, file)
     data["machines"][name] = entry
     written = io.StringIO()
     yaml.dump(data, written)
@@ -240,3 +240,12 @@ def add(
         raise
     part.replace(file)
     say(f"{file}: {name} was added; next: nettrial machines install {name}, nettrial machines check")
+
+
+def _with_comments(yaml: Any, file: Path) -> Any:
+    """Returns the content of an inventory with its comments; raises BadInput."""
+    try:
+        return yaml.load(read_text(file, MOST_STUDY_BYTES))
+    # This library raises many kinds of errors, for malformed dates, for example.
+    except Exception as error:
+        raise BadInput(ADDING, str(file), " ".join(str(error).split())[:80], "YAML 1.2") from None

@@ -22,7 +22,7 @@ from nettrial.errors import BadInput
 from nettrial.store import Run
 from nettrial.store.reading import damage
 from nettrial.store.run import RUN_FILE
-from nettrial.study import load
+from nettrial.study import load, yaml_values
 from nettrial.study.catalogue import FOLDER
 from nettrial.topology.graph_file import GraphError
 from nettrial.topology.graph_file import read as read_graph
@@ -136,6 +136,10 @@ def test_sizes_of_a_sweep_are_counted(nettrial):
     assert "up to 1000000 sizes" in told
 
 
+STAIRS = f"a: &a {'[' * 20}{']' * 20}\nb: &b [*a]\nc: {'[' * 15}*b{']' * 15}\n"
+"""Values that are nested too deeply only where aliases stand for others."""
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -145,12 +149,22 @@ def test_sizes_of_a_sweep_are_counted(nettrial):
         ("a: " + "[" * 100_000, "values nested too deeply\n  expected: up to 32 levels"),
         ("\n".join("  " * depth + "a:" for depth in range(200)), "values nested too deeply"),
         ("x" * 2_000_000, "it has more than 131072 bytes\n  expected: a readable file of up to 131072 bytes"),
-        ("a: " + "9" * 5000, "study.yaml: "),
-        ("a: 2001-99-99", "study.yaml: "),
+        ("a: " + "9" * 5000, "study.yaml:1: a: unknown field"),
+        ("a: 2001-99-99", "study.yaml:1: a: unknown field"),
+        (
+            STAIRS,
+            "study.yaml:3: values nested too deeply\n  expected: up to 32 levels, including those of alias",
+        ),
+        ("a: !!int x", "study.yaml:1: the tag 'tag:yaml.org,2002:int'\n  expected: values without tags"),
+        ("a: !mine 1", "study.yaml:1: the tag '!mine'\n  expected: values without tags"),
+        ("a: 1\n---\nb: 2", "study.yaml:2: a second document\n  expected: one YAML document"),
+        ("a: 1\na: 2", "study.yaml:2: the key 'a' occurs twice\n  expected: each key once"),
+        ("<<: 1", "study.yaml:1: no mapping after <<"),
+        ("a: *b", "study.yaml:1: the alias *b\n  expected: an alias of a value that ends before it"),
         (TEXT.replace("warmup: ", "warmup: 0x" + "f" * 5000 + " #"), "warmup: '0xfff"),
         ("a: !!python/object:os.system {}", "study.yaml"),
         ("a: !!binary '%'", "study.yaml"),
-        ("? [a, b]\n: c", "study.yaml"),
+        ("? [a, b]\n: c", "study.yaml:1: a key of several values\n  expected: keys of one value each"),
         ("\0", "study.yaml: unacceptable character"),
         ("- 1", "expected: fields with values"),
         ("", "expected: fields with values"),
@@ -367,10 +381,8 @@ def ways(node, way=()):
 @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_study_with_any_value_anywhere_is_a_study_or_refused(tmp_path_factory, data):
-    from ruamel.yaml import YAML
-
     text = data.draw(st.sampled_from([TEXT, FABRIC]))
-    document = YAML(typ="safe", pure=True).load(text)
+    document = yaml_values.read(text)
     way = data.draw(st.sampled_from([way for way in ways(document) if way]))
     node = document
     for step in way[:-1]:

@@ -5,7 +5,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from ruamel.yaml import YAML
+import yaml
 
 from nettrial.design import scenario_of
 from nettrial.study import load
@@ -47,7 +47,7 @@ def test_the_fabric_of_the_page_on_topologies_is_a_study(tmp_path):
 def test_the_workflow_of_the_page_on_ci_works_from_its_first_run_on(nettrial):
     """Follows the steps on the main branch and then on a pull request, with the fake engine."""
     (text,) = re.findall(r"```yaml\n(.*?)```", (PAGES / "use-it-in-ci.md").read_text(), re.S)
-    steps = YAML(typ="safe").load(text)["jobs"]["network"]["steps"]
+    steps = yaml.safe_load(text)["jobs"]["network"]["steps"]
     cache = {}
     for number, branch in enumerate(("main", "topic")):
         nettrial.directory = Path(nettrial.directory.parent, f"checkout-{number}")

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 import nettrial
 from nettrial.study.catalogue import EXAMPLES, FOLDER
@@ -35,7 +35,7 @@ def test_the_workflows_call_what_there_is():
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     called = []
     for file in (ROOT / ".github" / "workflows").glob("*.yml"):
-        for job in YAML(typ="safe").load(file.read_text())["jobs"].values():
+        for job in yaml.safe_load(file.read_text())["jobs"].values():
             called += [step["run"] for step in job["steps"] if "run" in step]
     made = [target for command in called for target in re.findall(r"^make ([a-z-]+)", command)]
     assert "wheel" in made

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from nettrial.analysis import mean_interval, precisions, stopping, summarise
 from nettrial.analysis.sequential import half_width
@@ -241,7 +241,7 @@ def test_a_run_with_a_rule_has_a_page_however_little_is_in_it(tmp_path, blocks, 
 def test_the_rule_of_the_page_is_one() -> None:
     page = Path(__file__).parents[2] / "docs" / "how-to" / "run-until-it-is-precise.md"
     (text,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S)
-    rule = Until.model_validate(YAML(typ="safe").load(text)["until"])
+    rule = Until.model_validate(yaml.safe_load(text)["until"])
     assert rule == Until(percent={"throughput": 1, "rtt": 5}, minimum=5, maximum=50)
 
 
