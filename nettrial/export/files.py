@@ -28,7 +28,7 @@ def export(run: Run, form: str, directory: Path) -> list[tuple[str, int]]:
     """Writes every table of a run, including empty ones, as `NAME.FORM` into a directory that must not exist,
     and returns the tables' names with their numbers of rows.
 
-    Raises BadInput for a form that is not in `FORMS`, for a directory that exists or can't be created, and
+    Raises BadInput for a form that is not in `FORMS`, for a directory that exists or can't be written, and
     for a record that can't be read; nothing is left behind then."""
 
     def tables(parts: Path) -> Tables:
@@ -52,14 +52,18 @@ def _write(
         raise BadInput(EXPORTING, "--to", form, ", ".join(FORMS))
     written = []
     hint = "choose another directory, or remove it"
-    with appearing(directory, EXPORTING, hint=hint) as temporary:
-        parts = temporary / PARTS
-        parts.mkdir()
-        for name, read in tables(parts).items():
-            table = read().lazy()
-            FORMS[form](table, temporary / f"{name}.{form}", command)
-            written.append((name, table.select(pl.len()).collect().item()))
-        shutil.rmtree(parts)
+    try:
+        with appearing(directory, EXPORTING, hint=hint) as temporary:
+            parts = temporary / PARTS
+            parts.mkdir()
+            for name, read in tables(parts).items():
+                table = read().lazy()
+                FORMS[form](table, temporary / f"{name}.{form}", command)
+                written.append((name, table.select(pl.len()).collect().item()))
+            shutil.rmtree(parts)
+    except (OSError, pl.exceptions.ComputeError) as error:  # a full disk: polars does not name the file
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise BadInput(EXPORTING, str(directory), why, "a place to write to") from None
     return written
 
 

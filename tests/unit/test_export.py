@@ -280,7 +280,7 @@ def test_nothing_is_left_of_an_export_that_fails(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setitem(files.FORMS, "csv", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(BadInput, match=r"exporting the run: .*/out: No space left on device"):
         export(run, "csv", tmp_path / "out")
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
