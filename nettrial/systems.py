@@ -1,5 +1,5 @@
-"""The differences between operating systems: locking a directory, starting a program detached from the
-terminal, waiting so that Ctrl-C works, names of programs, and writing text.
+"""The differences between operating systems: locking a directory, the owners of files, starting a program
+detached from the terminal, waiting so that Ctrl-C works, names of programs, and writing text.
 
 There are two kinds of systems here: Windows, and POSIX systems such as Linux and macOS."""
 
@@ -47,6 +47,11 @@ if sys.platform == "win32":
             return None
         return descriptor
 
+    def is_of_user(status: os.stat_result) -> bool:
+        """Returns whether a file with this status belongs to the user of this process. Windows has no user
+        IDs; there, every file counts as the user's."""
+        return True
+
 else:
     import fcntl
 
@@ -67,6 +72,17 @@ else:
             os.close(descriptor)
             return None
         return descriptor
+
+    def is_of_user(status: os.stat_result) -> bool:
+        """Returns whether a file with this status belongs to the user of this process or, under sudo, to the
+        user who called it (sudo(8): SUDO_UID)."""
+        user = os.geteuid()
+        return status.st_uid == user or (user == 0 and str(status.st_uid) == os.environ.get("SUDO_UID"))
+
+
+OPENED_SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+"""The flags of open(2) with which no symbolic link is followed and no FIFO waited for; 0 where a system has
+none of them."""
 
 
 def become(program: Path, *arguments: str) -> NoReturn:

@@ -176,8 +176,8 @@ class ReportDocument(Document):
     """The trials that failed."""
     stopping: list[str]
     """The state of the run's stopping rule, in words; empty where there is none."""
-    page: str
-    """The HTML file of the report."""
+    page: str | None
+    """The HTML file of the report; null if it could not be written."""
 
 
 class Source(Part):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nettrial.cli.console import print_table, say
+from nettrial.files import Unsafe, refuse_foreign
 from nettrial.monitor.archive import FILE, Archive
 from nettrial.store import Run
 
@@ -15,6 +16,11 @@ def export_run(directory: Path, form: str, out: Path | None) -> None:
     from nettrial import export  # imported only when needed: polars is slow to load
 
     target = out or directory / f"export-{form}"
+    if out is None and directory.is_dir():
+        try:
+            refuse_foreign(directory.resolve())
+        except Unsafe as why:
+            raise why.told(export.EXPORTING, target) from None
     if (directory / FILE).is_file():
         from nettrial.monitor.tables import tables
 

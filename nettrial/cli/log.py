@@ -8,10 +8,14 @@ import os
 import re
 import sys
 import tempfile
+import textwrap
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, TextIO
 
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
+from nettrial.files import Unsafe, appended
 from nettrial.texts import visible
 
 VARIABLE = "NETTRIAL_LOG"
@@ -35,8 +39,14 @@ _SET = [""]
 
 
 class _Form(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        return visible(super().format(record))
+    """Writes an entry on one line, and a traceback on indented lines below it: texts of others, such as the
+    names of levels, can't add an entry, nor a line that means something to another program."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return visible(super().formatMessage(record)).replace("\n", "\\n")
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        return textwrap.indent(visible(super().formatException(ei)), "    ", lambda line: True)
 
 
 class _Said(logging.Handler):
@@ -69,10 +79,27 @@ def begin(verbosity: int) -> None:
         _add(_Said(), shown)
 
 
+class _Kept(logging.StreamHandler[TextIO]):
+    """Writes to a file that is open already, and closes it at the end."""
+
+    def __init__(self, file: TextIO, path: Path) -> None:
+        super().__init__(file)
+        self.path = path.absolute()
+
+    def close(self) -> None:
+        super().close()
+        with suppress(OSError):
+            self.stream.close()
+
+
 def keep(directory: Path) -> None:
-    """Also writes the log to a run's directory, appending to the file there."""
+    """Also writes the log to a run's directory, appending to the file there; raises BadInput if that is not a
+    regular file of the user."""
+    path = directory / LOG_FILE
     try:
-        _add(logging.FileHandler(directory / LOG_FILE, encoding="utf-8"), logging.DEBUG)
+        _add(_Kept(appended(path), path), logging.DEBUG)
+    except Unsafe as why:
+        raise why.told("writing the log", path) from None
     except OSError as error:
         _ROOT.warning("can't write a log in %s: %s", directory, error.strerror)
 
@@ -90,17 +117,16 @@ def end() -> None:
 def failure() -> Path | None:
     """Logs the exception being handled, with its traceback, and returns the file: the run's log, or a new
     file if there is none. Returns None if no file can be written."""
-    files = [handler for handler in _ROOT.handlers if isinstance(handler, logging.FileHandler)]
+    files = [handler for handler in _ROOT.handlers if isinstance(handler, _Kept)]
     if not files:
         try:
             descriptor, name = tempfile.mkstemp(prefix="nettrial-", suffix=".log")
-            os.close(descriptor)
-            files = [logging.FileHandler(name, encoding="utf-8")]
+            files = [_Kept(os.fdopen(descriptor, "a", encoding="utf-8"), Path(name))]
         except OSError:
             return None
         _add(files[0], logging.DEBUG)
     _ROOT.error("nettrial itself failed: %s", " ".join(sys.argv), exc_info=True)
-    return Path(files[0].baseFilename)
+    return files[0].path
 
 
 def _add(handler: logging.Handler, level: int) -> None:

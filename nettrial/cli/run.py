@@ -220,6 +220,7 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
         raise BadInput(
             READING, "--out", str(out), "a run of a study", f"it has measurements, not trials: {hint}"
         )
+    run.refuse_foreign()
     scenarios = Scenarios(study)
     settings = configurations(study, manner.machines, (scenario for _, scenario in scenarios))
     with (
@@ -273,14 +274,17 @@ def report_again(
         from nettrial.report import figure_files  # imported only when needed: slow to load
 
         refuse_existing(figures, figure_files.WRITING, "--figures", figure_files.ANOTHER)
+    page, report, unwritten = _report(run, form)
+    if figures is not None:
         count = figure_files.write(run, figures)
         say(f"figures: {numbers.counted(count, 'file')} in {figures}")
-    page, report = _report(run, form)
     if junit is not None or markdown is not None:
         from nettrial.cli import ci  # when it is needed
 
         ci.write(report, junit, markdown)
-    if in_browser:
+    if unwritten is not None:
+        raise unwritten
+    if in_browser and page is not None:
         import webbrowser  # when it is needed
 
         if not webbrowser.open(page.resolve().as_uri()):
@@ -362,7 +366,9 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
     """Reports a run, prints how it ended, and returns the exit status."""
     from nettrial.analysis import digest  # imported only when needed, as the report is
 
-    _report(run, manner.form, manner.quiet)
+    *_, unwritten = _report(run, manner.form, manner.quiet)
+    if unwritten is not None:
+        say(str(unwritten))
     again = shlex.join(["nettrial", "resume", str(run.directory)])
     again += _with(manner.machines, manner.on) + (" --strict" if manner.strict else "")
     again += f" {permission.OPTION}" if manner.allows_commands else ""
@@ -384,18 +390,23 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
     if warned:
         named = ", ".join(map(str, warned))
         raise TrialsFailed(f"{len(warned)} of {len(run.plan)} trials have warnings (--strict): {named}")
-    return 0
+    return 0 if unwritten is None else unwritten.exit_code
 
 
-def _report(run: Run, form: Form, quiet: bool = False) -> tuple[Path, Report]:
-    """Writes the page and prints the report; returns both."""
+def _report(run: Run, form: Form, quiet: bool = False) -> tuple[Path | None, Report, BadInput | None]:
+    """Writes the page and prints the report. Returns the page, the report and, if the page can't be written,
+    the error instead of the page."""
     # Imported only when needed: drawing charts needs libraries that are slow to load.
     from nettrial.report import html, screen, terminal
     from nettrial.report.content import gather
 
     report = gather(run)
     gc.freeze()  # what was read stays until the end: the garbage collector need not look through it again
-    page = html.write(run, report)  # first: whoever reads the output may stop reading
+    page, unwritten = None, None
+    try:
+        page = html.write(run, report)  # first: whoever reads the output may stop reading
+    except BadInput as why:
+        unwritten = why
     if form.as_json:
         from nettrial.cli import documents, run_document
 
@@ -404,6 +415,6 @@ def _report(run: Run, form: Form, quiet: bool = False) -> tuple[Path, Report]:
         terminal.render(run, output(), report, form.also == SPREAD)
     else:
         screen.render(report, output())
-    if not quiet:
+    if page is not None and not quiet:
         say(f"report: {page}")
-    return page, report
+    return page, report, unwritten

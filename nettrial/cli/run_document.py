@@ -22,8 +22,9 @@ EFFECTS: dict[WarningEffect, Literal["bias", "narrower", "wider", "nothing"]] = 
 """The word in the document for each effect of warnings."""
 
 
-def report_document(report: Report, page: Path) -> ReportDocument:
-    """Returns the results of a run as a document; `page` is the file of its report."""
+def report_document(report: Report, page: Path | None) -> ReportDocument:
+    """Returns the results of a run as a document; `page` is the file of its report, or None if there is
+    none."""
     run, study = report.run, report.run.study
     return ReportDocument(
         run=str(run.directory),
@@ -63,7 +64,7 @@ def report_document(report: Report, page: Path) -> ReportDocument:
             for group in report.failures
         ],
         stopping=report.stopping,
-        page=str(page),
+        page=None if page is None else str(page),
     )
 
 

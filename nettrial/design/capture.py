@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from nettrial.design.treatment_scenario import Resolved
 from nettrial.design.trial_order import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.fields import in_short
+from nettrial.files import Unsafe, refuse_foreign, refuse_link
 from nettrial.scenario import Capture
 from nettrial.study import Settings, Study
 from nettrial.units import SIZE
@@ -20,12 +22,13 @@ PARTIAL = "*.pcapng.partial"
 
 def capture_of(settings: Settings, trial: PlannedTrial, run: Path) -> Capture | None:
     """Returns the capture of a trial of the run in `run`, after creating its directory; None if nothing is
-    captured."""
+    captured. Raises BadInput if the directory is not the user's own."""
     wanted = settings.known_measurement.capture
     if wanted.trials == "none" or (wanted.trials == "first" and trial.block > 1):
         return None
     directory = (run / CAPTURES).absolute()
     directory.mkdir(exist_ok=True)
+    _refuse_foreign(directory)
     return Capture(
         directory=str(directory),
         name=f"trial-{trial.number:04}",
@@ -36,9 +39,19 @@ def capture_of(settings: Settings, trial: PlannedTrial, run: Path) -> Capture | 
 
 def remove_partial(run: Path) -> None:
     """Removes the files of a run that a killed engine left incomplete. The caller holds the lock of the
-    run."""
+    run. Raises BadInput if their directory is not the user's own."""
+    if os.path.lexists(run / CAPTURES):
+        _refuse_foreign(run / CAPTURES)
     for path in (run / CAPTURES).glob(PARTIAL):
         path.unlink(missing_ok=True)
+
+
+def _refuse_foreign(directory: Path) -> None:
+    try:
+        refuse_link(directory, is_directory=True)
+        refuse_foreign(directory)
+    except Unsafe as why:
+        raise why.told("capturing packets", directory) from None
 
 
 def refuse_unknown_interfaces(study: Study, resolved: Resolved) -> None:

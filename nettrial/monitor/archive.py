@@ -18,6 +18,7 @@ from typing import Any
 
 from nettrial.bounds import MOST_DOCUMENT_BYTES
 from nettrial.errors import BadInput
+from nettrial.files import Unsafe, created, database, refuse_foreign
 from nettrial.monitor.outcome import NOT_DRAWN, Figure, Measured
 from nettrial.monitor.schedule import HOUR, Gap, Spent
 from nettrial.systems import hold
@@ -222,7 +223,25 @@ class Archive:
             hint = "stop that one first, or give each its own `archive`"
             raise BadInput(OPENING, str(directory), "another monitor is writing it", "", hint)
         file = directory / FILE
-        connection = _connect(file)
+        try:
+            return cls(directory, cls._created(file), held)
+        except BaseException:
+            os.close(held)
+            raise
+
+    @staticmethod
+    def _created(file: Path) -> sqlite3.Connection:
+        """Opens an archive's file for writing, and creates it if it does not exist."""
+        try:
+            refuse_foreign(file.parent.resolve())
+            if not os.path.lexists(file):
+                os.close(created(file))
+        except Unsafe as why:
+            raise why.told(OPENING, file.parent) from None
+        except OSError as error:
+            why_not = error.strerror or str(error)
+            raise BadInput(OPENING, str(file.parent), why_not, "a directory to write to") from None
+        connection = _connect(file, is_written=True)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             if not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
@@ -237,13 +256,13 @@ class Archive:
             _upgrade(_checked(file, connection))
         except sqlite3.Error as error:
             raise BadInput(OPENING, str(file), str(error), "an archive of `nettrial monitor`") from None
-        return cls(directory, connection, held)
+        return connection
 
     @classmethod
     def open(cls, directory: Path) -> Archive:
-        """Opens an existing archive for reading; raises BadInput if there is none."""
+        """Opens an existing archive for reading; raises BadInput if there is none, or if it is a link."""
         file = directory / FILE
-        if not file.is_file():
+        if not os.path.lexists(file):
             raise BadInput(OPENING, str(directory), "has no archive", f"a directory with {FILE}")
         connection = _checked(file, _connect(file))
         connection.execute("PRAGMA query_only = ON")
@@ -618,10 +637,14 @@ class Archive:
         return "-".join(str(each or 0) for each in rows[0])
 
 
-def _connect(file: Path) -> sqlite3.Connection:
+def _connect(file: Path, is_written: bool = False) -> sqlite3.Connection:
+    try:
+        uri = database(file, is_written)
+    except Unsafe as why:
+        raise why.told(OPENING, file) from None
     try:
         connection = sqlite3.connect(
-            file, isolation_level=None, timeout=READER_SECONDS, check_same_thread=False
+            uri, uri=True, isolation_level=None, timeout=READER_SECONDS, check_same_thread=False
         )
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA foreign_keys = ON")

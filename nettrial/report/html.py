@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nettrial.analysis import baseline
+from nettrial.files import Unsafe, refuse_foreign
 from nettrial.report import (
     agreement_charts,
     airtime,
@@ -90,9 +91,14 @@ def write(run: Run, report: Report | None = None) -> Path:
     """Writes a run's page into its directory and returns its path. `report` is the gathered content, if it
     was gathered before.
 
-    The page appears completely or not at all. Raises BadInput if the directory can't be written to."""
-    target = run.directory / NAME
-    pages.write(target, page(report or gather(run)).encode(), "writing the report")
+    The page appears completely or not at all. Raises BadInput if the directory can't be written to, or is not
+    the user's own."""
+    target, doing = run.directory / NAME, "writing the report"
+    try:
+        refuse_foreign(run.directory.resolve())
+    except Unsafe as why:
+        raise why.told(doing, run.directory) from None
+    pages.replace(target, page(report or gather(run)).encode(), doing)
     return target
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 import tempfile
 from functools import cache
@@ -61,25 +62,39 @@ def _hash(name: str) -> str:
 
 
 def write(target: Path, data: bytes, doing: str) -> None:
-    """Writes a file completely or not at all; raises BadInput if it can't be written. `doing` describes the
-    current action for the error. A pipe or a device, such as /dev/stdout, is written to and not replaced."""
+    """Writes a file that the user named, completely or not at all; raises BadInput if it can't be written.
+    `doing` describes the current action for the error. A pipe or a device, such as /dev/stdout, is written to
+    and not replaced."""
+    if Path("/dev") not in target.absolute().parents or (target.is_file() and not target.is_symlink()):
+        replace(target, data, doing)
+        return
     try:
-        if Path("/dev") in target.absolute().parents and (target.is_symlink() or not target.is_file()):
-            target.write_bytes(data)
-            return
+        target.write_bytes(data)
+    except OSError as error:
+        raise _unwritten(target, doing, error) from None
+
+
+def replace(target: Path, data: bytes, doing: str) -> None:
+    """Writes a file completely or not at all, and replaces what had its name; raises BadInput if it can't be
+    written. A symbolic link of this name is replaced and not followed."""
+    try:
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
             temporary = Path(file.name)
             try:
                 file.write(data)
+                # By its name, another user who owns the directory could lead this to any file.
+                os.fchmod(file.fileno(), 0o644) if hasattr(os, "fchmod") else temporary.chmod(0o644)
                 file.close()  # Windows can't rename an open file
-                temporary.chmod(0o644)
                 temporary.replace(target)
             except BaseException:
                 temporary.unlink(missing_ok=True)
                 raise
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise BadInput(doing, str(target), reason, "a directory to write to") from None
+        raise _unwritten(target, doing, error) from None
+
+
+def _unwritten(target: Path, doing: str, error: OSError) -> BadInput:
+    return BadInput(doing, str(target), error.strerror or str(error), "a directory to write to")
 
 
 def _minus(text: str) -> str:

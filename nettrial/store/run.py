@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.fields import without_collector
+from nettrial.files import Unsafe, database
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import directory as folders
 from nettrial.store import reading
@@ -141,19 +143,27 @@ class Run:
 
     @classmethod
     def open(cls, directory: Path) -> Run:
-        """Opens an existing run; raises BadInput if there is none, or if it was made by a newer version."""
+        """Opens an existing run; raises BadInput if there is none, if it was made by a newer version, or if
+        its files are links. The run of another user is opened for reading only."""
         file = directory / RUN_FILE
-        if not file.is_file():
+        if not os.path.lexists(file):
             there = "has no run" if directory.is_dir() else "does not exist"
             raise BadInput(OPENING, str(directory), there, f"a directory with a {RUN_FILE}")
         try:
-            connection = sqlite3.connect(file, isolation_level=None, timeout=READER_SECONDS)
+            uri = database(file)
+        except Unsafe as why:
+            raise why.told(OPENING, file) from None
+        try:
+            connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=READER_SECONDS)
             connection.execute("PRAGMA trusted_schema = OFF")
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             tables = reading.tables(connection)
         except (sqlite3.Error, UnicodeDecodeError) as error:  # the module sqlite3 decodes names itself
-            raise BadInput(OPENING, str(file), str(error), "a run file of nettrial") from None
+            name, hint = getattr(error, "sqlite_errorname", ""), ""
+            if name == "SQLITE_READONLY_ROLLBACK":
+                hint = f"its last change was interrupted, and {directory} can't be changed: read a copy of it"
+            raise BadInput(OPENING, str(file), str(error), "a run file of nettrial", hint) from None
         if application != APPLICATION_ID:
             connection.close()
             raise BadInput(OPENING, str(file), "it is not a run file", "a run file of nettrial")
@@ -355,12 +365,22 @@ class Run:
         hint = "it was written by another version of nettrial, or it is damaged"
         return BadInput(OPENING, str(self.directory), value, "a run of this version", hint)
 
+    def refuse_foreign(self) -> None:
+        """Raises BadInput if the run's directory, or its run file, is not the user's own, so that nothing may
+        be written there."""
+        try:
+            database(self.directory / RUN_FILE, is_written=True)
+        except Unsafe as why:
+            raise why.told("running the trials", self.directory) from None
+
     @contextmanager
     def session(
         self, environment: Environment, fingerprint: Mapping[str, str] | None = None
     ) -> Iterator[Recorder]:
         """Begins a session of the runner, in which only this process may add trials; raises BadInput during
-        another session. A run file of an earlier format has no place for the fingerprint."""
+        another session, and if the run is not the user's own. A run file of an earlier format has no place
+        for the fingerprint."""
+        self.refuse_foreign()
         with folders.lock(self.directory):
             row = {"started": now(), "environment": as_json(environment)}
             if self._has_fingerprints and fingerprint is not None:

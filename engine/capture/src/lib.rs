@@ -9,8 +9,8 @@
 use anyhow::{Context, Result};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// The extension of a finished file.
@@ -72,7 +72,7 @@ impl Capture {
     ) -> Result<Self> {
         let path = directory.join(format!("{name}.{EXTENSION}"));
         let partial = partial(&path);
-        let file = File::create(&partial).with_context(|| format!("creating {}", partial.display()))?;
+        let file = create(&partial).with_context(|| format!("creating {}", partial.display()))?;
         let mut new =
             Self { path, file: BufWriter::new(file), snap_bytes, waiting: BinaryHeap::new(), packets: 0 };
         new.begin(interface, link_type).with_context(|| format!("writing {}", partial.display()))?;
@@ -120,11 +120,11 @@ impl Capture {
         self.release(u64::MAX)?;
         let partial = partial(&self.path);
         self.file.flush().with_context(|| format!("writing {}", partial.display()))?;
-        std::fs::rename(&partial, &self.path).with_context(|| format!("renaming {}", partial.display()))?;
+        fs::rename(&partial, &self.path).with_context(|| format!("renaming {}", partial.display()))?;
         Ok(self.path)
     }
 
-    fn begin(&mut self, interface: &str, link_type: LinkType) -> std::io::Result<()> {
+    fn begin(&mut self, interface: &str, link_type: LinkType) -> io::Result<()> {
         let mut section = Vec::new();
         section.extend(0x1A2B_3C4D_u32.to_le_bytes());
         section.extend(1_u16.to_le_bytes());
@@ -143,7 +143,7 @@ impl Capture {
         block(&mut self.file, INTERFACE, &description)
     }
 
-    fn write(&mut self, packet: &Waiting) -> std::io::Result<()> {
+    fn write(&mut self, packet: &Waiting) -> io::Result<()> {
         let mut body = Vec::with_capacity(packet.bytes.len() + 24);
         body.extend(0_u32.to_le_bytes()); // the file's only interface
         body.extend(u32::try_from(packet.time_ns >> 32).unwrap_or(u32::MAX).to_le_bytes());
@@ -153,6 +153,15 @@ impl Capture {
         body.extend(&packet.bytes);
         pad(&mut body);
         block(&mut self.file, PACKET, &body)
+    }
+}
+
+/// Creates a file in the place of one that an earlier process left. A link of this name, with which the maker of
+/// the directory could lead to any file, is removed and not followed.
+fn create(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => File::create_new(path),
     }
 }
 
@@ -175,8 +184,8 @@ fn pad(body: &mut Vec<u8>) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
 
-fn block(out: &mut impl Write, kind: u32, body: &[u8]) -> std::io::Result<()> {
-    let total = u32::try_from(body.len() + 12).map_err(std::io::Error::other)?.to_le_bytes();
+fn block(out: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
+    let total = u32::try_from(body.len() + 12).map_err(io::Error::other)?.to_le_bytes();
     for part in [&kind.to_le_bytes(), &total, body, &total] {
         out.write_all(part)?;
     }
@@ -204,7 +213,7 @@ mod tests {
     #[test]
     fn packets_are_written_in_order_of_time_and_cut_to_the_snap_length() {
         let directory = std::env::temp_dir().join(format!("nettrial-capture-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        fs::create_dir_all(&directory).unwrap();
         let mut capture = Capture::create(&directory, "one", "a-b", LinkType::Ethernet, 60).unwrap();
         for time_ns in [5_000_000_000, 3, 4, 3] {
             capture.add(time_ns, 1514, &[7; 100]);
@@ -212,9 +221,26 @@ mod tests {
         capture.release(3).unwrap();
         assert!(!directory.join("one.pcapng").exists(), "a file that grows has another name");
         let path = capture.finish().unwrap();
-        let file = std::fs::read(&path).unwrap();
+        let file = fs::read(&path).unwrap();
         assert_eq!(packet_times(&file), [3, 3, 4, 5_000_000_000]);
         assert_eq!(file.windows(60).filter(|bytes| bytes == &[7; 60]).count(), 4);
-        std::fs::remove_dir_all(&directory).unwrap();
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_is_replaced_and_not_followed() {
+        let directory = std::env::temp_dir().join(format!("nettrial-capture-link-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let other = directory.join("other");
+        fs::write(&other, "somebody's").unwrap();
+        for name in ["one.pcapng.partial", "one.pcapng"] {
+            std::os::unix::fs::symlink(&other, directory.join(name)).unwrap();
+        }
+        let capture = Capture::create(&directory, "one", "a-b", LinkType::Ethernet, 60).unwrap();
+        let path = capture.finish().unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "somebody's");
+        assert!(fs::symlink_metadata(path).unwrap().is_file());
+        fs::remove_dir_all(&directory).unwrap();
     }
 }

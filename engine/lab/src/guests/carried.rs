@@ -7,6 +7,7 @@ use nettrial_guest::{Catalogue, PROGRAM};
 use nettrial_scenario::{Rate, Record, Scenario};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::{fs, process};
@@ -104,7 +105,11 @@ impl Guests {
         let file = file(&self.catalogue).context("there is no cache of systems")?;
         let calibration = Calibration { machine: machine_in_words(), goodput_bps: rate.0 };
         let unfinished = file.with_extension(format!("unfinished-{}", process::id()));
-        fs::write(&unfinished, serde_json::to_vec(&calibration)?)
+        let text = serde_json::to_vec(&calibration)?;
+        // A leftover of this name, which may be a link, is replaced.
+        let _ = fs::remove_file(&unfinished);
+        fs::File::create_new(&unfinished)
+            .and_then(|mut new| new.write_all(&text))
             .and_then(|()| fs::rename(&unfinished, &file))
             .with_context(|| format!("writing {}", file.display()))
     }
