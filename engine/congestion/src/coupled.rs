@@ -7,7 +7,7 @@
 //! well.
 
 use crate::reno::{self, left_after_slow_start};
-use crate::{Ack, Subflow, Window};
+use crate::{Ack, Shared, Subflow, Window};
 
 /// A subflow as the equations see it.
 #[derive(Debug, Clone, Copy)]
@@ -16,8 +16,8 @@ pub struct Path {
     pub window: f64,
     /// The subflow's smoothed round-trip time, in seconds.
     pub rtt: f64,
-    /// OLIA's l, in bytes.
-    pub interval: f64,
+    /// The words that the subflow's control shares.
+    pub shared: Shared,
 }
 
 impl Path {
@@ -72,7 +72,7 @@ impl<'a> Coupling<'a> {
         Path {
             window: f64::from(window.cwnd_pkts.max(1)),
             rtt: subflow.srtt_ns as f64 / 1e9,
-            interval: subflow.shared.interval_bytes as f64,
+            shared: subflow.shared,
         }
     }
 }

@@ -45,8 +45,9 @@ impl LiaKernel {
     fn alpha(&self, subflows: &[Subflow], own: usize) -> u64 {
         let mut newest = self.computed;
         for (place, subflow) in subflows.iter().enumerate() {
-            if place != own && subflow.shared.alpha_ns > newest.1 {
-                newest = (subflow.shared.alpha, subflow.shared.alpha_ns);
+            let [alpha, computed_ns] = subflow.shared;
+            if place != own && computed_ns > newest.1 {
+                newest = (alpha, computed_ns);
             }
         }
         newest.0.max(1)
@@ -113,7 +114,8 @@ impl Control for LiaKernel {
         reno::ssthresh(window)
     }
 
+    /// Shares the alpha that this subflow computed last, in units of 2⁻¹², and the time at which it did, in nanoseconds.
     fn shared(&self) -> Shared {
-        Shared { alpha: self.computed.0, alpha_ns: self.computed.1, ..Shared::default() }
+        [self.computed.0, self.computed.1]
     }
 }

@@ -173,19 +173,9 @@ pub struct Subflow {
     pub shared: Shared,
 }
 
-/// The values that the controls of a connection's subflows share beside the window.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Shared {
-    /// OLIA: the larger of the numbers of bytes acknowledged since the last loss and between the last two losses.
-    pub interval_bytes: u64,
-    /// wvegas-kernel: the rate when alpha segments were last queued, in 2⁻¹⁶ segments per microsecond; 0 if there
-    /// is none.
-    pub rate_pkts: f64,
-    /// lia-kernel: the alpha that this subflow computed last, in units of 2⁻¹².
-    pub alpha: u64,
-    /// lia-kernel: the time at which it did, in nanoseconds.
-    pub alpha_ns: u64,
-}
+/// Two words that the control of a subflow shows to those of the connection's other subflows. Only the control gives
+/// them a meaning: all subflows of a connection have the same one. A rate in floating point is shared as its bits.
+pub type Shared = [u64; 2];
 
 /// A congestion control of one connection or subflow.
 pub trait Control: Debug + Send {

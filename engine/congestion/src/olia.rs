@@ -14,7 +14,7 @@
 //! losses that are undone later; a window shrinks to one segment at least. Limits of validity: before a subflow's
 //! first losses its l says little about its path.
 
-use crate::coupled::{self, Coupling, Fraction};
+use crate::coupled::{self, Coupling, Fraction, Path};
 use crate::{Ack, Control, Shared, Subflow, Window, reno};
 
 /// OLIA in floating point.
@@ -50,26 +50,36 @@ impl Run {
     pub fn longest(&self) -> u64 {
         self.between.max(self.una - self.at_loss)
     }
+
+    /// Returns the words that OLIA shares: l.
+    pub fn shared(&self) -> Shared {
+        [self.longest(), 0]
+    }
+}
+
+/// Returns a subflow's l, in bytes, from the words that its OLIA shares.
+pub fn interval_bytes([longest, _]: Shared) -> u64 {
+    longest
 }
 
 /// Returns alpha of the subflow `own`.
 pub fn alpha(coupling: &Coupling<'_>) -> f64 {
     let own = coupling.own();
     let widest = coupling.largest(|path| path.window);
-    let quality = |interval: f64, rtt: f64| interval / (rtt * rtt);
-    let best = coupling.largest(|path| quality(path.interval, path.rtt));
+    let quality = |path: &Path| interval_bytes(path.shared) as f64 / (path.rtt * path.rtt);
+    let best = coupling.largest(|path| quality(&path));
     let (mut count, mut at_widest, mut best_below) = (0.0, 0.0, 0.0);
     for path in coupling.paths() {
         let is_widest = path.window == widest;
         count += 1.0;
         at_widest += f64::from(u8::from(is_widest));
-        best_below += f64::from(u8::from(!is_widest && quality(path.interval, path.rtt) == best));
+        best_below += f64::from(u8::from(!is_widest && quality(&path) == best));
     }
     if best_below == 0.0 {
         0.0
     } else if own.window == widest {
         -1.0 / (count * at_widest)
-    } else if quality(own.interval, own.rtt) == best {
+    } else if quality(&own) == best {
         1.0 / (count * best_below)
     } else {
         0.0
@@ -99,6 +109,6 @@ impl Control for Olia {
     }
 
     fn shared(&self) -> Shared {
-        Shared { interval_bytes: self.run.longest(), ..Shared::default() }
+        self.run.shared()
     }
 }

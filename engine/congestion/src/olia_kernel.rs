@@ -7,7 +7,7 @@
 //! kernel: nothing overflows (there, products of windows of thousands of segments do); with a single subflow it is
 //! Linux's Reno, as for plain TCP.
 
-use crate::olia::Run;
+use crate::olia::{Run, interval_bytes};
 use crate::reno::left_after_slow_start;
 use crate::{Ack, Control, Phase, Shared, Subflow, Window, reno};
 
@@ -64,9 +64,9 @@ impl Paths<'_> {
         let path = |(place, subflow): (usize, &Subflow)| match (place == self.own, subflow.phase) {
             (true, _) => self.own(),
             (_, Phase::Recovery) => {
-                Path::of(subflow.srtt_ns, subflow.window.ssthresh_pkts, subflow.shared.interval_bytes)
+                Path::of(subflow.srtt_ns, subflow.window.ssthresh_pkts, interval_bytes(subflow.shared))
             }
-            _ => Path::of(subflow.srtt_ns, subflow.window.cwnd_pkts, subflow.shared.interval_bytes),
+            _ => Path::of(subflow.srtt_ns, subflow.window.cwnd_pkts, interval_bytes(subflow.shared)),
         };
         self.subflows.iter().enumerate().map(path).filter(|path| path.rtt > 0)
     }
@@ -139,6 +139,6 @@ impl Control for OliaKernel {
     }
 
     fn shared(&self) -> Shared {
-        Shared { interval_bytes: self.run.longest(), ..Shared::default() }
+        self.run.shared()
     }
 }

@@ -52,7 +52,7 @@ impl WVegasKernel {
     /// Computes the weight from the subflows' rates (mptcp_wvegas_weight).
     fn weigh(&mut self, subflows: &[Subflow], own: usize) {
         let others = subflows.iter().enumerate().filter(|&(place, _)| place != own);
-        let total = self.rate + others.map(|(_, subflow)| subflow.shared.rate_pkts).sum::<f64>();
+        let total = self.rate + others.map(|(_, subflow)| f64::from_bits(subflow.shared[0])).sum::<f64>();
         if self.rate > 0.0 {
             self.weight = (self.rate * ONE / total).floor();
         }
@@ -135,8 +135,9 @@ impl Control for WVegasKernel {
         }
     }
 
+    /// Shares the rate when alpha segments were last queued, in 2⁻¹⁶ segments per microsecond; 0 if there is none.
     fn shared(&self) -> Shared {
         let rate_pkts = if self.rounds.has_sample() { self.rate } else { 0.0 };
-        Shared { rate_pkts, ..Shared::default() }
+        [rate_pkts.to_bits(), 0]
     }
 }

@@ -1,6 +1,6 @@
 //! Tests Vegas and wVegas over dedicated links, and over rounds of given round-trip times.
 
-use nettrial_congestion::{Ack, Control, Phase, Shared, Subflow, Window};
+use nettrial_congestion::{Ack, Control, Phase, Subflow, Window};
 
 use crate::path::{Flow, run};
 use crate::support::{MS, MSS, ack, avoiding};
@@ -22,10 +22,7 @@ impl Rounds {
             mss_bytes: MSS,
             phase: Phase::Open,
             // The unit is that of the kernel's variant: 2⁻¹⁶ segments per microsecond.
-            shared: Shared {
-                rate_pkts: f64::from(cwnd_pkts) * 65_536_000.0 / srtt_ns as f64,
-                ..Shared::default()
-            },
+            shared: [(f64::from(cwnd_pkts) * 65_536_000.0 / srtt_ns as f64).to_bits(), 0],
         };
         let mut subflows = vec![subflow(&(cwnd_pkts, base_ns))];
         subflows.extend(others.iter().map(subflow));
