@@ -191,6 +191,18 @@ def test_the_table_of_crates_says_what_each_uses():
         assert used == (set() if said.startswith("nothing") else set(said.split(", "))), name
 
 
+def test_the_table_of_the_package_says_what_each_part_may_use():
+    """Every part may also use the first row, except those that use nothing."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rows = text.partition("| package (Python) |")[2].partition("\n\n")[0].splitlines()[2:]
+    said = {}
+    for names, _, uses in (row.strip("| ").split(" | ") for row in rows):
+        words = {"the first row": BASE, "each other": BASE, "nothing": set(), "all": None}
+        allowed = words[uses] if uses in words else BASE | set(uses.split(", "))
+        said |= dict.fromkeys(re.findall(r"`(\w+)`", names), allowed)
+    assert said == dict.fromkeys(BASE, BASE) | ALLOWED
+
+
 def test_the_scenario_depends_on_no_crate_of_the_workspace():
     assert workspace_dependencies(crates()["nettrial-scenario"]) == set()
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Lab::enter ── once ──> a mount, user (if not root) and network namespace of the engine's own
-//! Lab::run   ── a trial ─> network::build ─> agents::start ─> checks::before ─> traffic ─> checks::after
+//! Lab::run   ── a trial ─> Network::build ─> agents::start ─> checks ─> traffic ─> checks
 //! ```
 //!
 //! No namespace has a name. Each is kept alive by a descriptor of this process, and agents die with the process,
