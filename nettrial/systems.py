@@ -52,6 +52,10 @@ if sys.platform == "win32":
         IDs; there, every file counts as the user's."""
         return True
 
+    def is_root() -> bool:
+        """Returns whether this process runs as root, which Windows does not have."""
+        return False
+
 else:
     import fcntl
 
@@ -78,6 +82,10 @@ else:
         user who called it (sudo(8): SUDO_UID)."""
         user = os.geteuid()
         return status.st_uid == user or (user == 0 and str(status.st_uid) == os.environ.get("SUDO_UID"))
+
+    def is_root() -> bool:
+        """Returns whether this process runs as root."""
+        return os.geteuid() == 0
 
 
 OPENED_SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -178,7 +186,7 @@ def print_page(page: Path, target: Path) -> str | None:
     with tempfile.TemporaryDirectory() as profile:
         options = ["--headless", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={profile}"]
         # As root, Chromium refuses to start with its sandbox; the page is nettrial's own and has no scripts.
-        options += ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
+        options += ["--no-sandbox"] if is_root() else []
         command = [browser, *options, f"--print-to-pdf={target.resolve()}", page.resolve().as_uri()]
         try:
             done = subprocess.run(command, capture_output=True, check=False, timeout=120)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import getpass
+import os
 import signal
 import sqlite3
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -19,10 +21,38 @@ from nettrial.monitor.kinds import KINDS
 from nettrial.monitor.mesh import READING, Mesh, load, share_of
 from nettrial.monitor.running import Monitor, Post, SystemClock, Threads
 from nettrial.report import numbers
+from nettrial.systems import is_root
 from nettrial.texts import visible
 
 ADDRESS = "127.0.0.1"
 """The default address of the page, at which only this machine can reach it."""
+STATE = Path("/var/lib")
+"""The directory below which systemd creates the state directories of services."""
+CONFINED = (
+    "NoNewPrivileges=yes",
+    "ProtectSystem=strict",
+    "ProtectHome=read-only",
+    "PrivateTmp=yes",
+    "PrivateDevices=yes",
+    "ProtectClock=yes",
+    "ProtectControlGroups=yes",
+    "ProtectHostname=yes",
+    "ProtectKernelLogs=yes",
+    "ProtectKernelModules=yes",
+    "ProtectKernelTunables=yes",
+    "ProtectProc=invisible",
+    "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
+    "RestrictNamespaces=yes",
+    "RestrictRealtime=yes",
+    "RestrictSUIDSGID=yes",
+    "LockPersonality=yes",
+    "RemoveIPC=yes",
+    "SystemCallArchitectures=native",
+    "SystemCallFilter=@system-service",
+    "SystemCallErrorNumber=EPERM",
+)
+"""The lines of the unit that take from the monitor what it does not need (systemd.exec(5)). Memory may be
+written and executed: the JavaScript engine that draws the page's charts compiles code."""
 STOPPED = "stopped by a signal"
 """The note in the archive about a monitor that a signal ended."""
 
@@ -142,17 +172,36 @@ def _show(mesh: Mesh) -> None:
 
 
 def unit(mesh: Mesh, options: MonitorOptions) -> str:
-    """Returns a unit of systemd that runs the monitor as the present user (systemd.service(5),
-    systemd.exec(5))."""
+    """Returns a unit of systemd that runs the monitor (systemd.service(5), systemd.exec(5)), as the present
+    user or, for root, as a user of its own where that user can read every file.
+
+    No line of it runs with more privileges than the monitor, so that user can't use it to get more. systemd
+    therefore creates the archive's directory where it can do so safely, which is below /var/lib, and this
+    function creates it elsewhere. Raises BadInput."""
     assert mesh.archive is not None
-    archive = mesh.archive.absolute()
+    archive = Path(os.path.abspath(mesh.archive))
     words = [sys.executable, "-m", "nettrial.cli", "monitor", str(options.file.absolute())]
     words += ["--allow-exec"] if options.allow_exec else []
     words += [] if options.port is None else ["--port", str(options.port), "--bind", options.bind]
     for text in (*words, str(archive)):
         if not text.isprintable():
             raise BadInput(OPENING, "--systemd", visible(text), "paths without control characters")
-    user = getpass.getuser()
+    is_state = archive != STATE and archive.is_relative_to(STATE)
+    user = f"User={getpass.getuser()}"
+    if is_state:
+        place = f"StateDirectory={_path(str(archive.relative_to(STATE)))}"
+        if is_root() and all(map(_is_open, _read(mesh, options))):
+            user = "DynamicUser=yes"
+    else:
+        place = f"ReadWritePaths={_path('-' + str(archive))}"
+        try:
+            archive.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise BadInput(
+                OPENING, str(archive), why, "a directory to write to, or one below /var/lib"
+            ) from None
+    capability = "CAP_NET_BIND_SERVICE" if options.port is not None and 0 < options.port < 1024 else ""
     lines = [
         "[Unit]",
         f"Description=nettrial monitor of {mesh.mesh}",
@@ -160,15 +209,14 @@ def unit(mesh: Mesh, options: MonitorOptions) -> str:
         "After=network-online.target",
         "",
         "[Service]",
-        f"User={user}",
-        f"ExecStartPre=+/usr/bin/install -d -o {user} {_word(str(archive))}",
+        user,
+        place,
         f"ExecStart={' '.join(map(_word, words))}",
         "Restart=on-failure",
         "RestartSec=30",
-        "NoNewPrivileges=yes",
-        "PrivateTmp=yes",
-        "ProtectSystem=strict",
-        f"ReadWritePaths={_word('-' + str(archive))}",
+        f"AmbientCapabilities={capability}",
+        f"CapabilityBoundingSet={capability}",
+        *CONFINED,
         "",
         "[Install]",
         "WantedBy=multi-user.target",
@@ -176,8 +224,34 @@ def unit(mesh: Mesh, options: MonitorOptions) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _read(mesh: Mesh, options: MonitorOptions) -> Iterator[Path]:
+    """Yields the files that the monitor reads. Those of an inventory include the keys of a user's SSH client,
+    whose places are not known; its own file stands for them."""
+    yield Path(sys.executable)
+    yield Path(__file__)
+    yield options.file
+    for host in mesh.hosts.values():
+        if host.token_file is not None:
+            yield host.token_file
+    if mesh.machines is not None:
+        yield Path.home() / ".ssh"
+
+
+def _is_open(path: Path) -> bool:
+    """Returns whether every user can read a file."""
+    path = path.absolute()
+    for each in (path, path.resolve()):
+        if not all(folder.stat().st_mode & stat.S_IXOTH for folder in each.parents):
+            return False
+    return path.is_file() and bool(path.stat().st_mode & stat.S_IROTH)
+
+
 def _word(text: str) -> str:
-    """Returns a word of a unit, escaped: systemd expands % and $, and interprets quotes and backslashes as C
-    does."""
-    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    """Returns a word of a command of a unit, escaped: systemd also expands $ there."""
+    return _path(text.replace("$", "$$"))
+
+
+def _path(text: str) -> str:
+    """Returns a path of a unit, escaped: systemd expands %, and reads quotes and backslashes as C does."""
+    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{text}"'

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from nettrial.backends import TrialFailed
 from nettrial.backends.pair import Pair, Unreached
-from nettrial.cli.monitor import MonitorOptions, monitor
+from nettrial.cli.monitor import MonitorOptions, _is_open, monitor
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.monitor import mesh as meshes
 from nettrial.monitor import pairs
@@ -678,18 +678,72 @@ def test_a_unit_of_systemd_names_the_files_whatever_they_are_called(tmp_path, ca
     words = [word.replace("%%", "%").replace("$$", "$") for word in shlex.split(lines["ExecStart"])]
     begin = [sys.executable, "-m", "nettrial.cli", "monitor", str(folder / "mesh.yaml")]
     assert words == [*begin, "--port", "8080", "--bind", "::"]
-    assert "NoNewPrivileges=yes" in said
-    assert not (folder / "archive").exists()
+    archive = folder / "campus-archive"
+    assert archive.is_dir(), "the service could not create it"
+    (written,) = shlex.split(lines["ReadWritePaths"])
+    assert written.replace("%%", "%") == f"-{archive}", "systemd expands $ in commands alone"
     if shutil.which("systemd-analyze"):
         (tmp_path / "monitor.service").write_text(said)
-        command = ["systemd-analyze", "verify", str(tmp_path / "monitor.service")]
-        verified = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (verified.returncode, verified.stderr) == (0, "")
+        verify(tmp_path / "monitor.service")
     odd = tmp_path / "two\nlines"
     odd.mkdir()
     load(odd)
     with pytest.raises(BadInput, match="without control characters"):
         monitor(MonitorOptions(odd / "mesh.yaml", dry=False, systemd=True, quiet=True))
+
+
+def verify(unit):
+    """Checks a unit with systemd's own tools, and that its exposure is below 3 of 10 by their count."""
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=30", "--no-pager", unit]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def unit_of(folder, capsys, **options):
+    """Returns the lines of the unit for the mesh in a directory."""
+    given = {"dry": False, "systemd": True, "quiet": True, **options}
+    monitor(MonitorOptions(folder / "mesh.yaml", **given))
+    return capsys.readouterr().out.splitlines()
+
+
+def test_no_line_of_a_unit_gives_its_user_more_privileges(tmp_path, capsys):
+    """A command with `+` or `!` runs as root: with `install -d -o USER`, the user could make a link in the
+    place of the archive, and get any directory of the machine."""
+    load(tmp_path)
+    lines = unit_of(tmp_path, capsys)
+    commands = [line for line in lines if line.startswith("Exec")]
+    assert [line[:11] for line in commands] == ['ExecStart="'], commands
+    assert "NoNewPrivileges=yes" in lines
+    assert "CapabilityBoundingSet=" in lines
+    assert "CapabilityBoundingSet=CAP_NET_BIND_SERVICE" in unit_of(tmp_path, capsys, port=443)
+
+
+@pytest.mark.parametrize("everyone", [True, False])
+@pytest.mark.parametrize("root", [True, False])
+def test_systemd_creates_an_archive_below_its_own_directory(tmp_path, capsys, monkeypatch, root, everyone):
+    load(tmp_path, text=f"archive: /var/lib/nettrial/test site\n{MESH}")
+    monkeypatch.setattr("nettrial.cli.monitor.is_root", lambda: root)
+    monkeypatch.setattr("nettrial.cli.monitor._is_open", lambda path: everyone)
+    lines = unit_of(tmp_path, capsys)
+    assert 'StateDirectory="nettrial/test site"' in lines
+    assert not Path("/var/lib/nettrial/test site").exists()
+    assert ("DynamicUser=yes" in lines) == (root and everyone)
+    assert any(line.startswith("User=") for line in lines) == (not (root and everyone))
+    if shutil.which("systemd-analyze"):
+        (tmp_path / "monitor.service").write_text("\n".join(lines))
+        verify(tmp_path / "monitor.service")
+
+
+def test_files_that_not_everyone_can_read_need_their_user(tmp_path):
+    assert _is_open(Path("/bin/sh"))
+    for mode in (0o700, 0o755):
+        (tmp_path / "deep").mkdir(mode, exist_ok=True)
+        (tmp_path / "deep" / "file").touch(0o644)
+        tmp_path.chmod(0o700)
+        assert not _is_open(tmp_path / "deep" / "file")
+    assert not _is_open(tmp_path / "absent")
 
 
 def alarms(series: int, length: int, threshold: float) -> int:

@@ -292,7 +292,7 @@ def _monitor(
         bool, typer.Option("--dry-run", help="Check the file, and show what would be measured.")
     ] = False,
     systemd: Annotated[
-        bool, typer.Option("--systemd", help="Print a systemd unit that runs the monitor.")
+        bool, typer.Option("--systemd", help="Print a systemd unit that runs the monitor as you.")
     ] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
