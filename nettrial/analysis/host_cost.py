@@ -7,12 +7,13 @@ a packet."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from scipy import special
 
 from nettrial.analysis.intervals import CONFIDENCE, Floats, Interval
 
@@ -75,23 +76,26 @@ class HostCost:
         """Returns the interval of each cost above 0, by Student's t over the observations, which scatter
         around the model more than their trials do; empty if there are too few observations to estimate their
         scatter."""
-        if self._regression is None:
+        fit = self._regression
+        if fit is None:
             return {}
-        bounds = self._regression.conf_int(alpha=1 - CONFIDENCE)
+        halves = fit.quantile * np.sqrt(np.diag(fit.covariance))
         return {
-            PARTS[part]: Interval(max(float(low), 0.0), float(high))
-            for part, (low, high) in zip(self._above, bounds, strict=True)
+            PARTS[part]: Interval(max(float(cost - half), 0.0), float(cost + half))
+            for part, cost, half in zip(self._above, fit.costs, halves, strict=True)
         }
 
     def interval_at(self, packets: float, kilobytes: float) -> Interval | None:
-        """Returns the prediction interval of another observation with that many packets and kilobytes (by
-        statsmodels), in microseconds; None if there are too few observations to estimate their scatter."""
-        if self._regression is None:
+        """Returns the prediction interval of another observation with that many packets and kilobytes, in
+        microseconds; None if there are too few observations to estimate their scatter."""
+        fit = self._regression
+        if fit is None:
             return None
-        terms = np.array([[packets, kilobytes]])[:, self._above]
-        predicted = self._regression.get_prediction(terms, weights=1 / self.at(packets, kilobytes) ** 2)
-        ((low, high),) = predicted.conf_int(obs=True, alpha=1 - CONFIDENCE)
-        return Interval(float(low), float(high))
+        terms = np.array([packets, kilobytes])[self._above]
+        expected = float(terms @ fit.costs)
+        scatter = fit.variance * self.at(packets, kilobytes) ** 2
+        half = fit.quantile * math.sqrt(float(terms @ fit.covariance @ terms) + scatter)
+        return Interval(expected - half, expected + half)
 
     @property
     def values(self) -> tuple[float, float]:
@@ -108,16 +112,35 @@ class HostCost:
         return [part for part, value in enumerate(self.values) if value > 0]
 
     @cached_property
-    def _regression(self) -> Any:
-        """Returns the same fit of the costs above 0 by statsmodels, which computes intervals; None if there
-        are too few observations for them."""
-        from statsmodels.regression.linear_model import WLS  # imported here: it takes a second
-
-        if not self._above or len(self.work) <= len(self._above):
+    def _regression(self) -> _Regression | None:
+        """Returns the same fit of the costs above 0, for their intervals; None if there are too few
+        observations for them."""
+        degrees = len(self.work) - len(self._above)
+        if not self._above or degrees <= 0:
             return None
-        busy = np.array([each.busy_us for each in self.work])
-        design = np.array([[each.packets, each.kilobytes] for each in self.work])[:, self._above]
-        return WLS(busy, design, weights=1 / busy**2).fit()
+        relative = _relative(self.work)[:, self._above]
+        inverse = np.linalg.inv(relative.T @ relative)
+        costs = inverse @ relative.sum(axis=0)
+        residuals = 1 - relative @ costs
+        variance = float(residuals @ residuals) / degrees
+        quantile = float(special.stdtrit(degrees, (1 + CONFIDENCE) / 2))
+        return _Regression(
+            np.asarray(costs, float), np.asarray(inverse * variance, float), variance, quantile
+        )
+
+
+@dataclass(frozen=True)
+class _Regression:
+    """A least-squares fit of relative errors (Draper and Smith, Applied Regression Analysis, section 9.2)."""
+
+    costs: Floats
+    """The fitted costs in microseconds."""
+    covariance: Floats
+    """The covariance matrix of their errors."""
+    variance: float
+    """The variance of an observation's relative error."""
+    quantile: float
+    """The quantile of Student's t for the observations' degrees of freedom."""
 
 
 def told_apart(work: Sequence[Work]) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from statsmodels.regression.linear_model import WLS
 
+from nettrial.analysis.host_cost import HostCost, Work
 from nettrial.analysis.model import models
 from nettrial.analysis.mtu_fits import PayloadCost, WireUse, efficiency
 from nettrial.analysis.predictions import predict
@@ -151,6 +152,31 @@ def test_a_level_is_held_out_of_the_fit_that_predicts_it() -> None:
         1500, HEADERS
     )
     assert use.errors[1500.0] == pytest.approx(100 * (alone / 900 - 1))
+
+
+@pytest.mark.parametrize("kilobyte_us", [KILOBYTE_US, 0.0])
+def test_intervals_of_costs_are_those_of_statsmodels(kilobyte_us: float) -> None:
+    """One cost is 0 and left out of the regression in the second case."""
+    draw = np.random.default_rng(5)
+    sizes = (0.066, 0.5, 1.5, 3.0, 9.0, 9.0)
+    busy = [
+        (PACKET_US * 1000 + kilobyte_us * 1000 * size) * noise
+        for size, noise in zip(sizes, np.exp(draw.normal(0, 0.05, len(sizes))), strict=True)
+    ]
+    found = HostCost.of(
+        [Work(each, 1000.0, 1000.0 * size) for each, size in zip(busy, sizes, strict=True)],
+        (0, 1) if kilobyte_us else (0,),
+    )
+    design = np.array([[1000.0, 1000.0 * size] for size in sizes])[:, : 2 if kilobyte_us else 1]
+    theirs = WLS(np.array(busy), design, weights=1 / np.array(busy) ** 2).fit()
+    ours = [end for interval in found.intervals().values() for end in (interval.low, interval.high)]
+    assert ours == pytest.approx(list(np.ravel(theirs.conf_int(alpha=0.05))))
+    at = found.at(1000.0, 4000.0)
+    terms = [[1000.0, 4000.0][: design.shape[1]]]
+    low, high = theirs.get_prediction(terms, weights=1 / at**2).conf_int(obs=True, alpha=0.05)[0]
+    interval = found.interval_at(1000.0, 4000.0)
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((low, high))
 
 
 def test_intervals_hold_a_level_that_was_not_run() -> None:
