@@ -256,7 +256,8 @@ class ShowDocument(Document):
     responses: list[Response]
     """The responses."""
     commands: list[str]
-    """The commands of its own that the study starts, as a shell reads them."""
+    """The programs that it starts only with `--allow-exec`, as a shell reads them: commands of its own, and
+    tools with arguments that can do more than shape their traffic."""
     replicates: int
     """The number of replicates of each treatment; with a stopping rule, the fewest."""
     most_replicates: int | None

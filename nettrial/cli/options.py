@@ -98,7 +98,10 @@ Set = Annotated[
 """The option `--set`."""
 AllowExec = Annotated[
     bool,
-    typer.Option("--allow-exec", help="Start the commands in the study file without asking."),
+    typer.Option(
+        "--allow-exec",
+        help="Start the commands in the study file, and tools with any arguments, without asking.",
+    ),
 ]
 """The option `--allow-exec`."""
 Replicates = Annotated[

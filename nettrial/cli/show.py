@@ -57,10 +57,10 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_jso
         print(in_words(treatment.levels))
     if len(design.scenarios) > TREATMENTS_SHOWN:
         print(f"and {len(design.scenarios) - TREATMENTS_SHOWN} more")
-    commands = permission.commands(scenario for _, scenario in design.scenarios)
-    if commands:
-        print("\nCommands that it starts")
-        print(*commands, sep="\n")
+    programs = permission.programs(study, design.scenarios)
+    if programs:
+        print(f"\nPrograms that it starts only with {permission.OPTION}")
+        print_table(["place", "command"], [[program.where, program.command] for program in programs])
     print("\nResponses")
     print_table(
         ["response", "metric", "of", "unit", "better"],
@@ -121,7 +121,7 @@ def _document(design: Design, seed: int | None) -> documents.ShowDocument:
             )
             for response in study.responses
         ],
-        commands=permission.commands(scenario for _, scenario in design.scenarios),
+        commands=[program.command for program in permission.programs(study, design.scenarios)],
         replicates=design.replicates,
         most_replicates=None if until is None else until.maximum,
         trials=design.trials,

@@ -79,10 +79,10 @@ class ToolSettings(base.Tool):
     arguments: Words = []
     """Additional options of the sending program: a list, or one text ("-w 1M -l 24K"). For `exec`, the
     command and its arguments, in which `{destination}`, `{source}` and `{port}` are replaced by the
-    flow's."""
+    flow's. Options other than those of the page "Tool options" need `--allow-exec`."""
     server_arguments: Words = []
-    """Additional options of the receiving program, in the same form. For `exec`, a command for the receiving
-    host, or none."""
+    """Additional options of the receiving program, in the same form and with the same permission. For `exec`,
+    a command for the receiving host, or none."""
 
 
 TrafficSettings = Annotated[

@@ -1,4 +1,4 @@
-"""A page for each of the lists that `nettrial list` prints."""
+"""A page for each of the lists that `nettrial list` prints, and one for the options of tools."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from nettrial.congestion import CONTROLS, backends_of
 from nettrial.metrics import METRICS
 from nettrial.scenario import Capabilities
 from nettrial.stacks import STACKS
+from nettrial.study.tool_options import TOOLS
 from nettrial.topology import TOPOLOGIES
 from reference.markdown import one_line, page, table
 from reference.study_file import rows_of
@@ -25,7 +26,38 @@ def pages() -> dict[str, str]:
         "topologies.md": _topologies(),
         "backends.md": _backends(),
         "studies.md": _studies(),
+        "tool-options.md": _tool_options(),
     }
+
+
+def _tool_options() -> str:
+    rows = []
+    for name, tool in TOOLS.items():
+        for field, program in (("arguments", tool.client), ("server_arguments", tool.server)):
+            options = [
+                " ".join((option, *(value.name for value in values)))
+                for option, values in program.options.items()
+            ]
+            rows.append(
+                (
+                    f"`{name}`",
+                    f"`{field}`",
+                    program.name,
+                    ", ".join(f"`{each}`" for each in options) or "none",
+                )
+            )
+    return page(
+        "Tool options",
+        "A study may give these options to the programs of a tool. They only shape the tool's own traffic: "
+        "none names a file, a program, an address, a port or a user. A study with any other argument runs "
+        "only with `--allow-exec`, or after a question at the terminal, and `nettrial show` lists it; that "
+        "holds for abbreviations of names and for several options in one argument, too. All arguments of the "
+        "tool `exec` are a command, which needs the same permission.",
+        "A value may be an argument of its own, or follow in the same one: `-w 1M`, `-w1M`, `--window=1M`. N "
+        "is a whole number, an amount may end in K, M or G, a time in h, m, s, ms, us or ns. A byte may be "
+        "hexadecimal (0x10), a code point may have a name (af11), and CPUs are a list such as 0-3,5.",
+        table(["tool", "setting", "program", "options"], rows),
+    )
 
 
 def _metrics() -> str:
