@@ -11,7 +11,7 @@ import pytest
 
 from nettrial.cli import guests as commands
 from nettrial.cli.session import time_limit
-from nettrial.design import scenario_of
+from nettrial.design import scenario_of, traffic_seconds
 from nettrial.errors import BadInput, CannotRun
 from nettrial.guests import Catalogue, Disk, Kernel, catalogue, unpack
 from nettrial.guests.kernel import Unfit
@@ -192,6 +192,14 @@ def test_a_trial_with_guests_has_time_for_their_boot():
     for node in scenario.nodes:
         node.system = None
     assert with_guests - time_limit(scenario) >= 180, "the engine's limit"
+
+
+def test_a_trial_may_take_three_times_its_traffic_and_a_minute():
+    study = load("jumbo-ipv6")
+    scenario = scenario_of(study, {name: factor.levels[0] for name, factor in study.factors.items()})
+    seconds = traffic_seconds(scenario)
+    assert seconds >= 1
+    assert time_limit(scenario) == 3 * seconds + 60
 
 
 def test_what_can_not_be_added_is_said(made, cache, tmp_path):
