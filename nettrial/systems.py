@@ -27,6 +27,11 @@ from typing import Any, NoReturn
 if sys.platform == "win32":
     import msvcrt
 
+    def raise_descriptor_limit() -> int:
+        """Returns the largest number of file descriptors of this process. Windows has no limit for
+        sockets."""
+        return sys.maxsize
+
     APART: dict[str, Any] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     WAKE_SECONDS: float | None = 0.2
     _SUFFIX = ".exe"
@@ -58,6 +63,17 @@ if sys.platform == "win32":
 
 else:
     import fcntl
+    import resource
+
+    def raise_descriptor_limit() -> int:
+        """Raises this process's limit of file descriptors to its hard limit, which needs no privileges, and
+        returns it (RLIMIT_NOFILE, getrlimit(2))."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except (OSError, ValueError):  # macOS reports a larger hard limit than it grants.
+            hard = soft
+        return sys.maxsize if hard == resource.RLIM_INFINITY else hard
 
     APART: dict[str, Any] = {"start_new_session": True}
     """The arguments of subprocess.Popen that start a program which does not receive the terminal's Ctrl-C."""

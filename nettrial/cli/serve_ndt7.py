@@ -8,12 +8,12 @@ import os
 import ssl
 from pathlib import Path
 
+from nettrial.admission import Log
 from nettrial.cli import READING, documents
 from nettrial.cli.console import say
 from nettrial.cli.measure_ndt7 import LACKS, PORT
 from nettrial.cli.serve import ServeOptions
 from nettrial.errors import BadInput, CannotRun, Lack
-from nettrial.protocols.admission import Log
 from nettrial.systems import port_remedy
 
 
@@ -41,8 +41,12 @@ def serve(options: ServeOptions) -> None:
             await asyncio.Event().wait()
 
     try:
-        with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(run())
+        # On Windows, asyncio's default loop would accept connections itself, without the server's limits.
+        with (
+            contextlib.suppress(KeyboardInterrupt),
+            asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner,
+        ):
+            runner.run(run())
     except OSError as error:
         lack = Lack(f"port {port} at {address}", os.strerror(error.errno or 0), port_remedy(error))
         raise CannotRun("serving ndt7", [lack]) from None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import socket
 
+from nettrial.admission import Log
 from nettrial.cli import READING, documents
 from nettrial.cli.console import say
 from nettrial.cli.serve import ServeOptions
 from nettrial.errors import CannotRun, Lack
-from nettrial.protocols.admission import Log
 from nettrial.protocols.stamp.key import key_of
 from nettrial.protocols.stamp.port import Port
 from nettrial.protocols.stamp.reflector import PORT, Reflector, reflect

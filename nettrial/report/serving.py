@@ -1,5 +1,6 @@
 """A small HTTP server for pages of nettrial: it answers GET, with a limited number of connections, each of
-limited duration, and only to those who reached it by an address."""
+limited duration, and only to those who reached it by an address. A connection that keeps others waiting makes
+room for them."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from nettrial.admission import EXHAUSTED, NOT_ACCEPTED, RECOVERY_SECONDS, Connections
 from nettrial.errors import CannotRun, Lack
 from nettrial.report import pages
 from nettrial.systems import port_remedy
@@ -22,8 +24,10 @@ ADDRESS = "127.0.0.1"
 """The default address: only this machine reaches it."""
 CONNECTION_SECONDS = 10.0
 """The time allowed for a connection's request and its answer, in seconds."""
-MOST_CONNECTIONS = 32
-"""The largest number of connections at the same time. A browser opens six."""
+MOST_CONNECTIONS, MOST_CONNECTIONS_EACH = 64, 32
+"""The largest number of connections at the same time, in all and of one network. A browser opens six."""
+ROOM_SECONDS = 1.0
+"""The time in seconds for which a new connection waits until one that was told to end has done so."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -77,7 +81,10 @@ class Server(ThreadingHTTPServer):
     def __init__(self, address: str, port: int, handler: type[Handler]) -> None:
         """Opens a port; raises OSError."""
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self._open: dict[socket.socket, float] = {}
+        self._connections: Connections[socket.socket] = Connections(
+            MOST_CONNECTIONS, MOST_CONNECTIONS_EACH, CONNECTION_SECONDS, _end
+        )
+        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
         # Two values alone would be a link-local address without its zone.
         at: Any = socket.getaddrinfo(address, port, self.address_family, socket.SOCK_STREAM)[0][4]
         super().__init__(at, handler)
@@ -88,25 +95,45 @@ class Server(ThreadingHTTPServer):
         address = str(self.server_address[0])
         return f"http://{f'[{address}]' if ':' in address else address}:{self.server_port}/"
 
+    def get_request(self) -> Any:
+        """Accepts a connection; raises OSError, after a pause if the system has no room for one."""
+        try:
+            return super().get_request()
+        except OSError as error:
+            if error.errno in EXHAUSTED:
+                _LOG.warning("%s: %s", NOT_ACCEPTED, error.strerror)
+                self._connections.make_room()
+                # Its thread needs a moment to end.
+                time.sleep(RECOVERY_SECONDS)
+            raise
+
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answers a request in a thread, or closes the connection if there are too many."""
-        if len(self._open) >= MOST_CONNECTIONS:
+        """Answers a request in a thread. The connection is closed if there are too many threads, and none of
+        them ends."""
+        self._connections.admit(request, client_address[0])
+        if not self._room.acquire(timeout=ROOM_SECONDS):
             self.shutdown_request(request)
             return
-        self._open[request] = time.monotonic()
-        super().process_request(request, client_address)
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError:  # The system gives no more threads.
+            self._room.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answers a request in this thread."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
 
     def service_actions(self) -> None:
         """Closes connections that take too long, because a request sent byte by byte never times out."""
-        now = time.monotonic()
-        for request, began in list(self._open.items()):
-            if now - began > CONNECTION_SECONDS:
-                with suppress(OSError):
-                    request.shutdown(socket.SHUT_RDWR)
+        self._connections.expire()
 
     def close_request(self, request: Any) -> None:
         """Forgets a connection that has ended."""
-        self._open.pop(request, None)
+        self._connections.release(request)
         super().close_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -121,6 +148,12 @@ class Server(ThreadingHTTPServer):
             yield
         finally:
             self.shutdown()
+
+
+def _end(connection: socket.socket) -> None:
+    """Makes a connection end: whatever its thread waits for fails."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def opened(address: str, port: int, handler: type[Handler], doing: str) -> Server:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import sync_playwright
 
+from nettrial.admission import Log
 from nettrial.cli.documents import Ndt7Document
-from nettrial.protocols.admission import Log
 from nettrial.protocols.ndt7.server import Server
 from nettrial.store import Run
 from tests.end_to_end.serving import PATIENCE, nettrial, serving

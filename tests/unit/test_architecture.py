@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "nettrial"
 
 BASE = {"errors", "registry", "fields", "units", "systems", "bounds", "files", "capabilities"} | {
+    "admission",
     "scenario",
     "path_report",
     "texts",

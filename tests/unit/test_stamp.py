@@ -2,6 +2,7 @@
 Sender and reflector run in this process, over loopback."""
 
 import contextlib
+import ipaddress
 import json
 import random
 import socket
@@ -14,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nettrial.admission import Log
 from nettrial.errors import BadInput
-from nettrial.protocols.admission import Log
 from nettrial.protocols.stamp import packet as wire
 from nettrial.protocols.stamp import reflector as reflecting
 from nettrial.protocols.stamp.clock import ErrorEstimate, ntp, own_estimate, unix_ns
@@ -158,21 +159,48 @@ def test_two_reflectors_do_not_answer_each_other():
     assert answer(here, sent(), port=7) is None, "echo answers everything"
 
 
-def test_sessions_and_rates_are_bounded(monkeypatch):
+def numbers(reflector, sources, at=NOW):
+    """Returns the reflector's numbers in the answers to packets of these addresses and ports."""
+    answers = [answer(reflector, sent(), address=address, port=port, at=at) for address, port in sources]
+    return [None if each is None else wire.read_reflected(bytes(each), None).sequence for each in answers]
+
+
+def test_sessions_are_bounded_and_the_idlest_makes_room(monkeypatch):
     monkeypatch.setattr(reflecting, "MOST_SESSIONS", 3)
     monkeypatch.setattr(reflecting, "MOST_SESSIONS_EACH", 2)
+    reflector = Reflector(Log(lambda _: None))
+    one, two, three = [("192.0.2.1", port) for port in (2001, 2002, 2003)]
+    assert numbers(reflector, [one, two, one, three]) == [0, 0, 1, 0]
+    assert numbers(reflector, [one, two]) == [2, 0], "a network's idlest session made room for its third"
+    # The addresses of one /64 are one network.
+    six = [(f"2001:db8::{number}", 2001) for number in (1, 2, 3)]
+    assert numbers(reflector, [*six, two, six[2]]) == [0, 0, 0, 1, 1]
+    later = NOW + int((reflecting.IDLE_SECONDS + 1) * SECOND)
+    assert numbers(reflector, [one], later) == [0], "idle sessions end"
+    assert len(reflector._sessions) == len(reflector._each) == 1
+
+
+def test_a_sessions_rate_is_bounded():
     said = []
     reflector = Reflector(Log(said.append))
-    took = [answer(reflector, sent(), port=port) is not None for port in (2001, 2002, 2003)]
-    took += [answer(reflector, sent(), port=2001, address=other) is not None for other in ("::1", "::2")]
-    assert took == [True, True, False, True, False]
-    later = NOW + int((reflecting.IDLE_SECONDS + 1) * SECOND)
-    assert answer(reflector, sent(), port=2003, at=later) is not None, "idle sessions end"
-    burst = [
-        answer(reflector, sent(number), port=2003, at=later) for number in range(reflecting.MOST_RATE + 9)
-    ]
-    assert sum(each is not None for each in burst) == reflecting.MOST_RATE - 1
+    answered = numbers(reflector, [("192.0.2.1", 2003)] * (reflecting.MOST_RATE + 9))
+    assert sum(each is not None for each in answered) == reflecting.MOST_RATE
     assert any("packets a second" in line for line in said)
+
+
+def test_packets_of_any_number_of_forged_addresses_shut_nobody_out():
+    """An honest sender's packets are answered, and counted in one session, among 200 others each."""
+    reflector, draw = Reflector(Log(lambda _: None)), random.Random(1)
+    found = []
+    for number in range(30):
+        forged = [
+            (str(ipaddress.ip_address(draw.getrandbits(32) | 1 << 24)), draw.randrange(1024, 65536))
+            for _ in range(200)
+        ]
+        numbers(reflector, forged, NOW + number)
+        found += numbers(reflector, [("192.0.2.1", 5000)], NOW + number)
+    assert found == list(range(30))
+    assert len(reflector._sessions) <= reflecting.MOST_SESSIONS
 
 
 def test_a_twamp_sender_gets_as_many_bytes_as_it_sent():

@@ -20,7 +20,8 @@ from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 import nettrial
-from nettrial.protocols.admission import Log, Seats
+from nettrial.admission import Log, Seats
+from nettrial.protocols.ndt7.listener import Listener
 from nettrial.protocols.ndt7.load import MOST_BYTES, close, send_load
 from nettrial.protocols.ndt7.wire import (
     DURATION,
@@ -38,11 +39,18 @@ from nettrial.protocols.ndt7.wire import (
     kernel_figures,
     use_bbr,
 )
+from nettrial.systems import raise_descriptor_limit
 
 MOST_TESTS, MOST_TESTS_EACH = 8, 4
-"""The largest number of tests at a time, in all and for one address."""
+"""The largest number of tests at a time, in all and of one network."""
 OPEN_SECONDS, CLOSE_SECONDS = 10.0, 1.0
-"""The time limits for the handshakes of TLS and WebSocket, and for closing a connection, in seconds."""
+"""The time limits for the handshakes of TLS and WebSocket together, and for closing a connection, in
+seconds."""
+MOST_OPENING, MOST_OPENING_EACH = 64, 16
+"""The largest number of connections in these handshakes, in all and of one network, but at most a quarter of
+the file descriptors. Each takes up to 0.6 MB of memory with TLS."""
+BACKLOG = 128
+"""The largest number of connections that wait to be accepted."""
 MOST_PARAMETERS = 100
 """The largest number of parameters in a query string."""
 _SILENT = logging.Logger("ndt7", logging.CRITICAL + 1)
@@ -63,14 +71,25 @@ class Server:
         """Listens while the block runs, with TLS if `context` is given; yields the address and the port.
         Raises OSError if the port can't be opened."""
         secured: dict[str, Any] = {"ssl_handshake_timeout": OPEN_SECONDS} if context else {}
-        async with serve(
+        most = min(MOST_OPENING, raise_descriptor_limit() // 4)
+        each = min(MOST_OPENING_EACH, most // 2)
+        listener = Listener.opened(
+            address, port, BACKLOG, self._log, most=most, each=each, seconds=OPEN_SECONDS
+        )
+
+        def request(connection: ServerConnection, request: Request) -> Response | None:
+            refused = self._request(connection, request)
+            if refused is None:
+                listener.release(connection.transport.get_extra_info("socket").fileno())
+            return refused
+
+        serving = serve(
             self._handle,
-            address,
-            port,
+            sock=listener,
             ssl=context,
             subprotocols=[Subprotocol(SUBPROTOCOL)],
             compression=None,
-            process_request=self._request,
+            process_request=request,
             server_header=f"nettrial/{nettrial.__version__}",
             open_timeout=OPEN_SECONDS,
             close_timeout=CLOSE_SECONDS,
@@ -78,10 +97,11 @@ class Server:
             max_size=LARGEST,
             max_queue=2,
             logger=_SILENT,
-            backlog=32,
+            backlog=BACKLOG,
             **secured,
-        ) as listening:
-            yield next(iter(listening.sockets)).getsockname()[:2]
+        )
+        async with listener.watching(), serving:
+            yield listener.getsockname()[:2]
 
     def _request(self, connection: ServerConnection, request: Request) -> Response | None:
         """Returns the refusal of a request that is not one of ndt7, or for which there is no place; None
@@ -92,7 +112,8 @@ class Server:
             reason, status = "all places are taken; try again later", http.HTTPStatus.SERVICE_UNAVAILABLE
         if not reason:
             return None
-        self._log.line("refused", f"{_end(connection.remote_address)}: refused: {reason}")
+        client = _end(connection.remote_address)
+        self._log.line("refused", f"{client}: refused: {reason}", _address(connection))
         return connection.respond(status, f"{reason}\n")
 
     async def _handle(self, connection: ServerConnection) -> None:
@@ -115,7 +136,10 @@ class Server:
 
 def refusal(request: Request) -> str:
     """Returns the reason why a request is refused; an empty text for a valid request of ndt7."""
-    url = urlsplit(request.path)
+    try:
+        url = urlsplit(request.path)
+    except ValueError:  # It begins with an address in brackets that is none.
+        return "the path of the request is malformed"
     if url.path not in PATHS:
         return f"no such test; expected {' or '.join(PATHS)}"
     offered = ",".join(request.headers.get_all("Sec-WebSocket-Protocol"))
@@ -170,6 +194,7 @@ class _Test:
                 f"{self._client}: {self._direction}, {self._num_bytes} bytes in "
                 f"{self._elapsed_us / 1e6:.2f} s, {rate:.1f} Mbit/s, {busy:.0f}% of a CPU"
                 + (f", {control}" if control else ""),
+                _address(self._connection),
             )
 
     def _elapsed(self) -> int:
@@ -237,4 +262,5 @@ class _Test:
                 await self._tell()
 
     def _refuse(self, what: str) -> None:
-        self._log.line("refused", f"{self._client}: {self._direction} ended: it sent {what}")
+        text = f"{self._client}: {self._direction} ended: it sent {what}"
+        self._log.line("refused", text, _address(self._connection))

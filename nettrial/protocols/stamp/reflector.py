@@ -4,19 +4,20 @@ answers."""
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
-from nettrial.protocols.admission import Log
+from nettrial.admission import Log, network
 from nettrial.protocols.stamp.clock import ntp, own_estimate, timestamping_error, unix_ns
 from nettrial.protocols.stamp.packet import NotATestPacket, answers, read_sent, reflected_packet, stamp
 from nettrial.protocols.stamp.port import Arrival, Port
 
 PORT = 862
 """The port of reflectors (RFC 8762, 4.1)."""
-MOST_SESSIONS, MOST_SESSIONS_EACH = 256, 32
-"""The largest number of sessions at a time, in all and for one address."""
+MOST_SESSIONS, MOST_SESSIONS_EACH = 4096, 64
+"""The largest number of sessions whose packets are counted, in all and of one network. Another session takes
+the place of the one that has been idle for longest, of which a later packet begins a new session."""
 IDLE_SECONDS = 60.0
 """The time without packets after which a session ends, in seconds."""
 MOST_RATE = 1000
@@ -26,6 +27,9 @@ RESERVED = 1024
 a sender may only use that of reflectors."""
 _KEPT = 16
 """The number of packets of which the largest error of a timestamp counts."""
+
+
+_Source: TypeAlias = tuple[str, int]
 
 
 @dataclass
@@ -46,16 +50,18 @@ class Reflector:
     def __init__(self, log: Log, key: bytes | None = None) -> None:
         """Answers in authenticated mode if there is a key, and writes a line about each session to `log`."""
         self._log, self._key = log, key
-        self._sessions: dict[tuple[str, int], _Session] = {}
-        self._each: Counter[str] = Counter()
+        self._sessions: OrderedDict[_Source, _Session] = OrderedDict()
+        """All sessions, the one that has been idle for longest first."""
+        self._each: dict[str, OrderedDict[_Source, None]] = {}
+        """The sessions of each network, in the same order."""
 
     def answer(self, arrival: Arrival, now_ns: int, estimate: int) -> bytearray | None:
         """Returns the answer to a packet, without its timestamp; None for a packet that is not answered."""
-        source: tuple[str, int] = (str(arrival.source[0]), int(arrival.source[1]))
+        source: _Source = (str(arrival.source[0]), int(arrival.source[1]))
         reason = self._refusal(arrival, source, now_ns)
         if reason:
             where = f"[{source[0]}]:{source[1]}" if ":" in source[0] else f"{source[0]}:{source[1]}"
-            self._log.line("not answered", f"{where}: not answered: {reason}")
+            self._log.line("not answered", f"{where}: not answered: {reason}", source[0])
             return None
         session = self._sessions[source]
         made = reflected_packet(
@@ -69,7 +75,7 @@ class Reflector:
         session.sequence += 1
         return made
 
-    def _refusal(self, arrival: Arrival, source: tuple[str, int], now_ns: int) -> str:
+    def _refusal(self, arrival: Arrival, source: _Source, now_ns: int) -> str:
         """Returns the reason why a packet is not answered, and counts it in its session otherwise."""
         if source[1] < RESERVED and source[1] != PORT:
             return "its port belongs to another service"
@@ -77,17 +83,18 @@ class Reflector:
             read_sent(arrival.payload, self._key)
         except NotATestPacket as why:
             return str(why)
+        self._end_idle(now_ns)
         session = self._sessions.get(source)
         # Timestamps are rounded down, by up to 1 ns.
         if session and session.began_ns - 1 <= unix_ns(answers(arrival.payload, self._key), now_ns) <= now_ns:
             return "it answers an answer: the sender is a reflector, too"
         if session is None:
-            self._end_idle(now_ns)
-            if len(self._sessions) >= MOST_SESSIONS or self._each[source[0]] >= MOST_SESSIONS_EACH:
-                return "there are too many sessions"
-            self._each[source[0]] += 1
-            session = self._sessions[source] = _Session(now_ns, now_ns)
-            self._log.line("session", f"{source[0]} port {source[1]}: a session of {len(arrival.payload)} B")
+            session = self._begin(source, now_ns)
+            text = f"{source[0]} port {source[1]}: a session of {len(arrival.payload)} B"
+            self._log.line("session", text, source[0])
+        else:
+            self._sessions.move_to_end(source)
+            self._each[network(source[0])].move_to_end(source)
         passed = max(0, now_ns - session.last_ns) / 1e9
         session.allowance = min(MOST_RATE, session.allowance + passed * MOST_RATE)
         session.last_ns = now_ns
@@ -96,14 +103,31 @@ class Reflector:
         session.allowance -= 1
         return ""
 
+    def _begin(self, source: _Source, now_ns: int) -> _Session:
+        """Adds a session, in the place of an idle one if there are too many."""
+        own = self._each.get(network(source[0]), OrderedDict())
+        if len(own) >= MOST_SESSIONS_EACH:
+            self._end(next(iter(own)))
+        if len(self._sessions) >= MOST_SESSIONS:
+            self._end(next(iter(self._sessions)))
+        self._each.setdefault(network(source[0]), OrderedDict())[source] = None
+        made = self._sessions[source] = _Session(now_ns, now_ns)
+        return made
+
     def _end_idle(self, now_ns: int) -> None:
         """Ends the sessions that have had no packets for a while."""
-        for source, session in list(self._sessions.items()):
-            if now_ns - session.last_ns > IDLE_SECONDS * 1e9:
-                del self._sessions[source]
-                self._each[source[0]] -= 1
-                if not self._each[source[0]]:
-                    del self._each[source[0]]
+        while self._sessions:
+            source, session = next(iter(self._sessions.items()))
+            if now_ns - session.last_ns <= IDLE_SECONDS * 1e9:
+                return
+            self._end(source)
+
+    def _end(self, source: _Source) -> None:
+        del self._sessions[source]
+        own = self._each[network(source[0])]
+        del own[source]
+        if not own:
+            del self._each[network(source[0])]
 
 
 def reflect(reflector: Reflector, port: Port, key: bytes | None) -> NoReturn:

@@ -1,0 +1,12 @@
+"""Honest clients are served while strangers hold connections from many addresses of IPv6, which count as one
+within each /64 (`tests/attacks.py`)."""
+
+import pytest
+
+from tests.attacks import NAMESPACE, attacked, unserved
+
+
+@pytest.mark.parametrize("port", ["pages", "ndt7", "stamp"])
+def test_honest_clients_are_served_under_attack_over_ipv6(port: str, as_user: list[str]) -> None:
+    alone = [*as_user, "unshare", "--user", "--map-root-user", "--net"]
+    assert unserved(attacked(port, 6, *alone, "sh", "-c", NAMESPACE + 'exec "$@"', "sh")) == {}
