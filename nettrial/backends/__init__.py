@@ -1,7 +1,7 @@
 """The backends that run trials. Only this package knows of the engine."""
 
 from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration, TrialFailed
-from nettrial.backends.hosts import Machines, install, restore
+from nettrial.backends.hosts import Machines, forget, install, restore
 from nettrial.backends.remote import Measurer, find_server, measured_flow, serve, streams_of
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Measurer",
     "TrialFailed",
     "find_server",
+    "forget",
     "install",
     "measured_flow",
     "restore",

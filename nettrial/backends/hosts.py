@@ -14,6 +14,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, Protocol
 
+from pydantic import BaseModel, Field, ValidationError
+
 import nettrial
 from nettrial.backends import find
 from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration
@@ -33,6 +35,9 @@ READY = "nettrial-ready"
 """The line that shows that a shell on the machine answered."""
 INSTALLED = "nettrial-installed"
 """The line that shows that the copied engine runs on the machine."""
+JOURNAL = "nettrial-journal "
+"""The beginning of the line with the result of carrying out a machine's journal. Earlier lines come from
+other programs, such as login scripts."""
 HASHES = "sha256sum 'shasum -a 256' 'sha256 -q'"
 """The commands that print a file's SHA-256 on Linux, macOS and FreeBSD."""
 PATIENCE_SECONDS = 120.0
@@ -212,13 +217,56 @@ def install(name: str, machine: Reachable) -> Lack | None:
 
 def restore(name: str, machine: Reachable) -> Done:
     """Restores settings that a session left changed on a machine."""
+    return _engine(name, machine, "machine", "restore")
+
+
+class Entry(BaseModel, extra="forbid"):
+    """An entry of a machine's journal that can't be carried out."""
+
+    key: str = Field(pattern="^[0-9a-f]{12}$")
+    """The name of the entry, by which it is discarded."""
+    entry: str
+    """The setting and its old value in words, or the line of the journal if it is not understood."""
+    why: str
+    """The reason."""
+    is_absent: bool
+    """True if the setting's interface does not exist there."""
+
+
+class Journal(BaseModel, extra="forbid"):
+    """The result of carrying out a machine's journal."""
+
+    restored: list[str] = []
+    """The settings that were restored, in words."""
+    kept: list[Entry] = []
+    """The entries that can't be carried out, which are still there."""
+    forgotten: list[str] = []
+    """The entries that were discarded, in words."""
+
+
+def forget(name: str, machine: Reachable, keys: Sequence[str] = ()) -> tuple[Journal, Lack | None]:
+    """Restores settings that a session left changed on a machine, and discards the entries of its journal
+    with these keys that can't be carried out. Returns the result, and the reason if it failed."""
+    done = _engine(name, machine, "machine", "forget", *keys)
+    lines = [line for line in done.output.splitlines() if line.startswith(JOURNAL)]
+    if done.lack is not None or not lines:
+        absent = Lack(_what(name, machine), "no engine answered", _remedy("", machine))
+        return Journal(), done.lack or absent
+    try:
+        return Journal.model_validate_json(lines[-1].removeprefix(JOURNAL)), None
+    except ValidationError as error:
+        why = f"it sent an invalid answer: {error.errors()[0]['msg']}"
+        return Journal(), Lack(_what(name, machine), why, _remedy("", machine))
+
+
+def _engine(name: str, machine: Reachable, *words: str) -> Done:
+    """Runs the engine on a machine to its end."""
     if machine.engine:
-        return _run(name, machine, [*machine.engine, "machine", "restore"])
+        return _run(name, machine, [*machine.engine, *words])
     target = f'"$HOME"/{shlex.quote(engine_there(machine))}'
     absent = "the engine is not installed there"
-    return _shell(
-        name, machine, f"test -x {target} || {{ echo {absent} >&2; exit 1; }}; exec {target} machine restore"
-    )
+    command = f"exec {target} {shlex.join(words)}"
+    return _shell(name, machine, f"test -x {target} || {{ echo {absent} >&2; exit 1; }}; {command}")
 
 
 def _what(name: str, machine: Reachable) -> str:
@@ -296,6 +344,8 @@ def _remedy(said: str, machine: Reachable) -> str:
         return (
             f"connect once by hand ({machine.reached_by}), and verify the machine's key before you accept it"
         )
-    if "not restored" in said or "uses this machine" in said:
-        return "fix that on the machine, or wait for the end of the session, and try again"
+    if "uses this machine" in said:
+        return "wait for the end of the session, and try again"
+    if "not restored" in said:
+        return "fix that on the machine and try again, or discard it with `nettrial machines forget`"
     return f"make sure that {machine.reached_by} opens a shell without asking for anything"

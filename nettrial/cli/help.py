@@ -60,6 +60,7 @@ EXAMPLES = {
     ),
     "machines install": ("nettrial machines install", "nettrial machines install web"),
     "machines restore": ("nettrial machines restore", "nettrial machines restore web"),
+    "machines forget": ("nettrial machines forget web", "nettrial machines forget web --yes"),
     "systems": (
         "nettrial systems add linux --package linux-image-6.12.117+deb12-cloud-amd64",
         "nettrial run kernel-versions --set kernel=linux-6.12",

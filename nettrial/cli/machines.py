@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from nettrial.backends import BACKENDS, Machines, install, restore
+from nettrial.backends import forget as forget_there
 from nettrial.bounds import MOST_STUDY_BYTES
 from nettrial.cli import READING
 from nettrial.cli.console import print_table, say
@@ -25,6 +27,12 @@ BACKEND = next(name for name in BACKENDS if BACKENDS[name].configuration is Mach
 """The backend that runs on these machines."""
 ADDING = "adding a machine"
 """The current action, for error messages."""
+FORGETTING = "discarding entries of journals"
+"""The current action, for error messages."""
+YES = "--yes"
+"""The option that confirms that entries are discarded."""
+ANSWER_CHARACTERS = 80
+"""The number of characters that are read of an answer at the terminal."""
 FAILED_THERE = "it failed on these machines"
 """The result of a command on several machines, for error messages."""
 
@@ -179,6 +187,51 @@ def undo(file: Path, names: Sequence[str]) -> int:
     if lacks:
         raise CannotRun("restoring settings", lacks, FAILED_THERE)
     return 0
+
+
+def forget(file: Path, names: Sequence[str], confirmed: bool) -> int:
+    """Shows the entries of machines' journals that can't be carried out, discards them after a confirmation,
+    and returns the exit status; raises BadInput without the confirmation, and CannotRun with every machine on
+    which that failed."""
+    chosen = Inventory.load(file).only(names)
+    lacks: list[Lack] = []
+    found: dict[str, Sequence[str]] = {}
+    for name, machine in chosen.machines.items():
+        journal, lack = forget_there(name, machine)
+        lacks += [lack] if lack else []
+        for restored in journal.restored:
+            say(f"{name}: restored {restored}")
+        for entry in journal.kept:
+            say(f"{name}: {entry.entry}: {entry.why}")
+        if journal.kept:
+            found[name] = [entry.key for entry in journal.kept]
+        elif lack is None:
+            say(f"{name}: there is nothing to forget")
+    if found:
+        _confirm(sum(map(len, found.values())), confirmed)
+    for name, keys in found.items():
+        journal, lack = forget_there(name, chosen.machines[name], keys)
+        lacks += [lack] if lack else []
+        for text in journal.forgotten:
+            say(f"{name}: forgot {text}")
+    if lacks:
+        raise CannotRun(FORGETTING, lacks, FAILED_THERE)
+    return 0
+
+
+def _confirm(count: int, confirmed: bool) -> None:
+    """Asks at the terminal whether this number of entries is to be discarded, unless the option has confirmed
+    it; raises BadInput if not."""
+    if confirmed:
+        return
+    hint = f"set these settings yourself, if they are still wrong, and give {YES}"
+    if sys.stdin.isatty():
+        say("discard these entries? nettrial does not restore their settings any more [y/N]")
+        if sys.stdin.readline(ANSWER_CHARACTERS).strip().lower() in ("y", "yes"):
+            return
+        raise BadInput(FORGETTING, YES, "not confirmed", "a yes, or the option", hint)
+    entries = "1 entry" if count == 1 else f"{count} entries"
+    raise BadInput(FORGETTING, YES, f"missing, and {entries} would be discarded", "the option", hint)
 
 
 def add(

@@ -19,6 +19,8 @@ OPTION = "--allow-exec"
 """The option that gives the permission."""
 STARTING = "starting the study's programs"
 """The current action, for error messages."""
+ANSWER_CHARACTERS = 80
+"""The number of characters that are read of an answer at the terminal."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def ask(needed: list[Program], allowed: bool) -> None:
         say("this study starts programs of its own choice, with your privileges:")
         list_programs(needed)
         say("start them? [y/N]")
-        if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        if sys.stdin.readline(ANSWER_CHARACTERS).strip().lower() in ("y", "yes"):
             return
     raise BadInput.listing(STARTING, [program.fault() for program in needed])
 

@@ -93,6 +93,10 @@ class Machines:
         passwd = self.folder / f"passwd-{name}"
         passwd.write_text("\n".join(users))
         script = "mount -t sysfs sysfs /sys && mount -t tmpfs none /run && mkdir /run/sshd"
+        # Its journal is on a disk of its own, too.
+        state = self.folder / f"state-{name}"
+        state.mkdir()
+        script += f" && mount --bind {state} /var/lib"
         script += f" && mount --bind {passwd} /etc/passwd && ip link set lo up && exec sleep 100000"
         command = ["unshare", "--net", "--mount", "sh", "-ec", script]
         process = subprocess.Popen(self.sandbox.command(command), stdin=subprocess.DEVNULL)
@@ -279,9 +283,13 @@ class Machines:
             found[f"{name} rules"] = self.do(name, "sh", "-c", "ip rule && ip -6 rule")
             sysctls = self.do(name, "sysctl", *WATCHED).splitlines()
             found |= {f"{name} {sysctl.split()[0]}": sysctl for sysctl in sysctls}
-            journal = self.folder / name / ".local/state/nettrial/journal"
+            journal = self.journal(name)
             found[f"{name} journal"] = journal.read_text() if journal.exists() else "none"
         return found
+
+    def journal(self, name: str) -> Path:
+        """Returns the file of a machine's journal."""
+        return self.folder / f"state-{name}" / "nettrial" / "journal"
 
     def engines(self) -> dict[int, str]:
         """Returns the running engines of the runner and the machines, by their process identifier in the

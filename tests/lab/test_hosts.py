@@ -352,7 +352,7 @@ def power_cut(machines: Machines, out: str) -> None:
     """Runs the study, and kills all of nettrial's processes on the machines as soon as a setting is about to
     change."""
     runner = machines.start("run", *STUDY, f"--out={out}")
-    journal = machines.folder / "sender" / ".local/state/nettrial/journal"
+    journal = machines.journal("sender")
     assert wait_for(lambda: journal.exists() and "mtu" in journal.read_text(), 300)
     # A power cut ends the guard together with all other processes. SIGSTOP first, so that none of them
     # notices the end of another.
@@ -415,14 +415,13 @@ def test_versions_that_differ_never_talk(machines: Machines) -> None:
 
 def test_a_full_disk_there_is_told_and_nothing_is_changed(machines: Machines) -> None:
     before = machines.state()
-    state = machines.folder / "receiver/.local/state"
-    state.mkdir(parents=True, exist_ok=True)
-    machines.do("receiver", "mount", "-t", "tmpfs", "-o", "size=4k", "none", str(state))
+    state = "/var/lib"
+    machines.do("receiver", "mount", "-t", "tmpfs", "-o", "size=4k,mode=755", "none", state)
     machines.do("receiver", "sh", "-c", f"mkdir {state}/nettrial; cat /dev/zero > {state}/zeros || true")
     said = error_of(machines.nettrial("run", *STUDY, "--out=full"), 4)
     assert "No space left on device" in said
     settled(machines, before)
-    machines.do("receiver", "umount", str(state))
+    machines.do("receiver", "umount", state)
     completes(machines, "full")
     engines = machines.folder / "receiver/.local/share"
     machines.do("receiver", "mount", "-t", "tmpfs", "-o", "size=64k", "none", str(engines))

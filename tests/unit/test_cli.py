@@ -54,6 +54,7 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
         "machines add",
         "machines install",
         "machines restore",
+        "machines forget",
         "systems",
         "systems add",
         "systems list",

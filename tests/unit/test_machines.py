@@ -1,6 +1,7 @@
 """The inventory, and the ways to reach machines."""
 
 import hashlib
+import io
 import json
 import re
 from pathlib import Path
@@ -170,3 +171,37 @@ def test_headings_say_which_system_a_machine_has():
     assert any(heading.endswith("beta (Debian GNU/Linux 12 (bookworm))") for heading in found.values())
     assert not any("delta (" in heading for heading in found.values())
     assert headings(study, {}) == {}
+
+
+JOURNAL = """#!/bin/sh
+kept='{"key": "0123456789ab", "entry": "the MTU of eth7", "why": "gone", "is_absent": true}'
+[ $# = 2 ] && echo "nettrial-journal {\\"kept\\": [$kept]}" && exit
+echo "nettrial-journal {\\"forgotten\\": [\\"$3\\"]}"
+"""
+
+
+@pytest.fixture
+def forgetful(write, tmp_path):
+    """An inventory with a machine whose engine has an entry that can't be carried out."""
+    engine = tmp_path / "far-engine"
+    engine.write_text(JOURNAL)
+    engine.chmod(0o700)
+    return write(f"  alpha:\n    engine: ['{engine}']\n    interfaces: {{eth0: [192.0.2.1]}}\n")
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 2), ("", 2)])
+def test_entries_are_discarded_after_a_yes_at_the_terminal(nettrial, forgetful, monkeypatch, answer, status):
+    terminal = io.StringIO(answer)
+    terminal.isatty = lambda: True
+    monkeypatch.setattr("sys.stdin", terminal)
+    done = nettrial("machines", "forget", "alpha", "--machines", str(forgetful))
+    assert done.returncode == status
+    assert "alpha: the MTU of eth7: gone" in done.stderr
+    assert ("forgot 0123456789ab" in done.stderr) == (status == 0)
+
+
+def test_an_answer_that_would_be_a_command_is_refused(nettrial, forgetful, tmp_path):
+    engine = tmp_path / "far-engine"
+    engine.write_text(engine.read_text().replace("0123456789ab", "; rm -r ~"))
+    done = nettrial("machines", "forget", "alpha", "--yes", "--machines", str(forgetful))
+    assert (done.returncode, "it sent an invalid answer" in done.stderr) == (3, True)

@@ -12,7 +12,16 @@ pub enum Machine {
     Guard,
     /// Restore the settings that a session left changed
     Restore,
+    /// Restore them, and list the entries of the journal that can't be carried out, as a JSON document
+    Forget {
+        /// Keys of such entries, which are discarded
+        keys: Vec<String>,
+    },
 }
+
+/// The beginning of the line with the document of [`Machine::Forget`]. Earlier lines come from other programs, such
+/// as login scripts.
+const JOURNAL: &str = "nettrial-journal ";
 
 /// Does a task of a machine.
 ///
@@ -25,9 +34,13 @@ pub fn machine(part: &Machine) -> Result<()> {
         Machine::Restore => {
             let outcome = nettrial_hosts::restore()?;
             outcome.restored.iter().for_each(|setting| println!("restored {setting}"));
-            if !outcome.failed.is_empty() {
-                bail!("not restored: {}", outcome.failed.join("; "));
+            match outcome.failed() {
+                None => Ok(()),
+                Some(failed) => bail!("not restored: {failed}"),
             }
+        }
+        Machine::Forget { keys } => {
+            println!("{JOURNAL}{}", serde_json::to_string(&nettrial_hosts::forget(keys)?)?);
             Ok(())
         }
     }

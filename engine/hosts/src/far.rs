@@ -4,18 +4,19 @@
 use crate::describe::{self, describe};
 use crate::guard::Guard;
 use crate::inventory::Permission;
-use crate::journal::{self, Journal, Lock};
+use crate::journal::{self, Journal};
+use crate::lock::{Lock, Taken};
 use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
 use crate::settings::Change;
 use crate::watch::Watch;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use nettrial_scenario::Place;
 use nettrial_session::{Event, Process, Transport, monotonic_ns};
 use nettrial_traffic::{Order, Reply, Report, in_words};
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 /// The time for which the other end may be silent, in nanoseconds: it sends a sign of life every
@@ -25,6 +26,18 @@ const SILENCE_NS: i64 = 20_000_000_000;
 const LOOK: Duration = Duration::from_secs(1);
 /// The time that the guard of an earlier session may take to restore settings.
 const RESTORING: Duration = Duration::from_secs(10);
+/// The number of questions that may wait for their turn.
+const WAITING: usize = 64;
+
+/// An event of a session.
+enum Heard {
+    /// A question.
+    Question(ToMachine),
+    /// The input has ended, or the other end is silent.
+    End,
+    /// The guard has ended.
+    GuardEnded,
+}
 
 /// Answers questions from standard input on standard output, until the input ends or nothing arrives for 20 s.
 /// Changed settings are restored before it returns.
@@ -38,27 +51,18 @@ pub fn serve() -> Result<()> {
     output.flush()?;
     drop(output);
     let heard = Arc::new(AtomicI64::new(monotonic_ns()));
-    let questions = listen(Arc::clone(&heard));
-    let mut state = State::default();
-    loop {
-        match questions.recv_timeout(LOOK) {
-            Ok(question) => state.answer(question),
-            Err(RecvTimeoutError::Timeout) => {
-                if monotonic_ns() - heard.load(Ordering::Relaxed) > SILENCE_NS {
-                    eprintln!("no message arrived for {} s: the session is over", SILENCE_NS / 1_000_000_000);
-                    break;
-                }
-            }
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    state.leave()
+    let (sender, events) = sync_channel(WAITING);
+    listen(Arc::clone(&heard), sender.clone());
+    let mut state = State { events: sender, agent: None, journal: None, guard: None, watch: None };
+    let done = state.attend(&events, &heard);
+    // Nobody sends events any more, least of all the guard when it ends.
+    drop(events);
+    state.leave().and(done)
 }
 
 /// Reads questions in a separate thread. Questions about the time and signs of life are answered at once, whatever
 /// else is going on.
-fn listen(heard: Arc<AtomicI64>) -> Receiver<ToMachine> {
-    let (sender, questions) = channel();
+fn listen(heard: Arc<AtomicI64>, sender: SyncSender<Heard>) {
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
             let heard_ns = monotonic_ns();
@@ -70,15 +74,16 @@ fn listen(heard: Arc<AtomicI64>) -> Receiver<ToMachine> {
                     say(&FromMachine::Time { heard_ns, answered_ns: monotonic_ns(), wall_ns });
                 }
                 Ok(question) => {
-                    if sender.send(question).is_err() {
+                    if sender.send(Heard::Question(question)).is_err() {
                         return;
                     }
                 }
                 Err(error) => say(&FromMachine::Failed(format!("reading a question: {error}"))),
             }
         }
+        // If this fails, the session is over.
+        let _ = sender.send(Heard::End);
     });
-    questions
 }
 
 /// Writes a line. If that fails, the other end is gone, which the end of the input shows as well.
@@ -89,10 +94,11 @@ fn say(line: &FromMachine) {
 }
 
 /// The parts of a session on this machine, each of which exists once it was requested.
-#[derive(Default)]
 struct State {
+    events: SyncSender<Heard>,
     agent: Option<Process>,
-    journal: Option<(Journal, Lock)>,
+    /// The lock of the machine, and the journal once a setting is changed.
+    journal: Option<(Option<Journal>, Lock)>,
     guard: Option<Guard>,
     watch: Option<Watch>,
 }
@@ -104,6 +110,32 @@ fn forget_paths() {
 }
 
 impl State {
+    /// Answers questions until there are no more, and replaces a guard that ends.
+    ///
+    /// # Errors
+    /// Fails if a guard that has ended can't be replaced.
+    fn attend(&mut self, events: &Receiver<Heard>, heard: &AtomicI64) -> Result<()> {
+        loop {
+            match events.recv_timeout(LOOK) {
+                Ok(Heard::Question(question)) => self.answer(question),
+                Ok(Heard::GuardEnded) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    if monotonic_ns() - heard.load(Ordering::Relaxed) > SILENCE_NS {
+                        eprintln!(
+                            "no message arrived for {} s: the session is over",
+                            SILENCE_NS / 1_000_000_000
+                        );
+                        return Ok(());
+                    }
+                }
+                Ok(Heard::End) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            if self.guard.is_some() {
+                self.hold_guard().context("replacing the guard of the changed settings")?;
+            }
+        }
+    }
+
     fn answer(&mut self, question: ToMachine) {
         let answer = match question {
             ToMachine::Order(order) => return self.order(&order),
@@ -168,17 +200,41 @@ impl State {
         if self.journal.is_some() {
             return Ok(());
         }
-        let Some(lock) = Lock::take(RESTORING)? else {
-            bail!("another nettrial session is using this machine: wait until it ends")
+        let lock = match Lock::take(RESTORING)? {
+            Taken::Lock(lock) => lock,
+            Taken::By(holder) => {
+                bail!("another nettrial session is using this machine ({holder}): wait until it ends")
+            }
         };
-        let left = journal::restore().context("restoring the settings that an earlier session changed")?;
-        ensure!(
-            left.failed.is_empty(),
-            "settings that an earlier session changed could not be restored: {}; fix that, then run \
-             `nettrial machines restore`",
-            left.failed.join("; ")
-        );
-        self.journal = Some((Journal::open()?, lock));
+        if lock.has_directory() || journal::former()?.is_some() {
+            let left = journal::restore(lock.directory()?, &[])
+                .context("restoring the settings that an earlier session changed")?;
+            if let Some(blocking) = left.blocking() {
+                bail!(
+                    "settings that an earlier session changed could not be restored: {blocking}; fix that, then run \
+                     `nettrial machines restore`, or discard them with `nettrial machines forget`"
+                );
+            }
+            if let Some(absent) = left.failed() {
+                eprintln!("settings that an earlier session changed are not restored yet: {absent}");
+            }
+        }
+        self.journal = Some((None, lock));
+        Ok(())
+    }
+
+    /// Makes sure that a guard is running.
+    fn hold_guard(&mut self) -> Result<()> {
+        if self.guard.as_ref().is_some_and(Guard::is_running) {
+            return Ok(());
+        }
+        if let Some(guard) = self.guard.take() {
+            eprintln!("the guard of this session ended ({}) and is replaced", guard.told_end());
+        }
+        let (_, lock) = self.journal.as_ref().context("this session does not hold the machine")?;
+        let events = self.events.clone();
+        // If the channel is full, its next event leads to the guard, too.
+        self.guard = Some(Guard::start(lock, move || drop(events.try_send(Heard::GuardEnded)))?);
         Ok(())
     }
 
@@ -189,11 +245,16 @@ impl State {
         if setting.has(value)? {
             return Ok(());
         }
+        let (_, lock) = self.journal.as_ref().context("this session does not hold the machine")?;
+        lock.directory()?;
+        self.hold_guard()?;
         let (journal, lock) = self.journal.as_mut().context("this session does not hold the machine")?;
-        if self.guard.is_none() {
-            self.guard = Some(Guard::start(lock)?);
+        if journal.is_none() {
+            *journal = Some(Journal::open(lock.directory()?)?);
         }
-        journal.note(setting)?;
+        if let Some(journal) = journal {
+            journal.note(setting)?;
+        }
         let written = setting.write(value);
         // A container may not allow every congestion control as the default of programs that choose none. The
         // records of their flows show which one they had.
@@ -213,12 +274,15 @@ impl State {
     /// Ends the agent, and lets the guard restore the changed settings.
     fn leave(mut self) -> Result<()> {
         self.agent = None;
-        let Some(guard) = self.guard.take() else { return Ok(()) };
+        let finished = match self.guard.take() {
+            Some(guard) => guard.finish(),
+            None => Err(anyhow!("the guard could not be started")),
+        };
+        let Some((Some(_), lock)) = &self.journal else { return Ok(()) };
         // If somebody ended the guard, this process does the guard's work.
-        guard.finish().or_else(|why| {
-            let left = journal::restore()?;
-            ensure!(left.failed.is_empty(), "{why:#}; {}", left.failed.join("; "));
-            Ok(())
+        finished.or_else(|why| match journal::restore(lock.directory()?, &[])?.blocking() {
+            None => Ok(()),
+            Some(failed) => bail!("{why:#}; {failed}"),
         })
     }
 }

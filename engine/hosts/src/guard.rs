@@ -6,26 +6,61 @@
 //! processes by their terminal or group ends the guard. It holds the journal's lock as its standard output: the
 //! next session waits until it is done.
 
-use crate::journal::{self, Lock};
+use crate::{journal, lock, place};
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// The largest number of bytes that are kept of what a guard says.
+const MOST_SAID_BYTES: u64 = 64 << 10;
 
 /// A running guard.
-pub struct Guard(Child);
+pub struct Guard {
+    child: Child,
+    has_ended: Arc<AtomicBool>,
+    /// Returns what the guard said, when it has ended.
+    said: JoinHandle<String>,
+}
 
 impl Guard {
     /// Starts a guard that shares the `lock`, and waits until nothing that ends this process can end the guard.
+    /// Calls `ended` when it has ended.
     ///
     /// # Errors
     /// Fails if the guard can't be started.
-    pub fn start(lock: &Lock) -> Result<Self> {
+    pub fn start(lock: &lock::Lock, ended: impl FnOnce() + Send + 'static) -> Result<Self> {
         let mut command = own_program()?;
         command.args(["machine", "guard"]).stdin(Stdio::piped()).stdout(lock.share()?).stderr(Stdio::piped());
         let mut child = spawn_apart(&mut command).context("starting the guard")?;
-        let said = child.stderr.as_mut().context("no pipe from the guard")?;
-        said.read_exact(&mut [0]).context("waiting for the guard")?;
-        Ok(Self(child))
+        let mut errors = child.stderr.take().context("no pipe from the guard")?;
+        errors.read_exact(&mut [0]).context("waiting for the guard")?;
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let noted = Arc::clone(&has_ended);
+        let said = std::thread::spawn(move || {
+            let mut said = Vec::new();
+            // After an error, the text that was read before it is used.
+            let _ = errors.by_ref().take(MOST_SAID_BYTES).read_to_end(&mut said);
+            let _ = std::io::copy(&mut errors, &mut std::io::sink());
+            noted.store(true, Ordering::Release);
+            ended();
+            String::from_utf8_lossy(&said).into_owned()
+        });
+        Ok(Self { child, has_ended, said })
+    }
+
+    /// Returns true if it has not ended.
+    pub fn is_running(&self) -> bool {
+        !self.has_ended.load(Ordering::Acquire)
+    }
+
+    /// Returns a description of the end of a guard that has ended.
+    pub fn told_end(mut self) -> String {
+        let said = self.said.join().unwrap_or_default();
+        let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        format!("{status} {}", said.trim()).trim().to_owned()
     }
 
     /// Lets the guard restore the changed settings, and waits for it.
@@ -33,11 +68,9 @@ impl Guard {
     /// # Errors
     /// Fails with what could not be restored.
     pub fn finish(mut self) -> Result<()> {
-        drop(self.0.stdin.take());
-        let mut said = String::new();
-        let errors = self.0.stderr.as_mut().context("no pipe from the guard")?;
-        errors.read_to_string(&mut said).context("reading the guard's errors")?;
-        let status = self.0.wait().context("waiting for the guard")?;
+        drop(self.child.stdin.take());
+        let said = self.said.join().unwrap_or_default();
+        let status = self.child.wait().context("waiting for the guard")?;
         ensure!(status.success(), "restoring settings: {}", said.trim().trim_start_matches("Error: "));
         Ok(())
     }
@@ -101,10 +134,16 @@ fn stand_apart() -> Result<()> {
 /// Fails with what could not be restored.
 pub fn guard() -> Result<()> {
     stand_apart()?;
-    std::io::stderr().write_all(b"r").context("reporting that the guard is ready")?;
+    // If this fails the session is gone, and its settings may be changed: it may have replaced an earlier guard.
+    let _ = std::io::stderr().write_all(b"r");
     // Nothing is ever sent, and an error counts as the end, too.
     let _ = std::io::stdin().read(&mut [0]);
-    let failed = journal::restore()?.failed;
+    // The session may be gone. If it is still there, it has the name.
+    let _name = lock::name::take();
+    let outcome = journal::restore(&place::directory(), &[])?;
     // The process that asked may be gone, but the journal still has the settings that failed.
-    if failed.is_empty() { Ok(()) } else { bail!(failed.join("; ")) }
+    match outcome.blocking() {
+        None => Ok(()),
+        Some(failed) => bail!(failed),
+    }
 }

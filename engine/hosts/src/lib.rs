@@ -33,6 +33,7 @@ mod message;
 mod pace;
 #[cfg(target_os = "linux")]
 mod pci;
+mod place;
 #[cfg(target_os = "linux")]
 mod ports;
 mod preflight;
@@ -50,7 +51,7 @@ use elsewhere::describe;
 pub use far::serve;
 pub use guard::guard;
 pub use inventory::{Given, Inventory, Permission, Place};
-pub use journal::Restored;
+pub use journal::{Kept, Restored};
 pub use line::Leaver;
 pub use supported::capabilities;
 
@@ -235,13 +236,34 @@ fn first(problems: &[Problem]) -> anyhow::Error {
 /// Restores the settings of this machine that an earlier session left changed.
 ///
 /// # Errors
-/// Fails if a running session uses the machine, or if the journal can't be read.
+/// Fails if a running session uses the machine, or if the journal can't be read or written.
 pub fn restore() -> Result<Restored> {
+    forget(&[])
+}
+
+/// Restores the settings of this machine that an earlier session left changed, and discards the entries with these
+/// keys ([`Kept::key`]) that can't be carried out.
+///
+/// # Errors
+/// Fails if a running session uses the machine, if the journal can't be read or written, or if no entry that can't be
+/// carried out has one of the keys.
+pub fn forget(keys: &[String]) -> Result<Restored> {
     const PATIENCE: Duration = Duration::from_secs(2);
-    let lock = journal::Lock::take(PATIENCE)?;
+    let lock = match lock::Lock::take(PATIENCE)? {
+        lock::Taken::Lock(lock) => lock,
+        lock::Taken::By(holder) => bail!(
+            "a nettrial session uses this machine ({holder}): the settings that it changed are restored when it \
+             ends"
+        ),
+    };
+    if !lock.has_directory() && journal::former()?.is_none() && keys.is_empty() {
+        return Ok(Restored::default());
+    }
+    let outcome = journal::restore(lock.directory()?, keys)?;
+    let missing = keys.len() - outcome.forgotten.len().min(keys.len());
     ensure!(
-        lock.is_some(),
-        "a nettrial session uses this machine: the settings that it changed are restored when it ends"
+        missing == 0,
+        "{missing} of the entries are not in the journal any more, or have been carried out"
     );
-    journal::restore()
+    Ok(outcome)
 }

@@ -98,6 +98,15 @@ impl Setting {
         }
     }
 
+    /// Returns true if the setting belongs to an interface that does not exist.
+    pub fn is_absent(&self) -> bool {
+        match self {
+            Self::Mtu { interface } | Self::Offloads { interface } => nettrial_netlink::interfaces()
+                .is_ok_and(|all| all.iter().all(|found| found.name != *interface)),
+            Self::Icmp | Self::Sysctl { .. } => false,
+        }
+    }
+
     /// Reads the setting's value.
     ///
     /// # Errors

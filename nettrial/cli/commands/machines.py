@@ -127,3 +127,22 @@ def _machines_restore(
     from nettrial.cli import machines
 
     raise typer.Exit(machines.undo(file, names or ()))
+
+
+@command(commands, "forget", "machines")
+def _machines_forget(
+    names: Annotated[list[str], typer.Argument(metavar="MACHINE...", help="Names of machines.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Discard them without asking.")] = False,
+    file: InventoryFile = MACHINES_FILE,
+    verbose: Verbose = 0,
+) -> None:
+    """Discard old values of settings that can't be restored.
+
+    A machine's journal keeps the old value of a setting until it has been restored. If that is impossible,
+    because an interface is gone for good or another version of nettrial wrote the entry, this shows what is
+    left, and discards it after a confirmation.
+
+    Exit status: 0 done, 2 bad input or no confirmation, 3 a machine could not be reached."""
+    from nettrial.cli import machines
+
+    raise typer.Exit(machines.forget(file, names, yes))
