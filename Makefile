@@ -39,7 +39,7 @@ test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_AR
 test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
 
 .PHONY: demo test test-all setup build engine test-build test-engine generate lint lint-engine lint-python words generated types \
-  unit networks measurements engine-test engine-test-all engine-checks windows wheel pictures docs bench clean
+  unit networks measurements engine-test engine-test-all engine-checks windows wheel mutants pictures docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -55,7 +55,7 @@ test: $(stamp)system ## everything but the tests marked slow; those that measure
 	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target networks engine-checks unit lint-python
 	@$(MAKE) --no-print-directory measurements
 
-test-all: test windows wheel build engine-test-all ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
+test-all: test windows wheel build engine-test-all mutants ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
 	@$(as_root) $(python) -m pytest -q -m slow tests
 
 setup: $(stamp)packages ## what the system and the virtual environment need
@@ -164,6 +164,9 @@ networks: test-build $(stamp)tests ## the tests that build networks, but for tho
 
 measurements: test-build $(stamp)tests ## the tests that measure, alone, one at a time
 	@$(stage) measurements $(as_root) $(python) -m pytest -q -m "measures and not slow" tests/lab tests/end_to_end
+
+mutants: test-build ## whether tests notice changes to the lines of the last ten commits
+	@$(stage) "changes that tests must notice" $(python) tools/mutants.py --since HEAD~10
 
 pictures: build ## the pictures of the documentation and the figures that it quotes, from the same runs; STUDIES=NAME for one
 	$(as_root) $(python) tools/pictures.py $(STUDIES)
