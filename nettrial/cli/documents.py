@@ -258,6 +258,8 @@ class ShowDocument(Document):
     commands: list[str]
     """The programs that it starts only with `--allow-exec`, as a shell reads them: commands of its own, and
     tools with arguments that can do more than shape their traffic."""
+    files: list[str]
+    """The files on senders that it sends only with `--allow-exec`."""
     replicates: int
     """The number of replicates of each treatment; with a stopping rule, the fewest."""
     most_replicates: int | None

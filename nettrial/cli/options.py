@@ -100,7 +100,7 @@ AllowExec = Annotated[
     bool,
     typer.Option(
         "--allow-exec",
-        help="Start the commands in the study file, and tools with any arguments, without asking.",
+        help="Start the commands of the study and tools with any arguments, and send files, without asking.",
     ),
 ]
 """The option `--allow-exec`."""

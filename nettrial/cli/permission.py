@@ -1,5 +1,5 @@
-"""Programs that a study starts with a command or with arguments of its own, which makes it a program itself.
-They are shown, and started only with permission."""
+"""Requests of a study that make it a program itself, or that concern files of the user: commands, arguments
+of tools, and files to send. They are shown, and granted only with permission."""
 
 from __future__ import annotations
 
@@ -7,98 +7,120 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 
 from nettrial.cli.console import say
 from nettrial.design import Treatment, resolve
 from nettrial.errors import BadInput, Fault
-from nettrial.scenario import Flow, Scenario
+from nettrial.scenario import Scenario, ToolTraffic
 from nettrial.study import Study
 from nettrial.study.tool_options import TOOLS
 
 OPTION = "--allow-exec"
 """The option that gives the permission."""
-STARTING = "starting the study's programs"
+ASKING = "asking for permission"
 """The current action, for error messages."""
 ANSWER_CHARACTERS = 80
 """The number of characters that are read of an answer at the terminal."""
 
 
-@dataclass(frozen=True)
-class Program:
-    """A program that needs permission."""
+class Kind(Enum):
+    """The kinds of requests, with what permits each."""
 
+    COMMAND = f"{OPTION}, which permits commands of the study"
+    """A command of the study."""
+    TOOL = f'options of the reference page "Tool options", or {OPTION}'
+    """A tool with arguments that can do more than shape its traffic."""
+    FILE = f"{OPTION}, which permits to send files of yours"
+    """A file of the user that a flow sends."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request that needs permission."""
+
+    kind: Kind
+    """The kind of the request."""
     where: str
-    """The place in the study that names it."""
-    command: str
-    """The command, as a shell reads it; for a tool, the program and the arguments that the study adds."""
+    """The place in the study."""
+    text: str
+    """The command, as a shell reads it; for a tool, the program and the arguments that the study adds. The
+    path of a file."""
     refused: str
-    """The part of the command that needs permission."""
-    of_tool: bool
-    """True if only arguments of a tool need permission."""
+    """The part of the text that needs permission."""
 
     def fault(self) -> Fault:
         """Returns the fault that the permission is missing."""
         hint = f"read it, and give {OPTION} if you trust the study"
-        if not self.of_tool:
-            return Fault(self.where, self.refused, f"{OPTION}, which permits commands of the study", hint)
-        value = f"{self.refused}, of {shlex.split(self.command)[0]}"
-        return Fault(self.where, value, f'options of the reference page "Tool options", or {OPTION}', hint)
+        of = f", of {shlex.split(self.text)[0]}" if self.kind is Kind.TOOL else ""
+        return Fault(self.where, f"{self.refused}{of}", self.kind.value, hint)
 
 
-def programs(study: Study, scenarios: Iterable[tuple[Treatment, Scenario]]) -> list[Program]:
-    """Returns the programs of these scenarios that need permission, each command once: those of the tool
-    `exec` and of controllers, and other tools with arguments that can do more than shape their traffic."""
-    found: dict[str, Program] = {}
+def requests(study: Study, scenarios: Iterable[tuple[Treatment, Scenario]]) -> list[Request]:
+    """Returns the requests of these scenarios, each once: commands of the tool `exec` and of controllers,
+    other tools with arguments that can do more than shape their traffic, and files that flows send."""
+    found: dict[tuple[Kind, str], Request] = {}
     for treatment, scenario in scenarios:
-        for pointer, command, refused, of_tool in _needed(scenario):
-            if command not in found:
+        for pointer, kind, text, refused in _needed(scenario):
+            if (kind, text) not in found:
                 where = resolve(study, treatment.levels).origins.where(pointer)
-                found[command] = Program(where, command, refused, of_tool)
+                found[kind, text] = Request(kind, where, text, refused)
     return list(found.values())
 
 
-def _needed(scenario: Scenario) -> Iterator[tuple[str, str, str, bool]]:
-    """Yields the place, as a JSON pointer (RFC 6901), and the other fields of each `Program`."""
+def _needed(scenario: Scenario) -> Iterator[tuple[str, Kind, str, str]]:
+    """Yields the place of each request, as a JSON pointer (RFC 6901), and its kind, text and refused part."""
     if scenario.controller and scenario.controller.command:
         command = shlex.join(scenario.controller.command)
-        yield "/controller/command", command, command, False
+        yield "/controller/command", Kind.COMMAND, command, command
     for number, flow in enumerate(scenario.workload):
-        for name, command, refused, of_tool in _of_flow(flow):
-            yield f"/workload/{number}/traffic/{name}", command, refused, of_tool
+        traffic = flow.traffic.root
+        if traffic.kind == "tool":
+            for name, kind, text, refused in _of_tool(traffic):
+                yield f"/workload/{number}/traffic/{name}", kind, text, refused
+        elif traffic.kind == "file_transfer":
+            yield f"/workload/{number}/traffic/file", Kind.FILE, traffic.file, traffic.file
 
 
-def _of_flow(flow: Flow) -> Iterator[tuple[str, str, str, bool]]:
-    traffic = flow.traffic.root
-    if traffic.kind != "tool":
-        return
+def _of_tool(traffic: ToolTraffic) -> Iterator[tuple[str, Kind, str, str]]:
     sides = {"arguments": traffic.arguments or [], "server_arguments": traffic.server_arguments or []}
     tool = TOOLS.get(traffic.tool.root)
     for name, arguments in sides.items():
         if tool is None:
             if arguments:
-                yield name, shlex.join(arguments), shlex.join(arguments), False
+                yield name, Kind.COMMAND, shlex.join(arguments), shlex.join(arguments)
             continue
         program = tool.client if name == "arguments" else tool.server
         others = program.others(arguments)
         if others:
-            yield name, shlex.join([program.name, *arguments]), shlex.join(others), True
+            yield name, Kind.TOOL, shlex.join([program.name, *arguments]), shlex.join(others)
 
 
-def ask(needed: list[Program], allowed: bool) -> None:
-    """Asks at the terminal for the permission to start these programs, unless the option has given it. Raises
-    BadInput without it."""
+def ask(needed: list[Request], allowed: bool) -> None:
+    """Asks at the terminal for the permission to do what a study requests, unless the option has given it.
+    Raises BadInput without it."""
     if not needed or allowed:
         return
     if sys.stdin.isatty():
-        say("this study starts programs of its own choice, with your privileges:")
-        list_programs(needed)
-        say("start them? [y/N]")
+        say("this study starts programs of its own choice or sends files of yours, with your privileges:")
+        list_requests(needed)
+        say("permit that? [y/N]")
         if sys.stdin.readline(ANSWER_CHARACTERS).strip().lower() in ("y", "yes"):
             return
-    raise BadInput.listing(STARTING, [program.fault() for program in needed])
+    raise BadInput.listing(ASKING, [request.fault() for request in needed])
 
 
-def list_programs(needed: list[Program]) -> None:
-    """Prints the programs that need permission."""
-    for program in needed:
-        say(f"  {program.where}: {program.command}")
+def list_requests(needed: list[Request]) -> None:
+    """Prints requests."""
+    for request in needed:
+        say(f"  {request.where}: {'send ' if request.kind is Kind.FILE else ''}{request.text}")
+
+
+def commands(needed: list[Request]) -> list[str]:
+    """Returns the texts of the requests to start programs."""
+    return [request.text for request in needed if request.kind is not Kind.FILE]
+
+
+def files(needed: list[Request]) -> list[str]:
+    """Returns the paths of the files that flows send."""
+    return [request.text for request in needed if request.kind is Kind.FILE]

@@ -157,16 +157,16 @@ def start(
         size = _size(study, environment, cluster, backends)
         together = -(-design.replicates // len(backends))
         length = design.length(together) + (f", {size} trials at once" if size > 1 else "")
-        programs = permission.programs(study, design.scenarios)
+        requests = permission.requests(study, design.scenarios)
         if dry:
-            if programs:
-                say(f"programs that need {permission.OPTION}:")
-                permission.list_programs(programs)
+            if requests:
+                say(f"this needs {permission.OPTION}:")
+                permission.list_requests(requests)
             say(
                 f"{study.title}: {numbers.counted(len(trials), 'trial')}, {length}; all can run, none was run"
             )
             return 0
-        permission.ask(programs, manner.allows_commands)
+        permission.ask(requests, manner.allows_commands)
         run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
         if not manner.quiet:
             say(f"{study.title}: {numbers.counted(len(trials), 'trial')}, {length}, seed {seed}")
@@ -235,7 +235,7 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
         if not manner.another_apparatus:
             _refuse_another(run, fingerprint(environment, study.capabilities))
         work = check(backends, study, scenarios)
-        permission.ask(permission.programs(study, scenarios), manner.allows_commands)
+        permission.ask(permission.requests(study, scenarios), manner.allows_commands)
         if not manner.quiet:
             _say_work(work, run.pending(), _size(study, environment, cluster, backends), cluster)
         return _go_on(run, backends, environment, manner, cluster)

@@ -57,10 +57,10 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_jso
         print(in_words(treatment.levels))
     if len(design.scenarios) > TREATMENTS_SHOWN:
         print(f"and {len(design.scenarios) - TREATMENTS_SHOWN} more")
-    programs = permission.programs(study, design.scenarios)
-    if programs:
-        print(f"\nPrograms that it starts only with {permission.OPTION}")
-        print_table(["place", "command"], [[program.where, program.command] for program in programs])
+    requests = permission.requests(study, design.scenarios)
+    if requests:
+        print(f"\nPrograms that it starts and files that it sends, only with {permission.OPTION}")
+        print_table(["place", "command or file"], [[request.where, request.text] for request in requests])
     print("\nResponses")
     print_table(
         ["response", "metric", "of", "unit", "better"],
@@ -94,6 +94,7 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_jso
 
 def _document(design: Design, seed: int | None) -> documents.ShowDocument:
     study, source, until = design.study, design.study.source, design.study.until
+    requests = permission.requests(study, design.scenarios)
     return documents.ShowDocument(
         study=study.study,
         title=study.title,
@@ -121,7 +122,8 @@ def _document(design: Design, seed: int | None) -> documents.ShowDocument:
             )
             for response in study.responses
         ],
-        commands=[program.command for program in permission.programs(study, design.scenarios)],
+        commands=permission.commands(requests),
+        files=permission.files(requests),
         replicates=design.replicates,
         most_replicates=None if until is None else until.maximum,
         trials=design.trials,

@@ -20,16 +20,27 @@ class Value(NamedTuple):
 
 
 WHOLE = Value("N", r"\d+")
+"""A whole number."""
 NUMBER = Value("NUMBER", r"\d+(\.\d+)?")
+"""A number."""
 AMOUNT = Value("AMOUNT", r"\d+(\.\d+)?[KMGkmg]?")
+"""A number that may have a unit: K, M or G."""
 AMOUNTS = Value("AMOUNT[,AMOUNT]", rf"{AMOUNT.pattern}(,{AMOUNT.pattern})?")
+"""One amount, or two."""
 RATE = Value("AMOUNT[/N]", rf"{AMOUNT.pattern}(/\d+)?")
+"""A rate that may have a number of packets or seconds."""
 BYTE = Value("BYTE", r"\d+|0x[0-9a-fA-F]+")
+"""A number that may be hexadecimal."""
 CODEPOINT = Value("CODEPOINT", r"\d+|0x[0-9a-fA-F]+|[a-z]{2}\d{0,2}")
+"""A code point of DiffServ (RFC 2474): a number or a name, such as af11."""
 HEXADECIMAL = Value("HEX", r"[0-9a-fA-F]+")
+"""A hexadecimal number without a prefix."""
 TIME = Value("TIME", r"\d+(h|m|s|ms|us|ns)?")
+"""A time that may have a unit, from hours to nanoseconds."""
 CPUS = Value("CPUS", r"\d+([-,/]\d+)*")
+"""A list of CPUs, such as 0-3,5."""
 LIKELIHOOD = Value("LIKELIHOOD", r"0(\.\d+)?|1(\.0+)?")
+"""A number from 0 to 1."""
 
 
 def _choice(*words: str) -> Value:

@@ -28,7 +28,7 @@ class FileTransferSettings(base.FileTransfer):
     with the trial."""
 
     file: Annotated[str, AfterValidator(_absolute)]
-    """The file's absolute path on the sender."""
+    """The file's absolute path on the sender. To send it needs `--allow-exec`."""
 
 
 class PacketsSettings(base.Packets):

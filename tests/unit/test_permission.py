@@ -15,7 +15,7 @@ from hypothesis.strategies import lists, sampled_from, text
 
 from nettrial.cli import permission
 from nettrial.cli.design import Scenarios
-from nettrial.cli.permission import Program
+from nettrial.cli.permission import Kind, Request
 from nettrial.errors import BadInput
 from nettrial.study import catalogue, load
 from nettrial.study.base import ToolName
@@ -57,46 +57,46 @@ def document() -> dict:
     )
 
 
-def needed(directory: Path, study: dict) -> list[Program]:
-    """Returns the programs of a study that need permission."""
+def needed(directory: Path, study: dict) -> list[Request]:
+    """Returns the requests of a study."""
     (directory / "study.yaml").write_text(json.dumps(study, indent=1))
     read = load(str(directory))
-    return permission.programs(read, Scenarios(read))
+    return permission.requests(read, Scenarios(read))
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> list[Program]:
+def asked(tmp_path: Path) -> list[Request]:
     return needed(tmp_path, document())
 
 
-def test_commands_of_flows_and_controllers_are_named_once_with_their_places(programs: list[Program]):
-    assert [program.command for program in programs] == COMMANDS
+def test_commands_of_flows_and_controllers_are_named_once_with_their_places(asked: list[Request]):
+    assert [request.text for request in asked] == COMMANDS
     places = ["workload.data.traffic.arguments", "workload.data.traffic.server_arguments"]
     places += ["factors.fabric.sets.own.network.controller"]
-    assert [program.where.split(": ")[1] for program in programs] == places
+    assert [request.where.split(": ")[1] for request in asked] == places
 
 
-def test_without_a_terminal_the_option_is_asked_for(programs: list[Program]):
+def test_without_a_terminal_the_option_is_asked_for(asked: list[Request]):
     with pytest.raises(BadInput, match="--allow-exec") as refused:
-        permission.ask(programs, allowed=False)
+        permission.ask(asked, allowed=False)
     assert "./client" in str(refused.value)
-    permission.ask(programs, allowed=True)
+    permission.ask(asked, allowed=True)
     permission.ask([], allowed=False)
 
 
 @pytest.mark.parametrize(("answer", "may"), [("y\n", True), ("Yes\n", True), ("\n", False), ("n\n", False)])
 def test_at_a_terminal_it_is_asked(
-    answer: str, may: bool, programs: list[Program], monkeypatch: pytest.MonkeyPatch, capsys
+    answer: str, may: bool, asked: list[Request], monkeypatch: pytest.MonkeyPatch, capsys
 ):
     near, far = pty.openpty()
     os.write(near, answer.encode())
     with os.fdopen(far) as terminal:
         monkeypatch.setattr("sys.stdin", terminal)
         if may:
-            permission.ask(programs, allowed=False)
+            permission.ask(asked, allowed=False)
         else:
             with pytest.raises(BadInput, match="permits commands of the study"):
-                permission.ask(programs, allowed=False)
+                permission.ask(asked, allowed=False)
     os.close(near)
     assert "./own.py" in capsys.readouterr().err
 
@@ -104,7 +104,7 @@ def test_at_a_terminal_it_is_asked(
 def test_a_run_names_the_commands_and_writes_nothing_without_permission(nettrial: CommandLine):
     (nettrial.directory / "study.yaml").write_text(json.dumps(document()))
     shown = nettrial("show", "study.yaml")
-    assert "Programs that it starts only with --allow-exec\n" in shown.stdout
+    assert "Programs that it starts and files that it sends, only with --allow-exec\n" in shown.stdout
     assert "./client --to '{destination}'\n" in shown.stdout
     refused = nettrial("run", "study.yaml", "--out", "out")
     assert (refused.returncode, "--allow-exec" in refused.stderr) == (2, True)
@@ -296,7 +296,7 @@ WITH_TOOLS = [
 @pytest.mark.parametrize("study", WITH_TOOLS)
 def test_the_shipped_studies_need_no_permission(study: str):
     read = load(study)
-    assert permission.programs(read, Scenarios(read)) == []
+    assert permission.requests(read, Scenarios(read)) == []
 
 
 def with_tool(**traffic: object) -> dict:
@@ -329,9 +329,9 @@ def test_arguments_of_a_tool_are_named_with_their_place_and_nothing_is_written(n
 def test_a_factor_that_sets_an_argument_is_named(tmp_path: Path):
     study = with_tool()
     study["factors"]["fabric"]["sets"]["own"] = {"workload.data.traffic.arguments": ["--logfile", "/x"]}
-    [program] = needed(tmp_path, study)
-    assert program.where.endswith("factors.fabric.sets.own.workload.data.traffic.arguments")
-    assert program.refused == "--logfile /x"
+    [request] = needed(tmp_path, study)
+    assert request.where.endswith("factors.fabric.sets.own.workload.data.traffic.arguments")
+    assert request.refused == "--logfile /x"
 
 
 def test_machines_of_the_user_start_no_tool_with_such_an_argument_either(nettrial: CommandLine):
@@ -351,3 +351,18 @@ def test_machines_of_the_user_start_no_tool_with_such_an_argument_either(nettria
     assert refused.returncode == 2, refused.stderr
     assert "--logfile /root/.bashrc, of iperf3" in refused.stderr
     assert not (nettrial.directory / "out").exists()
+
+
+def test_a_file_of_the_user_is_sent_only_with_permission(nettrial: CommandLine):
+    study = with_tool()
+    study["workload"][0]["traffic"] = {"kind": "file_transfer", "file": "/etc/shadow"}
+    (nettrial.directory / "study.yaml").write_text(json.dumps(study, indent=1))
+    [request] = needed(nettrial.directory, study)
+    assert (request.kind, request.text) == (Kind.FILE, "/etc/shadow")
+    document = json.loads(nettrial("show", "study.yaml", "--json").stdout)
+    assert (document["commands"], document["files"]) == ([], ["/etc/shadow"])
+    refused = nettrial("run", "study.yaml", "--out", "out")
+    assert (refused.returncode, "workload.data.traffic.file: /etc/shadow\n" in refused.stderr) == (2, True)
+    assert not (nettrial.directory / "out").exists()
+    assert "send /etc/shadow\n" in nettrial("run", "study.yaml", "--dry-run").stderr
+    assert nettrial("run", "study.yaml", "--out", "out", "--allow-exec", "--quiet").returncode == 0
