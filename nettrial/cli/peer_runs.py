@@ -54,9 +54,11 @@ def _transfer(transfer: Transfer, outcome: Outcome, started_s: float, ip: int) -
         record |= {"goodput_bps": goodput * 1e6, "bytes": round(goodput * 1e6 * seconds / 8)}
     if not isinstance(smallest, str):
         record["min_rtt_us"] = round(smallest * 1e3)
+    from nettrial.protocols.ndt7.figures import is_time  # it needs the extra nettrial[ndt7]
+
     upload = transfer.direction == "upload"
     kernel = [transfer.own] if upload else [each.tcp_info for each in transfer.server]
-    times = [float(each.rtt) for each in kernel if each and each.rtt is not None]
+    times = [float(each.rtt) for each in kernel if each and each.rtt and is_time(each.rtt)]
     if times:
         record["srtt_us"] = distribution(times)
     return Source(
@@ -104,6 +106,10 @@ def of_stamp(result: Result, outcome: Outcome, started_s: float, seconds: float,
 def _delays(source: Source, direction: Direction) -> None:
     """Fills in the delays of a direction. One-way delays that are not above the clocks' error are absent."""
     microseconds = [1e3 * each for each in direction.delays]
+    if not microseconds:
+        names = ("rtt",) if direction.name == WHOLE else ("owd", "owd_error", "delay_variation")
+        source.absent |= dict.fromkeys(names, direction.absent)
+        return
     if direction.name == WHOLE:
         source.record["rtt_us"] = distribution(microseconds)
         return

@@ -140,7 +140,7 @@ def from_vectors(direction, **changes):
 
     given = {
         "direction": direction,
-        "num_bytes": 1000,
+        "num_bytes": 1000 if direction == "download" else 10**11,
         "elapsed_us": 8,
         "own": None,
         "server": tuple(wire.measurement(json.dumps(each)) for each in VECTORS[direction]),
@@ -160,7 +160,7 @@ def test_m_labs_server_counts_an_upload_in_its_kernel_which_is_said():
     assert goodput == 8 * kernel["BytesReceived"] / kernel["ElapsedTime"]
     assert any("kernel counted the bytes" in warning for warning in found.warnings)
     others = [figure.value for figure in found.figures if figure.metric != "goodput"]
-    assert others == ["this machine's system had no figures of the connection (TCP_INFO)"] * 3
+    assert others == ["the figures of this machine's system have nothing of the connection (TCP_INFO)"] * 3
 
 
 def test_the_figures_of_a_download_are_the_clients_bytes_and_the_servers_kernel():
@@ -169,6 +169,55 @@ def test_the_figures_of_a_download_are_the_clients_bytes_and_the_servers_kernel(
     assert found["goodput"] == 1000
     assert found["min_rtt"] == kernel["MinRTT"] / 1000
     assert found["retransmitted"] == 100 * kernel["BytesRetrans"] / kernel["BytesSent"]
+
+
+LARGEST_COUNT = 2**63 - 1
+LIES = {
+    "more retransmitted than sent": (
+        {"TCPInfo": {"BytesSent": 1, "BytesRetrans": LARGEST_COUNT}},
+        "retransmitted",
+        "9223372036854775807 of 1 bytes were retransmitted",
+    ),
+    "a smallest round-trip time of years": (
+        {"TCPInfo": {"MinRTT": LARGEST_COUNT}},
+        "min_rtt",
+        "can't be right",
+    ),
+    "no round-trip time": ({"TCPInfo": {"RTT": 0}}, "srtt", "have 0 µs, which can't be right"),
+    "more than was sent": (
+        {"AppInfo": {"ElapsedTime": 1_000_000, "NumBytes": 2_000_001}},
+        "goodput",
+        "2000001 bytes had arrived after 1000000 µs, until when 2000000 bytes had been sent",
+    ),
+    "all in a microsecond": (
+        {"AppInfo": {"ElapsedTime": 1, "NumBytes": 1000}},
+        "goodput",
+        "the test took 1 µs",
+    ),
+    "in years": ({"AppInfo": {"ElapsedTime": LARGEST_COUNT, "NumBytes": 1000}}, "goodput", "the test took"),
+    "more in the kernel than was sent": (
+        {"TCPInfo": {"ElapsedTime": 1_000_000, "BytesReceived": 2_100_000}},
+        "goodput",
+        "2100000 bytes had arrived",
+    ),
+}
+
+
+@pytest.mark.parametrize(("said", "metric", "reason"), LIES.values(), ids=LIES)
+def test_figures_that_cannot_be_are_absent_with_the_reason(said, metric, reason):
+    """A server's messages once made "922337203685477580800 %" of retransmitted bytes."""
+    message = wire.measurement(json.dumps(said))
+    progress = ((500_000, 1_000_000), (1_200_000, 2_000_000), (2_000_000, 4_000_000))
+    direction = "upload" if metric == "goodput" else "download"
+    result = from_vectors(direction, server=(message,), progress=progress, num_bytes=4_000_000)
+    assert reason in figures(result)[metric]
+
+
+def test_what_a_server_says_is_repeated_if_it_can_be():
+    message = wire.measurement('{"AppInfo": {"ElapsedTime": 1000000, "NumBytes": 2000000}}')
+    progress = ((500_000, 1_000_000), (1_200_000, 2_000_000), (2_000_000, 4_000_000))
+    result = from_vectors("upload", server=(message,), progress=progress, num_bytes=4_000_000)
+    assert figures(result)["goodput"] == 16
 
 
 def test_what_a_server_does_not_say_is_absent_with_the_reason_and_trouble_is_a_warning():

@@ -341,6 +341,8 @@ def test_a_stateful_reflectors_numbers_give_losses_duplicates_and_reordering_a_d
         ([(0, 0), (2, 2)], 3, "no direction follows"),
         ([(0, 0), (2, 1)], 9, "after the last answer"),
         ([(0, 40), (2, 42)], 3, "do not begin with the session"),
+        ([(0, 2**32 - 1), (2, 0)], 3, "do not begin with the session"),
+        ([(0, 0), (1, 1), (2, 0), (4, 1)], 5, "began to count anew"),
     ],
 )
 def test_a_loss_without_a_direction_has_none(pairs, sent, reason):
@@ -348,6 +350,46 @@ def test_a_loss_without_a_direction_has_none(pairs, sent, reason):
     assert reason in found["forward", "loss"]
     assert reason in found["backward", "loss"]
     assert isinstance(found["round trip", "loss"], float)
+
+
+def timed(*times_ms, synchronised=True):
+    """Returns a result whose answers have these times T1 to T4, in milliseconds."""
+    estimate = ErrorEstimate(synchronised, False, 1e-3)
+    answers = [
+        Answer(number, number, *(NOW + round(ms * 10**6) for ms in times), 255, estimate)
+        for number, times in enumerate(times_ms)
+    ]
+    return Result(sent=len(answers), answers=answers, departures=True, own=ErrorEstimate(True, False, 2e-3))
+
+
+def test_delays_that_cannot_be_are_absent_with_the_reason():
+    """A reflector's T3 - T2 once was -3309624959903 ms, and the round-trip time the opposite."""
+    wrong = (0, 1, 1 - 3309624959903, 6)
+    found = figures(timed(wrong, wrong))
+    delays = [
+        value for (_, metric), value in found.items() if metric not in ("loss", "reordering", "duplication")
+    ]
+    assert len(delays) == 4 + 7 + 7
+    assert all("it had a packet for -3.30962e+12 ms, which came back after 6 ms" in value for value in delays)
+    assert found["round trip", "loss"] == 0
+
+
+@pytest.mark.parametrize("wrong", [(0, 1, 0.5, 6), (0, 1, 8, 6), (0, -9e9, 9e9, 6)])
+def test_an_answer_with_impossible_times_does_not_count(wrong):
+    result = timed((0, 1, 3, 6), wrong)
+    found = figures(result)
+    assert (found["round trip", "rtt"], found["forward", "owd"], found["backward", "owd"]) == (4, 1, 3)
+    assert any(text.startswith("1 of 2 packets have no delays") for text in outcome(result).warnings)
+
+
+def test_synchronised_clocks_cannot_be_hours_apart():
+    found = figures(timed((0, 3_600_000, 3_600_002, 6)))
+    assert found["round trip", "rtt"] == 4
+    assert (
+        "the error estimates can't be right: a one-way delay of 3.6e+06 ms" in found["forward", "owd_error"]
+    )
+    unsynchronised = figures(timed((0, 3_600_000, 3_600_002, 6), synchronised=False))
+    assert "not synchronised" in unsynchronised["forward", "owd_error"]
 
 
 def test_what_limits_the_figures_is_said():

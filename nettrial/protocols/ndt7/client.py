@@ -100,6 +100,8 @@ class Transfer:
     """The version of TLS and the cipher; None without TLS."""
     busy_percent: float
     """The CPU time of this process, in percent of the test's duration."""
+    progress: tuple[tuple[int, int], ...] = ()
+    """The progress of an upload: times in microseconds, in order, and the bytes sent until then."""
 
 
 class Client:
@@ -198,6 +200,7 @@ class _Test:
         self._server: list[Measurement] = []
         self._unreadable = 0
         self._num_bytes = self._elapsed_us = 0
+        self._progress: list[tuple[int, int]] = []
         self._own: TcpInfo | None = None
         self._ended: str | None = None
         self._began, self._busy = time.monotonic_ns(), time.process_time_ns()
@@ -230,6 +233,7 @@ class _Test:
             congestion_control=control,
             tls=self._tls,
             busy_percent=100 * (time.process_time_ns() - self._busy) / 1000 / max(self._elapsed(), 1),
+            progress=tuple(self._progress),
         )
 
     def _elapsed(self) -> int:
@@ -275,6 +279,7 @@ class _Test:
 
     async def _count(self, sent: int) -> None:
         self._num_bytes, self._elapsed_us = sent, self._elapsed()
+        self._progress.append((self._elapsed_us, sent))
 
     async def _hear_all(self) -> None:
         with contextlib.suppress(ConnectionClosed):

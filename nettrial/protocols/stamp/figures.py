@@ -46,10 +46,10 @@ class Direction:
     name: str
     """The direction: one of WHOLE, FORWARD and BACKWARD."""
     delays: Sequence[float]
-    """The delays in milliseconds."""
+    """The delays in milliseconds; empty if the reflector's times can't be right."""
     absent: str
-    """The reason for which the delays as such are absent, while their variation is right; else an empty
-    text."""
+    """The reason for which the delays as such are absent, while their variation is right if there are any;
+    else an empty text."""
     error: float | str
     """The largest error of one-way delays in milliseconds, or the reason why it is unknown."""
     lost: Counted
@@ -63,25 +63,44 @@ class Direction:
 def directions(result: Result) -> list[Direction]:
     """Returns the delays and counts of a session there and back, to the reflector, and from it."""
     firsts = _firsts(result.answers)
+    timed = [each for each in firsts if _is_possible(each)]
     ptp = any(each.estimate.ptp for each in firsts)
     why = "the reflector's timestamps have PTP's format, whose epoch is that of atomic time" if ptp else ""
-    error = _error(result, firsts)
+    wrong = "" if timed else _impossible(firsts[0])
+    error = _error(result, timed)
     whole = Direction(
         WHOLE,
-        [_rtt(each) for each in firsts],
-        "",
+        [_rtt(each) for each in timed],
+        wrong,
         0.0,
         (result.sent - len(firsts), result.sent),
         _reordered([each.number for each in firsts]),
         (len(result.answers) - len(firsts), len(result.answers)),
     )
-    forward = [(each.received_ns - each.sent_ns) / 1e6 for each in firsts]
-    backward = [(each.arrived_ns - each.reflected_ns) / 1e6 for each in firsts]
+    forward = [(each.received_ns - each.sent_ns) / 1e6 for each in timed]
+    backward = [(each.arrived_ns - each.reflected_ns) / 1e6 for each in timed]
     losses = _lost(result.sent, result.answers)
+    why = wrong or why
     return [whole] + [
         Direction(name, delays, why, why or error, lost, *_disorder(name, result.answers))
         for name, delays, lost in ((FORWARD, forward, losses[0]), (BACKWARD, backward, losses[1]))
     ]
+
+
+def _is_possible(answer: Answer) -> bool:
+    """Returns whether the reflector's own time, from T2 to T3, is part of the time from T1 to T4. It needs no
+    agreement of the clocks."""
+    return 0 <= answer.reflected_ns - answer.received_ns <= answer.arrived_ns - answer.sent_ns
+
+
+def _impossible(answer: Answer) -> str:
+    """Returns the reason why the delays of an answer are absent."""
+    own = (answer.reflected_ns - answer.received_ns) / 1e6
+    whole = (answer.arrived_ns - answer.sent_ns) / 1e6
+    return (
+        f"the reflector's timestamps can't be right: it says that it had a packet for {own:.6g} ms, which "
+        f"came back after {whole:.6g} ms"
+    )
 
 
 def _error(result: Result, firsts: Sequence[Answer]) -> float | str:
@@ -91,7 +110,15 @@ def _error(result: Result, firsts: Sequence[Answer]) -> float | str:
     estimates = [each.estimate.seconds for each in firsts]
     if not all(estimates):
         return "the reflector gives no estimate of its clock's error: its multiplier is 0"
-    return 1000 * (result.own.seconds + max(estimates, default=0.0))
+    error = 1000 * (result.own.seconds + max(estimates, default=0.0))
+    for each in firsts:
+        there, rtt = (each.received_ns - each.sent_ns) / 1e6, _rtt(each)
+        if not -error <= there <= rtt + error:
+            return (
+                f"the error estimates can't be right: a one-way delay of {there:.6g} ms, in a round trip of "
+                f"{rtt:.6g} ms, has an error of more than {error:.6g} ms"
+            )
+    return error
 
 
 def _agree(result: Result, firsts: Sequence[Answer]) -> bool:
@@ -159,7 +186,7 @@ def variation(delays: Sequence[float]) -> list[float]:
 
 
 def _variation(direction: Direction) -> list[Figure]:
-    above = variation(direction.delays)
+    above = variation(direction.delays) if direction.delays else direction.absent
     return [
         Figure(direction.name, f"delay_variation_p{p}", f"delay variation, {words}", "ms", _of(above, p))
         for p, words in ((50, "median"), (99, "99th percentile"))
@@ -183,6 +210,7 @@ _STATELESS = (
     "the reflector's numbers are those of the packets: it may count nothing itself, and no direction follows"
 )
 _OTHER = "the reflector's numbers do not begin with the session"
+_ANEW = "the reflector gave one number to several packets, so it began to count anew during the session"
 
 
 def _lost(sent: int, answers: Sequence[Answer]) -> tuple[Counted, Counted]:
@@ -193,6 +221,8 @@ def _lost(sent: int, answers: Sequence[Answer]) -> tuple[Counted, Counted]:
         return (0, sent), (0, sent)
     if all(each.number == each.reflector_number for each in answers):
         return _STATELESS, _STATELESS
+    if _counts_anew(answers):
+        return _ANEW, _ANEW
     seen = {each.reflector_number for each in answers}
     last = max(answers, key=lambda each: each.reflector_number)
     doubled = len({(each.number, each.reflector_number) for each in answers}) - len(firsts)
@@ -200,12 +230,18 @@ def _lost(sent: int, answers: Sequence[Answer]) -> tuple[Counted, Counted]:
     until = max(each.number for each in answers) + 1
     there = until - (reached - doubled)
     back = reached - len(seen)
-    if there < 0 or back < 0:
+    if there < 0 or back < 0 or there > until - len(firsts):
         return _OTHER, _OTHER
     if until < sent:
         why = "packets after the last answer were lost, in an unknown direction"
         return why, why
     return (there, sent), (back, reached)
+
+
+def _counts_anew(answers: Sequence[Answer]) -> bool:
+    """Returns whether the reflector gave one number to several packets."""
+    pairs = {(each.reflector_number, each.number) for each in answers}
+    return len({reflected for reflected, _ in pairs}) < len(pairs)
 
 
 def _disorder(direction: str, answers: Sequence[Answer]) -> tuple[Counted, Counted]:
@@ -216,6 +252,8 @@ def _disorder(direction: str, answers: Sequence[Answer]) -> tuple[Counted, Count
         if whole == sorted(set(whole)):
             return (0, len(whole)), (0, len(whole))
         return _STATELESS, _STATELESS
+    if _counts_anew(answers):
+        return _ANEW, _ANEW
     pairs = list(dict.fromkeys((each.reflector_number, each.number) for each in answers))
     if direction == BACKWARD:
         order = [reflected for reflected, _ in pairs]
@@ -226,7 +264,8 @@ def _disorder(direction: str, answers: Sequence[Answer]) -> tuple[Counted, Count
 
 
 def _warnings(result: Result, firsts: Sequence[Answer], one_way: Sequence[float]) -> list[str]:
-    known, found = _agree(result, firsts), []
+    timed = [each for each in firsts if _is_possible(each)]
+    known, found = _agree(result, timed), []
     if one_way and not known:
         whose = [] if result.own.synchronised else ["this machine's clock"]
         whose += [] if all(each.estimate.synchronised for each in firsts) else ["the reflector's clock"]
@@ -235,12 +274,15 @@ def _warnings(result: Result, firsts: Sequence[Answer], one_way: Sequence[float]
             f"{'is' if len(whose) == 1 else 'are'} not synchronised, by the error estimates; their variation "
             "and the round-trip times are right"
         )
-    elif one_way and isinstance(error := _error(result, firsts), str):
+    elif one_way and isinstance(error := _error(result, timed), str):
         found.append(f"one-way delays have an error that is not known: {error}")
     elif one_way:
         found.append("one-way delays are right within their error, which follows from both error estimates")
     if one_way and min(one_way) < 0:
         found.append("some one-way delays are negative: the clocks differ by more than the delay")
+    if impossible := [each for each in firsts if not _is_possible(each)]:
+        count = f"{len(impossible)} of {len(firsts)} packets have no delays: "
+        found.append(count + _impossible(impossible[0]))
     if all(each.received_ns == each.reflected_ns for each in firsts):
         found.append("the reflector has one time for arrival and departure: its own time counts as delay")
     if not result.arrivals:
