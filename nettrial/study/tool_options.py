@@ -151,7 +151,6 @@ _NGTCP2 = _options(
 _SOCKPERF = _options(
     "--tcp-avoid-nodelay --tcp-skip-blocking-send --nonblocked --dontwarmup --no-rdtsc",
     {
-        "-F --iomux-type": _choice("s", "select", "p", "poll", "e", "epoll", "r", "recvfrom"),
         "--timeout": WHOLE,
         "--tos": BYTE,
         "--lls": WHOLE,
@@ -213,7 +212,7 @@ TOOLS: Mapping[str, Tool] = {
                 "-A -f -O -q -R -U -v",
                 {
                     "-c": WHOLE,
-                    "-F": HEXADECIMAL,
+                    "-F": BYTE,
                     "-i": NUMBER,
                     "-l": WHOLE,
                     "-M": _choice("do", "dont", "probe", "want"),
