@@ -23,7 +23,7 @@ LONGEST = (
     *("test_simulated.py", "test_until.py", "test_outputs.py", "test_costs.py", "test_hostile_input.py"),
     *("test_monitor_alerts.py", "test_monitor.py", "test_stamp.py", "test_ndt7.py", "test_imports.py"),
     *("test_systems.py", "test_analysis_answers.py", "test_store.py", "test_compare.py", "test_fabrics.py"),
-    "test_machine_sets.py",
+    *("test_machine_sets.py", "test_installed.py"),
 )
 """The files whose tests take longest. They run first, because a worker runs whole files, and a long file at
 the end would delay the result."""

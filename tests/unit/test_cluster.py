@@ -277,6 +277,27 @@ def test_who_has_no_dask_is_told_what_to_install(nettrial, monkeypatch):
     assert "remedy: pip install 'nettrial[dask]'" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("why", "remedy"),
+    [
+        (RuntimeError("Nanny failed to start."), "fewer workers"),
+        (ImportError("needs cryptography"), "nettrial[dask]"),
+    ],
+)
+def test_workers_on_this_machine_that_can_not_start_are_no_fault_of_nettrial(
+    nettrial, monkeypatch, why, remedy
+):
+    def fails(**options):
+        raise why
+
+    monkeypatch.setattr("distributed.LocalCluster", fails)
+    monkeypatch.setenv("PYTHONSAFEPATH", "")
+    done = nettrial(*STUDY, "--on", "local[2]")
+    assert done.returncode == 3
+    assert str(why) in done.stderr
+    assert remedy in done.stderr
+
+
 class Future:
     """A future of the scheduler that has ended."""
 
