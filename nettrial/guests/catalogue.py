@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from nettrial.errors import BadInput
 from nettrial.fields import Strict, SystemName
-from nettrial.files import Unreadable, read_text
+from nettrial.files import Unreadable, Unsafe, appended, created, read_text, refuse_foreign, refuse_link
 from nettrial.guests.archive import archive
 from nettrial.guests.disk import Disk
 from nettrial.guests.kernel import Kernel
@@ -26,9 +26,11 @@ from nettrial.systems import guest_systems, hold
 _MOST_ENTRY_BYTES = 64 << 10
 _UNFINISHED = ".unfinished-"
 _CALIBRATION = "calibration"
-_OWN_FILE = re.compile(rf"[0-9a-f]{{64}}|(?:{_CALIBRATION})?{re.escape(_UNFINISHED)}[0-9]+")
-"""The names of the cache's own files beside its documents: kernels, modules and images by their SHA-256, and
-leftovers of processes that were killed while they wrote one."""
+_INTENT = f"{_UNFINISHED}files"
+"""The file with the names of the files that an addition has made so far, one a line."""
+_LEFTOVER = re.compile(rf"(?:{_CALIBRATION})?{re.escape(_UNFINISHED)}[0-9]+")
+"""The names of files that a process was writing when it was killed."""
+_HASH = re.compile("[0-9a-f]{64}")
 LOCK_SECONDS = 60.0
 """The time in seconds that a process waits while another one changes the cache."""
 _PIECE_BYTES = 1 << 20
@@ -112,13 +114,12 @@ class Catalogue:
     def _add_alone(self, known: dict[str, str], files: Mapping[str, Iterable[bytes]]) -> Entry:
         """Stores a system while no other process changes the cache."""
         name = known["name"]
-        before = {file.name for file in self.directory.iterdir()}
+        self._clean()
         kept = {what: self._keep(pieces) for what, pieces in files.items()}
         entry = Entry.model_validate({**known, **kept})
         other = next((other for other in self.entries() if other.name == name), None)
         if other is not None and other.files != entry.files:
-            for hash in set(kept.values()) - before:
-                (self.directory / hash).unlink(missing_ok=True)
+            self._clean()
             raise BadInput(
                 "adding a system",
                 name,
@@ -128,7 +129,25 @@ class Catalogue:
         # The document is written last, so that a system appears with all its files or not at all.
         document = entry.model_dump_json(indent=2, exclude_none=True).encode() + b"\n"
         self._keep([document], f"{name}.json")
+        (self.directory / _INTENT).unlink(missing_ok=True)
         return entry
+
+    def _clean(self) -> None:
+        """Removes what additions left that were killed, while no other process changes the cache: files that
+        they were writing, and files that they had made, as far as no system needs them."""
+        intent = self.directory / _INTENT
+        try:
+            made = read_text(intent, _MOST_ENTRY_BYTES).split() if intent.exists() else []
+        except Unreadable:
+            made = []
+        needed = {hash for entry in self.entries() for hash in entry.files.values()}
+        for name in filter(_HASH.fullmatch, made):
+            if name not in needed:
+                (self.directory / name).unlink(missing_ok=True)
+        for file in self.directory.iterdir():
+            if _LEFTOVER.fullmatch(file.name) and not file.is_dir():
+                file.unlink(missing_ok=True)
+        intent.unlink(missing_ok=True)
 
     def entries(self) -> list[Entry]:
         """Returns all systems, ordered by name; raises BadInput if a document of the cache can't be read."""
@@ -162,8 +181,8 @@ class Catalogue:
         (self.directory / _CALIBRATION).unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
-        """Removes a system, and the cache's files that no other one needs; raises BadInput if there is no
-        such system. Other files in the directory stay."""
+        """Removes a system, its files that no other one needs, and what additions left that were killed;
+        raises BadInput if there is no such system. Other files in the directory stay."""
         with self._lock("removing a system", name):
             self._remove_alone(name)
 
@@ -173,22 +192,28 @@ class Catalogue:
         if name not in [entry.name for entry in entries]:
             known = ", ".join(entry.name for entry in entries) or "none: there is no system yet"
             raise BadInput("removing a system", name, "", f"one of the systems there are: {known}")
-        (self.directory / f"{name}.json").unlink(missing_ok=True)
+        removed = {hash for entry in entries if entry.name == name for hash in entry.files.values()}
         kept = {hash for entry in entries if entry.name != name for hash in entry.files.values()}
-        for file in self.directory.iterdir():
-            if _OWN_FILE.fullmatch(file.name) and file.name not in kept and file.is_file():
-                file.unlink(missing_ok=True)
+        # A killed removal leaves files that the next one removes, because it has noted them.
+        self._note(removed - kept)
+        (self.directory / f"{name}.json").unlink(missing_ok=True)
+        self._clean()
 
     @contextmanager
     def _lock(self, doing: str, name: str) -> Iterator[None]:
-        """Keeps other processes from changing the cache; raises BadInput if one is changing it for long."""
+        """Keeps other processes from changing the cache; raises BadInput if one is changing it for long, or
+        if the cache belongs to another user."""
         deadline = time.monotonic() + LOCK_SECONDS
         try:
+            refuse_foreign(self.directory.resolve(strict=True))
+            refuse_link(self.directory / _INTENT)
             while (held := hold(self.directory)) is None:
                 if time.monotonic() > deadline:
                     hint = "another nettrial adds or removes a system: try again when it has ended"
                     raise BadInput(doing, name, f"{self.directory} is in use", hint=hint)
                 time.sleep(0.1)
+        except Unsafe as why:
+            raise why.told(doing, self.directory) from None
         except FileNotFoundError:  # There is no cache, and so no system.
             yield
             return
@@ -199,7 +224,10 @@ class Catalogue:
 
     def _entry(self, file: Path) -> Entry:
         try:
-            return Entry.model_validate_json(read_text(file, _MOST_ENTRY_BYTES))
+            entry = Entry.model_validate_json(read_text(file, _MOST_ENTRY_BYTES))
+            if file.name != f"{entry.name}.json":
+                raise Unreadable(f"it is the document of {entry.name}")
+            return entry
         except (Unreadable, ValidationError) as error:
             raise BadInput(
                 "reading the cache of systems",
@@ -210,14 +238,21 @@ class Catalogue:
 
     def _keep(self, pieces: Iterable[bytes], name: str | None = None) -> str:
         """Writes a file under a name, or under its SHA-256, and returns the SHA-256. The file is complete or
-        absent, whatever happens. Leftovers of earlier attempts are deleted by the next removal."""
+        absent, whatever happens. Leftovers of earlier attempts are deleted by the next change."""
         unfinished = self.directory / f"{_UNFINISHED}{os.getpid()}"
         digest = hashlib.sha256()
-        with unfinished.open("wb") as file:
+        with open(created(unfinished), "wb") as file:
             for piece in pieces:
                 digest.update(piece)
                 file.write(piece)
             file.flush()
             os.fsync(file.fileno())
+        if name is None and not (self.directory / digest.hexdigest()).exists():
+            self._note([digest.hexdigest()])
         unfinished.replace(self.directory / (name or digest.hexdigest()))
         return digest.hexdigest()
+
+    def _note(self, hashes: Iterable[str]) -> None:
+        """Notes files of the cache that `_clean` removes unless a system needs them."""
+        with appended(self.directory / _INTENT) as intent:
+            intent.writelines(f"{hash}\n" for hash in hashes)

@@ -1,5 +1,6 @@
 """Hosts that are guests: virtual machines under QEMU, each with its own kernel."""
 
+import contextlib
 import json
 import os
 import re
@@ -101,6 +102,39 @@ def test_two_kernels_are_hosts_of_one_trial_and_boot_once(guests: Backend) -> No
     again = guests.run("again", between(None, NEW, **SHORT), traffic_seconds(scenario) + 300)
     assert again.hosts[0].guest is None
     assert again.hosts[1].guest == found["server"]
+
+
+def status_of(process: str) -> dict[str, str]:
+    """Returns the status of a process (proc_pid_status(5))."""
+    lines = Path("/proc", process, "status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def is_below(process: str, ancestor: int) -> bool:
+    """Returns whether a process descends from another one."""
+    while process not in ("0", "1"):
+        if process == str(ancestor):
+            return True
+        process = status_of(process)["PPid"]
+    return False
+
+
+def test_the_machine_of_a_guest_has_no_privileges(guests: Backend) -> None:
+    """A guest that takes over QEMU gets what QEMU has."""
+    guests.run("unprivileged", between(OLD, None, **SHORT), 300)
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # other processes end meanwhile
+            status = status_of(process)
+            if status["Name"].startswith("qemu") and is_below(process, os.getpid()):
+                found.append(status)
+    assert found
+    for status in found:
+        assert set(status["Uid"].split()) == {"65534"}
+        assert set(status["Gid"].split()) == {"65534"}
+        assert "0" not in status["Groups"].split()
+        assert {status[name] for name in ("CapEff", "CapPrm", "CapInh", "CapAmb")} == {"0" * 16}
+        assert (status["Seccomp"], status["NoNewPrivs"]) == ("2", "1")
 
 
 def test_a_guest_is_a_router_that_takes_another_way_where_one_fails(guests: Backend) -> None:

@@ -6,6 +6,7 @@ import lzma
 import os
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,8 @@ def module(depends):
     return b"\x7fELF..\0license=GPL\0depends=" + ",".join(depends).encode() + b"\0name=x\0"
 
 
+DISKS = json.loads((Path(__file__).parents[1] / "vectors" / "disks.json").read_text())
+"""The beginnings of qcow2 images, with the reasons for which they are refused."""
 MODULES = {
     "drivers/net/virtio_net.ko": module(["net_failover"]),
     "drivers/net/net-failover.ko.xz": lzma.compress(module(["failover"])),
@@ -119,7 +122,7 @@ def test_a_system_is_kept_checked_and_removed(made, cache, capsys):
 
 def test_a_disk_is_copied_under_its_name_and_told_from_what_is_none(cache, tmp_path, capsys):
     image = tmp_path / "disk.qcow2"
-    image.write_bytes(b"QFI\xfb\0\0\0\3" + bytes(100))
+    image.write_bytes(bytes.fromhex(DISKS[0]["image"]).ljust(DISKS[0]["bytes"], b"\0"))
     commands.add("freebsd", None, None, None, None, image)
     (tmp_path / "disk.img").write_bytes(bytes(510) + b"\x55\xaa" + bytes(512))
     commands.add("windows", None, None, None, "win-2022", tmp_path / "disk.img")
@@ -136,6 +139,7 @@ def test_a_disk_is_copied_under_its_name_and_told_from_what_is_none(cache, tmp_p
     for contents, why in (
         (b"QFI\xfb\0\0\0\3" + bytes([0, 0, 0, 0, 0, 0, 1, 0]) + bytes(90), "another image behind it"),
         (bytes(512), "is no image of a disk"),
+        (b"", "is no image of a disk"),
     ):
         image.write_bytes(contents)
         with pytest.raises(BadInput, match=why):
@@ -146,19 +150,113 @@ def test_a_disk_is_copied_under_its_name_and_told_from_what_is_none(cache, tmp_p
         commands.add("freebsd", None, None, None, None, tmp_path / "none")
 
 
+@pytest.mark.parametrize("disk", DISKS, ids=lambda disk: disk["name"])
+def test_an_image_that_leads_to_other_files_is_not_added(cache, tmp_path, disk):
+    image = tmp_path / "disk.qcow2"
+    image.write_bytes(bytes.fromhex(disk["image"]).ljust(disk["bytes"], b"\0"))
+    if disk["refused"] is None:
+        commands.add("other", None, None, None, None, image)
+        assert [entry.format for entry in Catalogue().entries()] == ["qcow2"]
+        return
+    with pytest.raises(BadInput) as refused:
+        commands.add("other", None, None, None, None, image)
+    assert f"disk.qcow2 can't be used: {disk['refused']}; `qemu-img convert" in str(refused.value)
+    assert not cache.exists()
+
+
 def test_only_the_caches_own_files_are_removed(made, cache):
     image, modules = made
     commands.add("linux", None, image, modules, None)
-    foreign = ("my-windows-vm.qcow2", "notes.txt", ".unfinished-thesis", "abc" * 21, "lost+found/x")
+    foreign = ("my-windows-vm.qcow2", "notes.txt", ".unfinished-thesis", "abc" * 21, "lost+found/x", "f" * 64)
     for name in foreign:
         (cache / name).parent.mkdir(exist_ok=True)
         (cache / name).write_bytes(b"mine")
-    leftovers = (".unfinished-4711", "calibration.unfinished-4712", "0123456789abcdef" * 4)
+    leftovers = (".unfinished-4711", "calibration.unfinished-4712")
     for name in leftovers:  # of a nettrial that was killed
         (cache / name).write_bytes(b"a part")
     commands.remove("linux-6.12")
     assert {str(file.relative_to(cache)) for file in cache.rglob("*") if file.is_file()} == set(foreign)
     with pytest.raises(BadInput, match="none: there is no system yet"):
+        commands.remove("linux-6.12")
+
+
+@pytest.mark.parametrize("then", ["add", "remove", "a system of that name"])
+def test_what_a_killed_addition_left_is_removed_by_the_next_change(made, cache, monkeypatch, then):
+    image, modules = made
+    commands.add("linux", None, image, modules, None)
+    before = {file.name for file in cache.iterdir()}
+    image.write_bytes(image.read_bytes() + b"another")
+    rename = Path.replace
+    for moment in range(3):  # at the kernel, the modules, and the document
+        renamed = iter(range(3))
+
+        def killed(source, target, renamed=renamed, moment=moment):
+            if next(renamed) == moment:
+                raise KeyboardInterrupt
+            return rename(source, target)
+
+        (modules / "kernel/net/ipv4/tcp_bbr.ko").write_bytes(module([f"x{moment}"]) if moment else module([]))
+        with monkeypatch.context() as dying:
+            dying.setattr(Path, "replace", killed)
+            with pytest.raises(KeyboardInterrupt):
+                Catalogue().add("other", Kernel.read(image, modules), "source")
+        assert {file.name for file in cache.iterdir()} > before
+        (modules / "kernel/net/ipv4/tcp_bbr.ko").write_bytes(module([]))
+        if then == "add":
+            again = Kernel.read(image, modules)
+            Catalogue().add("again", again, "source")
+            Catalogue().remove("again")
+        elif then == "a system of that name":
+            with pytest.raises(BadInput, match="there is one of that name"):
+                Catalogue().add("linux-6.12", Kernel.read(image, modules), "source")
+        else:
+            Catalogue().add_disk("disk", Disk(image, "raw"))
+            Catalogue().remove("disk")
+        assert {file.name for file in cache.iterdir()} == before
+    assert commands.check() == 0
+
+
+def test_a_killed_removal_is_completed_by_the_next_change(made, cache, monkeypatch):
+    image, modules = made
+    commands.add("linux", None, image, modules, None)
+    commands.add("linux", None, image, modules, "again")
+    delete = Path.unlink
+
+    def killed(file, missing_ok=False):
+        delete(file, missing_ok)
+        if file.suffix == ".json":
+            raise KeyboardInterrupt
+
+    for name in ("again", "linux-6.12"):
+        with monkeypatch.context() as dying:
+            dying.setattr(Path, "unlink", killed)
+            with pytest.raises(KeyboardInterrupt):
+                Catalogue().remove(name)
+        if name == "again":
+            assert commands.check() == 0, "the other one keeps its files"
+    Catalogue().add_disk("disk", Disk(image, "raw"))
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_a_leftover_of_a_name_is_no_way_to_another_file(made, cache, tmp_path):
+    image, modules = made
+    (tmp_path / "mine").write_text("mine")
+    cache.mkdir()
+    (cache / f".unfinished-{os.getpid()}").symlink_to(tmp_path / "mine")
+    commands.add("linux", None, image, modules, None)
+    (cache / ".unfinished-files").symlink_to(tmp_path / "mine")
+    with pytest.raises(BadInput, match="it is a symbolic link"):
+        commands.remove("linux-6.12")
+    (cache / ".unfinished-files").unlink()
+    commands.remove("linux-6.12")
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_a_document_of_another_name_is_refused(made, cache):
+    image, modules = made
+    commands.add("linux", None, image, modules, None)
+    (cache / "linux-6.12.json").rename(cache / "other.json")
+    with pytest.raises(BadInput, match=r"other\.json: it is the document of linux-6\.12"):
         commands.remove("linux-6.12")
 
 

@@ -14,6 +14,8 @@
 
 mod archive;
 mod catalogue;
+mod confined;
+mod disk;
 mod elf;
 mod init;
 mod lines;

@@ -2,11 +2,12 @@
 
 use crate::archive::{INIT, LIBRARIES};
 use crate::catalogue::{Boot, System};
+use crate::confined::{self, Identity};
+use crate::disk;
 use crate::lines::{Order, Told};
 use crate::monitor::Monitor;
 use anyhow::{Context, Result, bail};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::unistd::Pid;
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -100,18 +101,17 @@ impl Guest {
         hardware: Hardware,
         taps: &[BorrowedFd],
     ) -> Result<Self> {
-        // The file has no name, so nothing of it remains, whatever ends this process.
-        let disk = memfd_create(c"initial RAM disk", MFdFlags::MFD_CLOEXEC).context("creating a RAM disk")?;
-        let mut disk = File::from(disk);
-        disk.write_all(initial_ram_disk).context("writing a RAM disk")?;
+        let booted = opened(system, initial_ram_disk)?;
         let (monitor, monitored) = Monitor::pair()?;
         let mut command = Command::new(PROGRAM);
+        command.args(confined::sandbox());
         command.args(arguments(hardware, monitored.as_raw_fd(), taps));
-        command.args(booting(system, hardware.acceleration, disk.as_raw_fd()));
+        command.args(booting(&system.boot, hardware.acceleration, &booted));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let own = [disk.as_raw_fd(), monitored.as_raw_fd()];
+        let own = booted.iter().map(AsRawFd::as_raw_fd).chain([monitored.as_raw_fd()]);
         let kept: Vec<RawFd> = taps.iter().map(AsRawFd::as_raw_fd).chain(own).collect();
         let parent = nix::unistd::getpid();
+        let identity = Identity::available();
         let prepare = move || {
             for descriptor in &kept {
                 // SAFETY: the descriptor is open; the call touches no memory.
@@ -119,6 +119,9 @@ impl Guest {
                     return Err(io::Error::last_os_error());
                 }
             }
+            // QEMU opens the pipe to its console by a path.
+            identity.take(&[libc::STDERR_FILENO])?;
+            // A change of the identity would undo this.
             nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
             if nix::unistd::getppid() == parent { Ok(()) } else { Err(io::ErrorKind::NotConnected.into()) }
         };
@@ -322,10 +325,31 @@ impl Console {
     }
 }
 
-/// Returns QEMU's arguments about the kernel or disk that the machine boots.
-fn booting(system: &System, acceleration: Acceleration, ram_disk: RawFd) -> Vec<String> {
+/// Opens the files that a machine boots, which QEMU may not open itself: the kernel and the initial RAM disk, or the
+/// disk's image.
+///
+/// # Errors
+/// Fails if a file can't be read, or if the image has references to other files.
+fn opened(system: &System, initial_ram_disk: &[u8]) -> Result<Vec<File>> {
     match &system.boot {
         Boot::Kernel { image, .. } => {
+            let ram_disk = confined::in_memory(&mut &initial_ram_disk[..]).context("writing a RAM disk")?;
+            Ok(vec![confined::copied(image)?, ram_disk])
+        }
+        Boot::Disk { image, format } => {
+            let file = File::open(image).with_context(|| format!("opening {}", image.display()))?;
+            disk::refuse_references(&file, format).with_context(|| {
+                format!("the disk of {}, {}, can't be used", system.name, image.display())
+            })?;
+            Ok(vec![file])
+        }
+    }
+}
+
+/// Returns QEMU's arguments about the kernel or disk that the machine boots, whose files are `opened`.
+fn booting(boot: &Boot, acceleration: Acceleration, opened: &[File]) -> Vec<String> {
+    match boot {
+        Boot::Kernel { .. } => {
             let timers = match acceleration {
                 Acceleration::Kvm => "clocksource=kvm-clock",
                 // The guest would calibrate the TSC against a timer that emulation delivers late, whereas the HPET
@@ -336,22 +360,17 @@ fn booting(system: &System, acceleration: Acceleration, ram_disk: RawFd) -> Vec<
             let console = "console=ttyS0 quiet panic=-1 reboot=t";
             let init = format!("LD_LIBRARY_PATH={LIBRARIES} rdinit={INIT} -- guest init");
             let line = format!("{console} {timers} {init}");
-            let ram_disk = format!("/proc/self/fd/{ram_disk}");
-            [
-                "-kernel".into(),
-                image.display().to_string(),
-                "-initrd".into(),
-                ram_disk,
-                "-append".into(),
-                line,
-            ]
-            .to_vec()
+            let options = ["-kernel", "-initrd"].into_iter().map(str::to_owned);
+            let paths = opened.iter().map(|file| format!("/proc/self/fd/{}", file.as_raw_fd()));
+            let files = options.zip(paths).flat_map(|(option, path)| [option, path]);
+            files.chain(["-append".to_owned(), line]).collect()
         }
         // The guest's writes go to a file without a name, which disappears with the guest.
-        Boot::Disk { image, format } => {
-            let file = image.display().to_string().replace(',', ",,");
-            let drive = format!("file={file},format={format},if=ide,snapshot=on");
-            ["-drive".into(), drive, "-vga".into(), "std".into()].to_vec()
+        Boot::Disk { format, .. } => {
+            let sets = opened.iter().map(|file| format!("fd={},set=1", file.as_raw_fd()));
+            let files = sets.flat_map(|set| ["-add-fd".to_owned(), set]);
+            let drive = format!("file=/dev/fdset/1,format={format},if=ide,snapshot=on");
+            files.chain(["-drive".into(), drive, "-vga".into(), "std".into()]).collect()
         }
     }
 }
@@ -412,22 +431,115 @@ fn arguments(hardware: Hardware, monitor: RawFd, taps: &[BorrowedFd]) -> Vec<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Instant;
+
+    const HARDWARE: Hardware = Hardware {
+        processors: 1,
+        memory_bytes: 64 << 20,
+        coalescing_ns: 0,
+        acceleration: Acceleration::Emulation,
+    };
+    /// A boot sector that writes its text to the first serial port and halts.
+    const SECTOR: &[u8] =
+        b"\x31\xc0\x8e\xd8\xbe\x16\x7c\xba\xf8\x03\xac\x84\xc0\x74\x03\xee\xeb\xf8\xfa\xf4\xeb\xfd\
+        the sector runs\r\n\0";
+    const CLUSTER: usize = 1 << 16;
+
+    /// Returns a directory for a test, which only this user may read.
+    fn directory(name: &str) -> PathBuf {
+        let directory = std::env::temp_dir().join(format!("nettrial-{name}-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        fs::set_permissions(&directory, Permissions::from_mode(0o700)).unwrap();
+        directory
+    }
+
+    /// Returns a disk that starts with the sector.
+    fn disk() -> Vec<u8> {
+        let mut disk = SECTOR.to_vec();
+        disk.resize(510, 0);
+        disk.extend(b"\x55\xaa");
+        disk.resize(CLUSTER, 0);
+        disk
+    }
+
+    /// Returns a disk as an image of the format qcow2, version 2: the header, the two levels of the table of
+    /// clusters, the two levels of the table of references, and the disk's only cluster.
+    fn qcow2(disk: &[u8]) -> Vec<u8> {
+        let mut image = vec![0; 5 * CLUSTER];
+        let mut put = |at: usize, bytes: &[u8]| image[at..at + bytes.len()].copy_from_slice(bytes);
+        put(0, b"QFI\xfb\0\0\0\x02");
+        put(20, &16_u32.to_be_bytes());
+        put(24, &(CLUSTER as u64).to_be_bytes());
+        put(36, &1_u32.to_be_bytes());
+        put(40, &(CLUSTER as u64).to_be_bytes());
+        put(48, &(3 * CLUSTER as u64).to_be_bytes());
+        put(56, &1_u32.to_be_bytes());
+        for (table, cluster, copied) in [(1, 2, 1_u64 << 63), (2, 5, 1 << 63), (3, 4, 0)] {
+            put(table * CLUSTER, &(copied | (cluster * CLUSTER) as u64).to_be_bytes());
+        }
+        put(4 * CLUSTER, &[0, 1].repeat(6));
+        [image, disk.to_vec()].concat()
+    }
 
     #[test]
     fn a_machine_that_ends_is_told_of_with_its_console() {
         let Some(_) = program() else { return };
-        let system = System {
-            name: "none".into(),
-            boot: Boot::Kernel {
-                release: "0".into(),
-                image: "/nonexistent/kernel".into(),
-                modules: "/nonexistent/modules".into(),
-            },
-        };
-        let acceleration = Acceleration::Emulation;
-        let hardware = Hardware { processors: 1, memory_bytes: 64 << 20, coalescing_ns: 0, acceleration };
-        let mut guest = Guest::start("a", &system, b"", hardware, &[]).unwrap();
+        let directory = directory("no-kernel");
+        let image = directory.join("kernel");
+        fs::write(&image, "no kernel").unwrap();
+        let modules = "/nonexistent/modules".into();
+        let boot = Boot::Kernel { release: "0".into(), image, modules };
+        let system = System { name: "none".into(), boot };
+        let mut guest = Guest::start("a", &system, b"", HARDWARE, &[]).unwrap();
         let error = guest.await_ready(Duration::from_secs(60)).unwrap_err().to_string();
-        assert!(error.starts_with("the guest a is gone") && error.contains("/nonexistent/kernel"), "{error}");
+        assert!(error.starts_with("the guest a is gone") && error.contains("too old"), "{error}");
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn disks_start_under_a_machine_that_can_do_nothing_else() {
+        let Some(_) = program() else { return };
+        let directory = directory("disks");
+        for (format, contents) in [("raw", disk()), ("qcow2", qcow2(&disk()))] {
+            let image = directory.join(format);
+            fs::write(&image, contents).unwrap();
+            fs::set_permissions(&image, Permissions::from_mode(0o600)).unwrap();
+            let boot = Boot::Disk { image, format: format.into() };
+            let system = System { name: "own".into(), boot };
+            let guest = Guest::start("a", &system, b"", HARDWARE, &[]).unwrap();
+            let deadline = Instant::now() + Duration::from_secs(120);
+            while !locked(&guest.console.lines).iter().any(|line| line.contains("the sector runs")) {
+                let lines = locked(&guest.console.lines).clone();
+                assert!(Instant::now() < deadline, "{format}: {lines:?}");
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            let status = fs::read_to_string(format!("/proc/{}/status", guest.process())).unwrap();
+            let has = |line: &str| status.lines().any(|found| found == line);
+            let no_capabilities = "CapEff:\t0000000000000000";
+            assert!(has("Seccomp:\t2") && has("NoNewPrivs:\t1") && has(no_capabilities), "{status}");
+            if matches!(Identity::available(), Identity::Nobody { .. }) {
+                for line in ["Uid:\t65534\t65534\t65534\t65534", "Gid:\t65534\t65534\t65534\t65534"] {
+                    assert!(has(line), "{status}");
+                }
+            }
+        }
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_disk_whose_data_are_in_another_file_is_not_started() {
+        let directory = directory("references");
+        let mut contents = qcow2(&disk());
+        contents[72..80].copy_from_slice(b"DATA\0\0\0\x0b");
+        contents[80..91].copy_from_slice(b"/etc/shadow");
+        let image = directory.join("image");
+        fs::write(&image, contents).unwrap();
+        let boot = Boot::Disk { image, format: "qcow2".into() };
+        let system = System { name: "own".into(), boot };
+        let error = Guest::start("a", &system, b"", HARDWARE, &[]).err().unwrap();
+        assert!(format!("{error:#}").ends_with("can't be used: its data are in another file"), "{error:#}");
+        fs::remove_dir_all(directory).unwrap();
     }
 }
