@@ -9,7 +9,7 @@ use crate::waiting::Reader;
 use anyhow::{Context, Result, bail, ensure};
 use crc32fast::Hasher;
 use nettrial_scenario::FileTransfer;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Instant;
@@ -17,12 +17,14 @@ use std::time::Instant;
 /// The bytes read or written at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Opens the file of a transfer, and returns it with its size in bytes.
+/// Opens the file of a transfer, and returns it with its size in bytes. Other kinds of files are not opened, because
+/// that could take forever: a FIFO waits for its writer.
 pub fn open(transfer: &FileTransfer) -> Result<(File, u64)> {
     let path = &transfer.file;
+    let about = fs::metadata(path).with_context(|| format!("opening the file {path:?}"))?;
+    ensure!(about.is_file(), "{path:?} is no regular file");
     let file = File::open(path).with_context(|| format!("opening the file {path:?}"))?;
     let about = file.metadata().with_context(|| format!("looking at the file {path:?}"))?;
-    ensure!(about.is_file(), "{path:?} is no regular file");
     Ok((file, about.len()))
 }
 
@@ -98,5 +100,23 @@ fn checksum(file: &mut File, size: u64) -> Result<u32> {
             0 => return Ok(hasher.finalize()),
             count => hasher.update(&block[..count]),
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_file_that_is_none_is_not_waited_for() {
+        let path = std::env::temp_dir().join(format!("nettrial-fifo-{}", std::process::id()));
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        for file in [path.to_str().unwrap(), "/dev/zero", "/dev"] {
+            let transfer = serde_json::from_value(json!({"file": file})).unwrap();
+            let error = open(&transfer).unwrap_err().to_string();
+            assert_eq!(error, format!("{file:?} is no regular file"));
+        }
+        fs::remove_file(path).unwrap();
     }
 }
