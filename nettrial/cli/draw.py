@@ -134,7 +134,7 @@ def _parameters(name: str, topology: Topology, sets: Sequence[str]) -> Parameter
             raise BadInput(READING, "--set", f"{parameter} is set twice", "each name once")
         given[parameter] = as_value(value)
     try:
-        return topology.parameters.model_validate(given, context={"folder": Path.cwd()})
+        return topology.parameters.model_validate(given, context={"folder": Path.cwd(), "is_of_study": False})
     except ValidationError as error:
         faults = [_fault(name, topology, given, wrong) for wrong in Wrong.of(error)]
         raise BadInput.listing(READING, faults) from None

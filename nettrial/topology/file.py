@@ -21,7 +21,7 @@ class File(WithHosts):
     """A graph from a file. If none of its nodes is a host, each node gets hosts."""
 
     path: str
-    """The file, in GraphML or node-link JSON, relative to the directory of the study file. A node may have a
+    """The file, in GraphML or node-link JSON, in the directory of the study file or below. A node may have a
     `kind`: host, router or switch."""
     graph: GraphData | None = None
     """The content of the file, stored here when the study is read, so that a run does not need the file
@@ -33,10 +33,11 @@ class File(WithHosts):
         """Reads the file if its directory is known, as it is when a study is read."""
         if not isinstance(data, Mapping) or not isinstance(data.get("path"), str):
             return data
-        name, graph, folder = data["path"], data.get("graph"), (info.context or {}).get("folder")
+        context = info.context or {}
+        name, graph, folder = data["path"], data.get("graph"), context.get("folder")
         if folder is not None:
             try:
-                return {**data, "graph": read(Path(folder), name)}
+                return {**data, "graph": read(Path(folder), name, context.get("is_of_study", True))}
             except GraphError as error:
                 raise wrong(("path",), str(error), error.expected) from None
         source = graph.get("source") if isinstance(graph, Mapping) else getattr(graph, "source", None)

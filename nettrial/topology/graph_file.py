@@ -14,7 +14,7 @@ from xml.parsers import expat
 import networkx as nx
 
 from nettrial.fields import Strict
-from nettrial.files import Unreadable, read_bytes
+from nettrial.files import Unreadable, beside, read_bytes
 
 MOST_BYTES = 16 * 2**20
 """The largest size of a graph's file."""
@@ -64,10 +64,11 @@ class GraphData(Strict):
     """The two nodes of each link; a pair may occur more than once."""
 
 
-def read(folder: Path, name: str) -> GraphData:
-    """Returns the graph in a file, whose name is relative to the directory; raises GraphError."""
+def read(folder: Path, name: str, is_of_study: bool = True) -> GraphData:
+    """Returns the graph in a file, whose name is relative to the directory; raises GraphError. A study, which
+    may be somebody else's, can name only files in its directory and below."""
     try:
-        data = read_bytes(folder / name, MOST_BYTES)
+        data = read_bytes(beside(folder, name) if is_of_study else folder / name, MOST_BYTES)
     except Unreadable as why:
         raise GraphError(f"{name}: {why}", f"a readable file of up to {MOST_BYTES} bytes") from None
     try:

@@ -278,6 +278,18 @@ def test_a_graph_of_ones_own_is_kept_with_the_study(study):
         study(*changes)
 
 
+@pytest.mark.parametrize("name", ["../secret.graphml", "/etc/hostname", "link.graphml"])
+def test_a_graph_of_a_study_is_in_the_studys_directory(study, tmp_path, monkeypatch, name):
+    """A graph is stored with the run, and parts of any other file are in the error."""
+    nx.write_graphml(nx.path_graph(["left", "middle", "right"]), tmp_path / "secret.graphml")
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path / "mine")
+    Path("link.graphml").symlink_to(tmp_path / "secret.graphml")
+    parameters = f"topology: file\n  parameters: {{path: {name}}}\n"
+    with pytest.raises(BadInput, match=f"path: {name}: it is outside the directory of the study file"):
+        study(("topology: jellyfish\n" + PARAMETERS, parameters))
+
+
 def test_a_file_is_no_level_of_a_factor(study):
     for name in ("one", "two"):
         nx.write_graphml(nx.path_graph(["left", "middle", "right"]), f"{name}.graphml")
