@@ -12,6 +12,11 @@ OBEYED = re.compile(
 """The characters that a terminal interprets instead of showing them."""
 
 
+def one_line(text: str) -> str:
+    """Returns the text on one line: `visible`, and with tabs and line feeds as their JSON escapes."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def visible(text: str) -> str:
     """Returns the text with each character that a terminal or a browser would interpret, or could not show,
     replaced by its JSON escape."""

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
 from nettrial.files import Unsafe, appended
-from nettrial.texts import visible
+from nettrial.texts import one_line, visible
 
 VARIABLE = "NETTRIAL_LOG"
 """The environment variable for the log level; the engine reads it, too."""
@@ -43,7 +43,7 @@ class _Form(logging.Formatter):
     names of levels, can't add an entry, nor a line that means something to another program."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        return visible(super().formatMessage(record)).replace("\n", "\\n")
+        return one_line(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802
         return textwrap.indent(visible(super().formatException(ei)), "    ", lambda line: True)

@@ -5,19 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
 
 from nettrial.scenario import Flow, FlowRecord, Record
+from nettrial.texts import one_line
 
 FLOW = "measured"
 """The name of the flow in a record."""
 NONE = {"count": 0, **dict.fromkeys(("mean", "deviation", "minimum", "maximum", "p50", "p90", "p99"), 0.0)}
 """A distribution without values."""
+SHORTEST_SECONDS = 1e-6
+"""The shortest measurement that is read, in seconds: the resolution of the clocks of these programs."""
 LONGEST_SECONDS = 1e6
 """The longest measurement that is read, in seconds."""
 MOST = 2**53
 """The largest number that is read."""
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+
+Text = Annotated[str, AfterValidator(one_line)]
+"""A text of a source, on one line and without characters that a terminal would interpret."""
 
 
 class Unusable(Exception):

@@ -8,11 +8,23 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from nettrial.imports.figures import FLOW, LONGEST_SECONDS, MOST, Imported, Source, Unusable, distribution
+from nettrial.fields import wrong
+from nettrial.imports.figures import (
+    FLOW,
+    LONGEST_SECONDS,
+    MOST,
+    SHORTEST_SECONDS,
+    Imported,
+    Source,
+    Text,
+    Unusable,
+    distribution,
+)
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Signed = Annotated[int, Field(ge=-MOST, le=MOST)]
@@ -31,6 +43,9 @@ MEASURED = ("goodput_bps", "retransmissions_pkts", "srtt_us", "min_rtt_us", "pac
 LARGEST_CONTRADICTION = 0.005
 """The largest difference between two counts of packets that is no contradiction, as a share of those sent:
 the hosts end a test at different times."""
+OTHER_RATE = 2.0
+"""The ratio of a stated rate to that of the bytes and the time, or its inverse, above which the rate is not
+that of the test. iperf3 computes the one from the others."""
 
 
 class _Part(BaseModel):
@@ -38,7 +53,7 @@ class _Part(BaseModel):
 
 
 class _Connected(_Part):
-    local_host: Annotated[str, Field(max_length=100)]
+    local_host: Annotated[Text, Field(max_length=100)]
 
 
 class _Timestamp(_Part):
@@ -55,8 +70,8 @@ class _Test(_Part):
 
 class _Start(_Part):
     connected: Annotated[list[_Connected], Field(max_length=10_000)] = []
-    version: Annotated[str, Field(max_length=200)] = "iperf3"
-    system_info: Annotated[str, Field(max_length=500)] = ""
+    version: Annotated[Text, Field(max_length=200)] = "iperf3"
+    system_info: Annotated[Text, Field(max_length=500)] = ""
     timestamp: _Timestamp | None = None
     test_start: _Test | None = None
     tcp_mss_default: Annotated[int, Field(ge=0, le=65535)] = 0
@@ -77,8 +92,14 @@ class _Interval(_Part):
     streams: Annotated[list[_Stream], Field(max_length=10_000)] = []
 
 
+def _long(seconds: float) -> float:
+    if 0 < seconds < SHORTEST_SECONDS:
+        raise wrong(expected=f"0, or {SHORTEST_SECONDS} or more: iperf3 counts microseconds")
+    return seconds
+
+
 class _Sum(_Part):
-    seconds: Annotated[float, Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
+    seconds: Annotated[float, Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False), AfterValidator(_long)]
     bytes: Count
     bits_per_second: Number
     retransmits: Signed | None = None
@@ -113,11 +134,11 @@ class _End(_Part):
     sum: _Sum | None = None
     sum_sent: _Sum | None = None
     sum_received: _Sum | None = None
-    sender_tcp_congestion: Annotated[str, Field(max_length=50)] = ""
+    sender_tcp_congestion: Annotated[Text, Field(max_length=50)] = ""
     sum_bidir_reverse: _Sum | None = None
     sum_sent_bidir_reverse: _Sum | None = None
     sum_received_bidir_reverse: _Sum | None = None
-    sender_tcp_congestion_bidir_reverse: Annotated[str, Field(max_length=50)] = ""
+    sender_tcp_congestion_bidir_reverse: Annotated[Text, Field(max_length=50)] = ""
 
 
 class Document(_Part):
@@ -129,7 +150,7 @@ class Document(_Part):
     """The figures of each interval."""
     end: _End
     """The figures of the whole test."""
-    error: Annotated[str, Field(max_length=1000)] | None = None
+    error: Annotated[Text, Field(max_length=1000)] | None = None
     """iperf3's error message, if the test failed."""
 
 
@@ -273,8 +294,14 @@ def _version(start: _Start) -> int:
 
 
 def _counted(received: _Sum) -> dict[str, Any]:
-    """Returns what the receiver counted."""
-    return {"bytes": received.bytes, "goodput_bps": received.bits_per_second}
+    """Returns what the receiver counted; raises Unusable if its rate contradicts its bytes and its time."""
+    rate = received.bits_per_second
+    if received.seconds:
+        expected = received.bytes * 8 / received.seconds
+        if max(rate, expected) > OTHER_RATE * min(rate, expected):
+            value = f"{rate:g} bit/s, {received.bytes} bytes in {received.seconds:g} s"
+            raise Unusable(value, f"the rate of these bytes in this time, {expected:g} bit/s")
+    return {"bytes": received.bytes, "goodput_bps": rate}
 
 
 def _tcp(source: Source, way: _Way, mss: int) -> None:
@@ -298,8 +325,11 @@ def _tcp(source: Source, way: _Way, mss: int) -> None:
     # Several streams have no common window.
     if mss and lines and len(lines) == len(way.intervals):
         found = [_interval(each, mss) for each in lines]
-        if all(found):
-            record["intervals"] = found
+        if all(one.end < other.end for one, other in pairwise(lines)):
+            if all(found):
+                record["intervals"] = found
+        else:
+            source.absent["cwnd"] = f"the intervals of {source.program} do not end one after the other"
 
 
 def _interval(stream: _Stream, mss: int) -> dict[str, int] | None:

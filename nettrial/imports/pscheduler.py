@@ -12,11 +12,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from nettrial.imports import figures
 from nettrial.imports.figures import LONGEST_SECONDS, MOST, Imported, Source, Unusable, distribution
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Number = Annotated[float, Field(ge=0, le=MOST, allow_inf_nan=False)]
-Text = Annotated[str, Field(max_length=300)]
+Text = Annotated[figures.Text, Field(max_length=300)]
 _DURATION = re.compile(
     r"P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,12})?)S)?)?", re.ASCII
 )

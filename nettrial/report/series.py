@@ -214,8 +214,9 @@ def _rate(counts: Sequence[int], samples: Sequence[Interval]) -> list[tuple[floa
 
 
 def _rows(name: str, points: Sequence[tuple[float, float]], unit: str) -> list[Row]:
-    """Returns the points of a line, with neighbours merged if there are too many."""
-    each = -(-len(points) // POINTS)
+    """Returns the points of a line, with neighbours merged if there are too many. There may be none, as for
+    the rates of samples that all have the same time."""
+    each = max(1, -(-len(points) // POINTS))
     rows = []
     for start in range(0, len(points), each):
         part = points[start : start + each]
@@ -226,6 +227,7 @@ def _rows(name: str, points: Sequence[tuple[float, float]], unit: str) -> list[R
 
 
 def _chart(name: str, title: str, said: str, lines: dict[str, list[Row]]) -> Chart | None:
+    lines = {name: line for name, line in lines.items() if line}
     kept = dict(list(lines.items())[:MOST_LINES])
     rows = [row for line in kept.values() for row in line]
     if not rows:

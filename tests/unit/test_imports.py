@@ -1,5 +1,6 @@
 """Measurements of iperf3 and perfSONAR become runs with exactly their figures."""
 
+import contextlib
 import html
 import io
 import json
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -160,7 +161,8 @@ def test_what_is_not_known_is_not_made_up(tmp_path):
 
 def test_files_become_a_run_in_the_order_of_their_times(tmp_path):
     for number, (at, rate) in enumerate([(300, 3e8), (100, 1e8), (200, 2e8)]):
-        received = {**TCP["end"]["sum_received"], "bits_per_second": rate}
+        received = {**TCP["end"]["sum_received"], "bits_per_second": rate, "bytes": rate / 8 * 1.01081}
+        received["bytes"] = round(received["bytes"])
         document = {**TCP, "end": {**TCP["end"], "sum_received": received}}
         document["start"] = {**TCP["start"], "timestamp": {"timesecs": at}}
         (tmp_path / f"{number}.json").write_text(json.dumps(document))
@@ -353,6 +355,88 @@ def test_hostile_documents_are_read_or_refused(tmp_path_factory, data, document)
     assert len(readings.found) + len(readings.refused) == 1
     for found in readings.found:
         repeated([found.record], [flow.name for flow in found.flows])
+
+
+@pytest.mark.parametrize("ends", [[1.0, 1.0, 1.0], [2.0, 1.0, 3.0], [0.0, 0.0, 0.0]])
+def test_intervals_that_do_not_follow_each_other_are_left_out(tmp_path, undrawn, ends):
+    document = json.loads(json.dumps(TCP))
+    (interval, *_) = document["intervals"]
+    document["intervals"] = [json.loads(json.dumps(interval)) for _ in ends]
+    for part, end in zip(document["intervals"], ends, strict=True):
+        part["streams"][0]["end"] = end
+    found, values, absent = figures(tmp_path, document)
+    assert "cwnd" not in values
+    assert absent["cwnd"] == "the intervals of iperf 3.12 do not end one after the other"
+    assert found.record.flows[0].intervals == []
+
+
+def test_a_stored_run_with_equal_ends_of_intervals_is_reported(tmp_path, undrawn, monkeypatch):
+    """Earlier versions stored such runs, and each report of one ended with exit status 5."""
+    monkeypatch.setattr("nettrial.imports.iperf3.pairwise", lambda lines: [])
+    document = json.loads(json.dumps(TCP))
+    for interval in document["intervals"]:
+        interval["streams"][0]["end"] = 1.0
+    (tmp_path / "found.json").write_text(json.dumps(document))
+    import_files([tmp_path / "found.json"], tmp_path / "run", None)
+    run = Run.open(tmp_path / "run")
+    assert len({each.at_ns for each in run.trials()[0].record.flows[0].intervals}) == 1
+    assert "iperf 3.12" in write(run).read_text()
+
+
+@pytest.mark.parametrize("name", ["a\x1b[2J", "a\nb", "a\0b", "a\ud800b", "a\u202eb", "a\tb"])
+def test_names_with_control_characters_are_shown_and_not_obeyed(tmp_path, undrawn, name):
+    documents = [json.loads(json.dumps(each)) for each in (LATENCY, TCP)]
+    documents[0]["tool"]["name"] = name
+    documents[1]["start"]["version"] = documents[1]["start"]["system_info"] = name
+    documents[1]["end"]["sender_tcp_congestion"] = name
+    for number, document in enumerate(documents):
+        (tmp_path / "found.json").write_text(json.dumps(document))
+        import_files([tmp_path / "found.json"], tmp_path / str(number), 4)
+        run = Run.open(tmp_path / str(number))
+        page = write(run).read_text()
+        escape = json.dumps(name)[1:-1]
+        assert escape in text_of(page)
+        assert name not in page
+        render(run, Console(width=100, file=io.StringIO(), color_system=None))
+
+
+@pytest.mark.parametrize("seconds", [1e-300, 1e-12, 9e-7])
+def test_times_below_the_clocks_resolution_are_no_figures(tmp_path, seconds):
+    document = json.loads(json.dumps(TCP))
+    document["end"]["sum_received"] |= {"seconds": seconds, "bits_per_second": 9e15}
+    (tmp_path / "found.json").write_text(json.dumps(document))
+    (why,) = read(tmp_path / "found.json").refused
+    assert "end.sum_received.seconds" in str(why)
+    assert "iperf3 counts microseconds" in str(why)
+
+
+def test_a_rate_that_is_not_that_of_its_bytes_is_refused(tmp_path):
+    document = json.loads(json.dumps(TCP))
+    document["end"]["sum_received"] |= {"seconds": 2.0, "bytes": 1000, "bits_per_second": 9e15}
+    (tmp_path / "found.json").write_text(json.dumps(document))
+    (why,) = read(tmp_path / "found.json").refused
+    assert "9e+15 bit/s, 1000 bytes in 2 s" in str(why)
+    assert "expected: the rate of these bytes in this time, 4000 bit/s" in str(why)
+
+
+@given(data=st.data(), document=st.sampled_from([TCP, UDP, THROUGHPUT, RTT, LATENCY, TRACE]))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_is_imported_is_reported(tmp_path_factory, undrawn, data, document):
+    """Each document that is not refused makes a run of which a report can be written."""
+    document = json.loads(json.dumps(document))
+    place = data.draw(st.sampled_from([at for at in _places(document) if at]))
+    part = document
+    for step in place[:-1]:
+        part = part[step]
+    part[place[-1]] = data.draw(LEAVES)
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "found.json").write_text(json.dumps(document))
+    with contextlib.suppress(BadInput):
+        import_files([folder / "found.json"], folder / "run", 4)
+    if (folder / "run").exists():
+        run = Run.open(folder / "run")
+        render(run, Console(width=100, file=io.StringIO(), color_system=None))
+        write(run)
 
 
 def test_distributions_have_the_nearest_ranks():
