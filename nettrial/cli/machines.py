@@ -19,7 +19,7 @@ from nettrial.cli.console import print_table, say
 from nettrial.cli.sets import named
 from nettrial.errors import BadInput, CannotRun, Fault, Lack, by_remedy
 from nettrial.fields import Wrong
-from nettrial.files import read_text
+from nettrial.files import created, read_text
 from nettrial.machines import Inventory, MachineSettings
 from nettrial.scenario import Machine, MachineInterface, Wireless
 
@@ -285,7 +285,8 @@ def add(
     written = io.StringIO()
     yaml.dump(data, written)
     part = file.with_name(file.name + ".part")
-    part.write_text(written.getvalue(), encoding="utf-8")
+    with open(created(part), "w", encoding="utf-8") as new:
+        new.write(written.getvalue())
     try:
         Inventory.load(part)
     except BadInput:

@@ -141,6 +141,17 @@ def test_captures_are_refused_where_there_are_none(nettrial, write):
     assert "the backend hosts captures no packets" in done.stderr
 
 
+def test_a_link_beside_an_inventory_is_replaced_and_not_followed(nettrial, tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "machines.yaml.part").symlink_to(tmp_path / "mine")
+    file = f"--machines={tmp_path / 'machines.yaml'}"
+    done = nettrial("machines", "add", file, "--interface=eth0=192.0.2.1", "alpha", "--ssh=root@alpha")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert list(Inventory.load(tmp_path / "machines.yaml").machines) == ["alpha"]
+    assert not (tmp_path / "machines.yaml").is_symlink()
+
+
 def test_machines_are_added_and_listed(nettrial, tmp_path):
     file = f"--machines={tmp_path / 'machines.yaml'}"
     add = ("machines", "add", file, "--interface=eth0=192.0.2.1,2001:db8::1")
