@@ -39,7 +39,7 @@ test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_AR
 test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
 
 .PHONY: demo test test-all setup build engine test-build test-engine generate lint lint-engine lint-python words generated types \
-  unit networks measurements engine-test engine-test-all engine-checks windows wheel mutants pictures docs bench clean
+  unit networks measurements engine-test engine-test-all engine-checks audit windows wheel mutants pictures docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -55,7 +55,7 @@ test: $(stamp)system ## everything but the tests marked slow; those that measure
 	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target networks engine-checks unit lint-python
 	@$(MAKE) --no-print-directory measurements
 
-test-all: test windows wheel build engine-test-all mutants ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
+test-all: test windows wheel build engine-test-all mutants audit ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
 	@$(as_root) $(python) -m pytest -q -m slow tests
 
 setup: $(stamp)packages ## what the system and the virtual environment need
@@ -105,6 +105,9 @@ $(stamp)package: $(stamp)packages pyproject.toml
 	  $(python) -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@rm -f .venv/bin/nettrial-engine
 	@touch $@
+
+audit: $(stamp)packages ## known vulnerabilities of crates and Python packages, if the network has their data
+	@$(stage) audit $(python) tools/audit.py
 
 windows: ## the engine for Windows, and Wine, with which a test runs it
 	@$(stage) "engine for Windows" tools/build-windows.sh --wine

@@ -1,0 +1,88 @@
+"""Looks up known vulnerabilities of the crates in Cargo.lock and of the packages in requirements*.lock, with
+cargo-audit and pip-audit: python tools/audit.py.
+
+The tools are installed in target/audit, at the versions below. They read RustSec's database on GitHub, and the
+advisories of PyPI's JSON API. In a network without them the program says that it looked up nothing, which is
+no error, because a build must not depend on that network. The exit status is 1 if a vulnerability is known."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TOOLS = ROOT / "target" / "audit"
+CARGO_AUDIT, PIP_AUDIT = "0.22.2", "2.10.1"
+
+
+def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command and returns its outputs."""
+    given = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=given)
+
+
+def unknown(tool: str, why: str) -> bool:
+    """Says that a tool could not look anything up; returns false, because no vulnerability is known."""
+    print(f"audit: {tool} looked up NOTHING: {why}", file=sys.stderr)
+    return False
+
+
+def last_line(text: str) -> str:
+    """Returns the last line of an error."""
+    return (text.strip().splitlines() or ["it says nothing"])[-1].strip()
+
+
+def crates() -> bool:
+    """Returns whether a vulnerability of a crate is known."""
+    program, database = TOOLS / "bin" / "cargo-audit", TOOLS / "advisory-db"
+    install = ("cargo", "install", "--quiet", "--locked", "--root", TOOLS, f"cargo-audit@{CARGO_AUDIT}")
+    installed = run(*install, CARGO_TARGET_DIR=str(TOOLS / "build"))
+    if installed.returncode != 0:
+        return unknown("cargo-audit", f"it could not be installed: {last_line(installed.stderr)}")
+    found = run(program, "audit", "--db", database)
+    # An interrupted fetch leaves an empty database, and an older one is used if there is no network.
+    if not (database / "crates").exists():
+        return unknown("cargo-audit", f"no database: {last_line(found.stderr)}")
+    if found.returncode != 0 and "fetch advisory database" in found.stderr:
+        found = run(program, "audit", "--db", database, "--no-fetch", "--stale")
+    print(found.stdout + found.stderr, end="", file=sys.stderr)
+    return found.returncode != 0
+
+
+def packages() -> bool:
+    """Returns whether a vulnerability of a Python package is known."""
+    environment = TOOLS / "venv"
+    for command in (
+        (sys.executable, "-m", "venv", environment),
+        (environment / "bin" / "pip", "install", "--quiet", f"pip-audit=={PIP_AUDIT}"),
+    ):
+        done = run(*command)
+        if done.returncode != 0:
+            return unknown("pip-audit", f"it could not be installed: {last_line(done.stderr)}")
+    is_known = False
+    for file in sorted(ROOT.glob("requirements*.lock")):
+        options = ("--disable-pip", "--no-deps", "--format", "json", "--progress-spinner", "off")
+        done = run(environment / "bin" / "pip-audit", *options, "--requirement", file)
+        try:
+            listed = json.loads(done.stdout)["dependencies"]
+        except (ValueError, KeyError):
+            unknown("pip-audit", f"{file.name}: {last_line(done.stderr)}")
+            continue
+        looked_up = [each for each in listed if "skip_reason" not in each]
+        if not looked_up:
+            unknown("pip-audit", f"{file.name}: the package index has no advisories of any of its packages")
+            continue
+        print(f"audit: {file.name}: looked up {len(looked_up)} of {len(listed)} packages", file=sys.stderr)
+        for each in looked_up:
+            for found in each["vulns"]:
+                is_known = True
+                remedy = ", ".join(found["fix_versions"]) or "none"
+                print(f"{each['name']} {each['version']}: {found['id']}, fixed in {remedy}", file=sys.stderr)
+    return is_known
+
+
+if __name__ == "__main__":
+    sys.exit(max([crates(), packages()]))
