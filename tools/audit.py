@@ -1,9 +1,10 @@
 """Looks up known vulnerabilities of the crates in Cargo.lock and of the packages in requirements*.lock, with
 cargo-audit and pip-audit: python tools/audit.py.
 
-The tools are installed in target/audit, at the versions below. They read RustSec's database on GitHub, and the
-advisories of PyPI's JSON API. In a network without them the program says that it looked up nothing, which is
-no error, because a build must not depend on that network. The exit status is 1 if a vulnerability is known."""
+The tools are installed in target/audit, at the versions below. They read RustSec's database on GitHub, and
+the advisories of PyPI's JSON API. In a network without them the program says that it looked up nothing, which
+is no error, because a build must not depend on that network. The exit status is 1 if a vulnerability is
+known."""
 
 from __future__ import annotations
 

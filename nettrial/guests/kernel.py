@@ -107,4 +107,5 @@ def _contents(file: Path) -> bytes:
 def depends(module: bytes) -> list[str]:
     """Returns the modules on which a module depends, from its section .modinfo."""
     found = re.search(rb"\0depends=([^\0]*)\0", module)
-    return [name.replace("-", "_") for name in found[1].decode().split(",") if name] if found else []
+    names = found[1].decode("ascii", "replace").split(",") if found else []
+    return [name.replace("-", "_") for name in names if name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -89,7 +90,9 @@ def _refuse_other_formats(data: bytes) -> None:
 def _graphml(data: bytes) -> nx.Graph:
     _refuse_traps(data)
     try:
-        return nx.parse_graphml(data.decode())
+        with warnings.catch_warnings():  # about attributes without a key, which have no effect
+            warnings.simplefilter("ignore")
+            return nx.parse_graphml(data.decode())
     except Exception as error:  # networkx may raise any error for hostile input
         raise GraphError(f"not GraphML: {_line(error)}", "GraphML, or node-link JSON") from None
 
@@ -125,9 +128,9 @@ def _refuse_traps(data: bytes) -> None:
     parser.ExternalEntityRefHandler = entity
     try:
         parser.Parse(data, True)
-    except (expat.ExpatError, ValueError) as error:
-        if isinstance(error, GraphError):
-            raise
+    except GraphError:
+        raise
+    except (expat.ExpatError, ValueError, LookupError) as error:  # LookupError: an unknown encoding
         raise GraphError(f"neither JSON nor XML: {_line(error)}", "GraphML, or node-link JSON") from None
 
 

@@ -226,3 +226,16 @@ def test_damaged_files_have_an_outcome(data):
 @settings(max_examples=300, deadline=None)
 def test_any_json_has_an_outcome(document):
     outcome(json.dumps(document).encode())
+
+
+def test_an_encoding_that_nobody_knows_is_told(tmp_path):
+    with pytest.raises(GraphError, match="neither JSON nor XML: unknown encoding: UTF-18"):
+        graph_of(tmp_path, '<?xml version="1.0" encoding="UTF-18"?><graphml/>')
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_key_without_a_type_prints_nothing(tmp_path):
+    text = graphml(RING).replace("<graph ", '<key id="d9" for="node" attr.name="label"/><graph ', 1)
+    text = text.replace('<node id="a" />', '<node id="a"><data key="d9">1</data></node>')
+    assert text.count("d9") == 2
+    assert len(graph_of(tmp_path, text).nodes) == 4

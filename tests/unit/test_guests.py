@@ -15,7 +15,7 @@ from nettrial.cli.session import time_limit
 from nettrial.design import scenario_of, traffic_seconds
 from nettrial.errors import BadInput, CannotRun
 from nettrial.guests import Catalogue, Disk, Kernel, catalogue, unpack
-from nettrial.guests.kernel import Unfit
+from nettrial.guests.kernel import Unfit, depends
 from nettrial.study import load
 from nettrial.systems import GUEST_SYSTEMS
 from tests.unit.test_runner import wait_until
@@ -74,6 +74,10 @@ def test_modules_come_after_what_they_depend_on_and_others_stay_out(made):
     place = names.index
     assert place("failover") < place("net_failover") < place("virtio_net") < place("tcp_odd")
     assert dict(kernel.modules)["net_failover"] == module(["failover"]), "it is not compressed any more"
+
+
+def test_a_module_with_names_of_any_bytes_is_read():
+    assert depends(b"\0depends=a-b,\xff\0") == ["a_b", "\ufffd"]
 
 
 def test_a_kernel_that_no_guest_can_run_is_refused_with_the_reason(made):
