@@ -30,6 +30,7 @@ WHOLE = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 FRACTIONAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 """A plain scalar that is another number."""
 BASES = {"0o": 8, "0x": 16}
+"""The bases of whole numbers that are not decimal, by their prefixes."""
 NUMERIC = frozenset("+-.0123456789")
 """The first characters of numbers."""
 
