@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from nettrial.errors import BadInput
-from nettrial.systems import OPENED_SAFELY, is_of_user
+from nettrial.systems import OPENED_SAFELY, is_of_user, is_writable_by_all
 
 BESIDE_DATABASE = ("-journal", "-wal", "-shm")
 """The ends of the names of files that SQLite keeps beside a database (https://www.sqlite.org/tempfiles.html)."""
@@ -66,6 +66,15 @@ def read_text(path: Path, most: int) -> str:
         return read_bytes(path, most).decode()
     except UnicodeDecodeError:
         raise Unreadable("it is not UTF-8 text") from None
+
+
+def read_secret(path: Path, most: int) -> str:
+    """Returns the text of a file with a token or a key, as `read_text`; raises Unreadable also if every user
+    can write it."""
+    text = read_text(path, most)
+    if is_writable_by_all(path.stat()):
+        raise Unreadable("every user of this machine can write it: `chmod o-w` changes that")
+    return text
 
 
 def beside(folder: Path, name: str) -> Path:

@@ -14,6 +14,7 @@ import ipaddress
 import os
 import shutil
 import socket
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -57,6 +58,10 @@ if sys.platform == "win32":
         IDs; there, every file counts as the user's."""
         return True
 
+    def is_writable_by_all(status: os.stat_result) -> bool:
+        """Returns whether every user can write a file with this status, which Windows does not report."""
+        return False
+
     def is_root() -> bool:
         """Returns whether this process runs as root, which Windows does not have."""
         return False
@@ -98,6 +103,10 @@ else:
         user who called it (sudo(8): SUDO_UID)."""
         user = os.geteuid()
         return status.st_uid == user or (user == 0 and str(status.st_uid) == os.environ.get("SUDO_UID"))
+
+    def is_writable_by_all(status: os.stat_result) -> bool:
+        """Returns whether every user can write a file with this status."""
+        return bool(status.st_mode & stat.S_IWOTH)
 
     def is_root() -> bool:
         """Returns whether this process runs as root."""

@@ -17,6 +17,7 @@ from nettrial.cli import READING, documents
 from nettrial.cli.console import print_lists, print_table, say
 from nettrial.cli.progress import Display
 from nettrial.cli.run import INTERRUPTED
+from nettrial.cli.serve import check_token
 from nettrial.cli.session import Stop
 from nettrial.errors import BadInput, CannotRun, TrialsFailed
 from nettrial.metrics import METRICS
@@ -106,6 +107,8 @@ def measure(options: MeasureOptions) -> int:
         expected = f"the file with the token that `nettrial serve` printed, or the token in {TOKEN}"
         hint = "against a server that has no token: --iperf3, --ndt7 or --stamp"
         raise BadInput(READING, "--token-file", "missing", expected, hint)
+    if options.token_file is not None:
+        check_token(options.token_file)
     repeats = numbers.counted(options.replicates, "repeat")
     if not options.quiet:
         say(f"{_in_words(options)}: {repeats} of {options.time} after a warm-up, IPv{version}, seed {seed}")

@@ -14,7 +14,7 @@ from nettrial.cli.console import say
 from nettrial.cli.measure_ndt7 import LACKS, PORT
 from nettrial.cli.serve import ServeOptions
 from nettrial.errors import BadInput, CannotRun, Lack
-from nettrial.systems import port_remedy
+from nettrial.systems import is_writable_by_all, port_remedy
 
 
 def serve(options: ServeOptions) -> None:
@@ -67,6 +67,9 @@ def _tls(
         raise CannotRun("serving ndt7", [LACKS]) from None
     if certificate:
         try:
+            if is_writable_by_all((key or certificate).stat()):
+                why = "every user of this machine can write it: `chmod o-w` changes that"
+                raise BadInput(READING, "--key", str(key or certificate), "a file with a key", why)
             return context(certificate, key), f"with the certificate in {certificate}"
         except OSError as error:
             expected = "a certificate and its key in PEM format"

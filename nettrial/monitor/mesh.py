@@ -9,6 +9,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from nettrial.errors import BadInput
 from nettrial.fields import Name, Strict, in_short, name_in, wrong
+from nettrial.files import Unreadable, read_secret
 from nettrial.machines import Inventory, MachineSettings
 from nettrial.monitor.alerts import AlertsSettings
 from nettrial.monitor.kinds import KINDS
@@ -21,7 +22,7 @@ from nettrial.monitor.settings import (
     MeasurementSettings,
 )
 from nettrial.monitor.task import Task
-from nettrial.protocols.stamp.key import key_of
+from nettrial.protocols.stamp.key import MOST_BYTES, key_of
 from nettrial.registry import near
 from nettrial.study import Document
 
@@ -168,8 +169,12 @@ def load(path: Path) -> Mesh:
     hosts = {name: _beside(path, host) for name, host in mesh.hosts.items()}
     for name, host in hosts.items():
         where = document.where(("hosts", name, "token_file"))
-        if host.token_file and not host.token_file.is_file():
-            raise BadInput(READING, where, str(host.token_file), "a file with the token", "it does not exist")
+        if host.token_file:
+            try:
+                read_secret(host.token_file, MOST_BYTES)
+            except Unreadable as why:
+                expected = "a file with the token"
+                raise BadInput(READING, where, str(host.token_file), expected, str(why)) from None
         if host.serves == "stamp":
             key_of(host.token_file, READING, where)
         if host.machine and host.machine not in machines:

@@ -12,7 +12,7 @@ from tests.end_to_end.serving import serving
 pytestmark = pytest.mark.end_to_end
 
 
-@pytest.mark.parametrize("port", ["pages", "ndt7", "stamp"])
+@pytest.mark.parametrize("port", ["pages", "ndt7", "stamp", "engine"])
 def test_honest_clients_are_served_under_attack(port: str) -> None:
     assert unserved(attacked(port, 4)) == {}
 

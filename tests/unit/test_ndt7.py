@@ -17,6 +17,8 @@ from websockets.asyncio.server import serve
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from nettrial.admission import LINES_EACH, Log
+from nettrial.cli.serve_ndt7 import _tls
+from nettrial.errors import BadInput
 from nettrial.protocols.ndt7 import certificate, server, wire
 from nettrial.protocols.ndt7.client import Client, NotReached, Target, transfer
 from nettrial.protocols.ndt7.figures import outcome
@@ -401,6 +403,14 @@ def test_a_certificate_of_ones_own_is_for_this_machine(tmp_path):
     nothing.write_text("nothing")
     with pytest.raises(ssl.SSLError):
         certificate.context(nothing, None)
+
+
+def test_a_key_that_everybody_can_write_is_refused(tmp_path):
+    file = tmp_path / "both.pem"
+    file.write_text("no key")
+    file.chmod(0o602)
+    with pytest.raises(BadInput, match="every user of this machine can write it"):
+        _tls("127.0.0.1", file, None, False)
 
 
 def test_bbr_is_used_only_where_the_kernel_has_loaded_it():

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from nettrial.errors import BadInput
-from nettrial.files import Unreadable, read_text
+from nettrial.files import Unreadable, read_secret
 from nettrial.protocols.stamp.packet import LEAST_KEY
 
 MOST_BYTES = 4096
@@ -20,7 +20,7 @@ def key_of(file: Path | None, doing: str, setting: str) -> bytes | None:
     if file is None:
         return None
     try:
-        text = read_text(file, MOST_BYTES).strip()
+        text = read_secret(file, MOST_BYTES).strip()
     except Unreadable as why:
         raise BadInput(doing, setting, str(file), "a file with a key", str(why)) from None
     key = bytes.fromhex(text) if re.fullmatch(r"(?:[0-9a-fA-F]{2})+", text) else text.encode()
