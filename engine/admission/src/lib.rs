@@ -1,4 +1,5 @@
-//! Protection of a listening port that anyone can reach: a bounded number of callers ([`Seats`]), reads that
+//! Protection of a listening port that anyone can reach: a bounded number of callers, none of whom
+//! keeps others out ([`receive`]), a bounded number of places for work ([`Seats`]), reads that
 //! end whatever the caller does ([`read_exact_by`], [`read_line_by`]), texts that cannot write to a terminal
 //! ([`one_line`], [`document`]), and a log in which a flood of one kind hides no other ([`Log`]).
 //!
@@ -9,6 +10,7 @@
 mod deadline;
 mod kernel;
 mod log;
+mod pending;
 mod port;
 mod seats;
 mod text;
@@ -17,5 +19,5 @@ pub use deadline::{read_exact_by, read_line_by};
 pub use kernel::{loaded_congestion_controls, raise_descriptor_limit};
 pub use log::{Kind, Log};
 pub use port::{Limits, Visitor, bind, receive};
-pub use seats::{Seat, Seats};
-pub use text::{document, one_line};
+pub use seats::{Seat, Seats, network};
+pub use text::{document, one_line, plain_text};

@@ -1,6 +1,7 @@
-//! The port itself: each caller gets a thread, as long as there is a place.
+//! The port itself: each caller gets a thread, and one that keeps others waiting makes room for them.
 
-use crate::{Kind, Log, Seat, Seats};
+use crate::pending::{Pending, Place};
+use crate::{Kind, Log};
 use socket2::{Domain, Socket, Type};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -17,30 +18,38 @@ const NOT_ACCEPTED: Kind = "a connection could not be accepted";
 /// The largest number of simultaneous callers that have not yet made a valid request.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Callers of all addresses.
+    /// Callers of all addresses. For a further one, the oldest caller of the address with the most is closed.
     pub pending: usize,
-    /// Callers of one address.
+    /// Callers of one address. For a further one, the oldest is closed.
     pub pending_each: usize,
 }
 
 /// A caller.
 pub struct Visitor {
     /// The connection.
-    pub stream: TcpStream,
+    pub stream: Arc<TcpStream>,
     /// The address of the caller. An IPv4 address is represented as such, also on a port that serves both
     /// versions.
     pub peer: SocketAddr,
     /// The caller's number, in the order in which the kernel accepted callers.
     pub number: u64,
-    pending: Seat,
+    place: Place,
 }
 
 impl Visitor {
     /// Notes that the caller made a valid request, so that it no longer counts towards [`Limits`], and returns its
-    /// connection, address and number.
-    pub fn admit(self) -> (TcpStream, SocketAddr, u64) {
-        drop(self.pending);
-        (self.stream, self.peer, self.number)
+    /// connection, address and number; none if the connection was closed to make room for another.
+    pub fn admit(self) -> Option<(TcpStream, SocketAddr, u64)> {
+        self.place.leave().then_some(())?;
+        Arc::into_inner(self.stream).map(|stream| (stream, self.peer, self.number))
+    }
+
+    /// Keeps the caller, who did something wrong, waiting for `time`. Meanwhile, it counts as one of its address, and
+    /// does not make room for others.
+    pub fn delay(&self, time: Duration) {
+        if self.place.delay() {
+            std::thread::sleep(time);
+        }
     }
 }
 
@@ -68,15 +77,15 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Calls `hear` for every caller of `listener` on a thread of its own, for ever. Connections beyond `limits` are
-/// closed at once.
+/// Calls `hear` for every caller of `listener` on a thread of its own, for ever. Callers beyond `limits` make older
+/// ones end.
 pub fn receive(
     listener: &TcpListener,
     limits: Limits,
     log: &Arc<Log>,
     hear: impl Fn(Visitor) + Send + Sync + 'static,
 ) -> ! {
-    let seats = Seats::new(limits.pending, limits.pending_each);
+    let pending = Pending::new(limits);
     let hear = Arc::new(hear);
     let here = listener.local_addr().map_or(Ipv4Addr::UNSPECIFIED.into(), |here| here.ip());
     for number in 0.. {
@@ -89,12 +98,13 @@ pub fn receive(
             }
         };
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
-        let Some(pending) = seats.take(peer.ip()) else {
+        let stream = Arc::new(stream);
+        let Some(place) = pending.admit(peer.ip(), number, &stream) else {
             log.refused(peer.ip(), "too many connections wait to be heard", "");
             continue;
         };
         let hear = Arc::clone(&hear);
-        let visitor = Visitor { stream, peer, number, pending };
+        let visitor = Visitor { stream, peer, number, place };
         if std::thread::Builder::new().spawn(move || hear(visitor)).is_err() {
             log.refused(peer.ip(), "the system gives no more threads", "");
         }

@@ -70,8 +70,9 @@ fn lock(taken: &Mutex<HashMap<IpAddr, usize>>) -> MutexGuard<'_, HashMap<IpAddr,
     taken.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the network of an address, for which places are counted.
-pub(crate) fn network(peer: IpAddr) -> IpAddr {
+/// Returns the network of an address, for which places are counted: the /64 of an IPv6 address, all addresses of which
+/// a host can use.
+pub fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
         address => address,

@@ -13,6 +13,11 @@ pub fn one_line(text: &str) -> String {
     text.chars().take(SHOWN).map(plain).collect()
 }
 
+/// Returns `text` without the characters that [`one_line`] removes, in its whole length.
+pub fn plain_text(text: &str) -> String {
+    text.chars().map(plain).collect()
+}
+
 /// Reads a stranger's JSON document. All its strings, which may later be shown or stored, lose the characters that
 /// [`one_line`] removes.
 ///
@@ -52,6 +57,7 @@ mod tests {
     fn a_caller_cannot_write_to_the_terminal() {
         assert_eq!(one_line("a\n\u{1b}[2Jb\u{202e}c"), "a\u{fffd}\u{fffd}[2Jb\u{fffd}c");
         assert_eq!(one_line(&"x".repeat(1000)).len(), SHOWN);
+        assert_eq!(plain_text(&"\u{1b}".repeat(1000)), "\u{fffd}".repeat(1000));
     }
 
     #[test]

@@ -164,6 +164,7 @@ fn watched(run: impl FnOnce() -> Result<Record>) -> Result<Record> {
 
 /// Ends this process with a message.
 fn end(status: i32, error: &anyhow::Error) -> ! {
-    eprintln!("error: {}", nettrial_traffic::in_words(error));
+    // It may repeat the name of a file.
+    eprintln!("error: {}", nettrial_admission::plain_text(&nettrial_traffic::in_words(error)));
     std::process::exit(status)
 }

@@ -1,7 +1,7 @@
 //! The running tests, and the bounds of what strangers can take of the server.
 
 use crate::message::Cookie;
-use nettrial_admission::{Seat, Seats};
+use nettrial_admission::{Seat, Seats, network};
 use std::collections::HashMap;
 use std::net::{IpAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -148,11 +148,11 @@ impl Guests {
     fn ask_for_room(&self) -> bool {
         let running = lock(&self.running);
         let mut tests_of: HashMap<IpAddr, usize> = HashMap::new();
-        running.values().for_each(|test| *tests_of.entry(test.peer).or_default() += 1);
+        running.values().for_each(|test| *tests_of.entry(network(test.peer)).or_default() += 1);
         let candidates = running
             .values()
             .filter(|test| test.since.elapsed() > self.bounds.owed && !test.must_end.load(Ordering::Acquire));
-        let chosen = candidates.max_by_key(|test| (tests_of[&test.peer], test.since.elapsed()));
+        let chosen = candidates.max_by_key(|test| (tests_of[&network(test.peer)], test.since.elapsed()));
         chosen.inspect(|test| test.must_end.store(true, Ordering::Release)).is_some()
     }
 }

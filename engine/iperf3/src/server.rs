@@ -60,10 +60,11 @@ impl Shared {
 
     fn hear(&self, visitor: Visitor) -> Result<(), (&'static str, String)> {
         let peer = visitor.peer;
+        let left = || ("refused: too many connections wait to be heard", String::new());
         let cookie = Cookie::read(&visitor.stream, Instant::now() + COOKIE_PATIENCE)
             .map_err(|error| ("refused: no iperf3 client", format!(": {error}")))?;
         if let Some(streams) = self.guests.test_of(&cookie) {
-            let (stream, _, number) = visitor.admit();
+            let (stream, _, number) = visitor.admit().ok_or_else(left)?;
             return streams
                 .give(number, stream)
                 .map_err(|_| ("refused: a test has its streams", String::new()));
@@ -75,7 +76,7 @@ impl Shared {
                 return Err(("refused: too many tests run", String::new()));
             }
         };
-        let (stream, peer, _) = visitor.admit();
+        let (stream, peer, _) = visitor.admit().ok_or_else(left)?;
         let guest = Guest { control: &stream, peer, place };
         session::run(self, &guest).map_err(|error| ("the test ended", format!(": {error}")))
     }

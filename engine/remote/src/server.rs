@@ -7,7 +7,8 @@ use anyhow::{Context, Result, anyhow};
 use nettrial_admission::{Kind, Limits, Log, Seats, Visitor, bind, raise_descriptor_limit, receive};
 use nettrial_scenario::HostAddress;
 use nettrial_session::{
-    Event, Process, Reader, Reading, Sealed, Token, Transport, Writer, WrongToken, admit, monotonic_ns,
+    Event, PENALTY, Process, Reader, Reading, Sealed, Token, Transport, Writer, WrongToken, admit,
+    monotonic_ns,
 };
 use nettrial_traffic::{Order, Reply, Report, in_words};
 use socket2::{SockRef, TcpKeepalive};
@@ -68,14 +69,19 @@ fn hear(
     log: &Arc<Log>,
 ) -> Result<(), (Kind, anyhow::Error)> {
     let sealed = admit(&visitor.stream, token).map_err(|error| {
-        let kind = if error.is::<WrongToken>() { "wrong token" } else { "no handshake" };
-        (kind, error.context("refused"))
+        if error.is::<WrongToken>() {
+            visitor.delay(PENALTY);
+            return ("wrong token", error.context("refused"));
+        }
+        ("no handshake", error.context("refused"))
     })?;
     let Some(_seat) = seats.take(visitor.peer.ip()) else {
         return Err(("too many sessions", anyhow!("refused: too many sessions")));
     };
     let others = seats.taken() - 1;
-    let (stream, peer, _) = visitor.admit();
+    let Some((stream, peer, _)) = visitor.admit() else {
+        return Err(("too many connections", anyhow!("refused: too many connections wait to be heard")));
+    };
     log.line(peer.ip(), "a session began", &format!("a session of {peer} began"));
     session(&stream, peer, others, &sealed, flows, log).map_err(|error| ("a session failed", error))?;
     log.line(peer.ip(), "a session ended", &format!("the session of {peer} ended"));
@@ -195,4 +201,34 @@ fn new_agent(output: &Output, between: Between, log: &Arc<Log>) -> Result<Proces
         }
     });
     Ok(agent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Client;
+    use std::net::IpAddr;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn the_silent_hinder_nobody() {
+        let file = std::env::temp_dir().join(format!("nettrial-served-{}", std::process::id()));
+        std::fs::write(&file, Token::random().reveal()).unwrap();
+        let token = || Token::find(Some(&file)).unwrap().unwrap();
+        let (ready, is_ready) = channel();
+        let served = token();
+        std::thread::spawn(move || {
+            serve(served, Some(IpAddr::from([127, 0, 0, 1]).into()), 0, |at| ready.send(at).unwrap())
+        });
+        let at = is_ready.recv().unwrap();
+        let silent: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(at).unwrap()).collect();
+        for _ in 0..3 {
+            Client::connect(at, &token()).unwrap();
+        }
+        let wrong = Client::connect(at, &Token::random()).err().unwrap();
+        assert!(in_words(&wrong).contains("its token is another one"), "{wrong:#}");
+        Client::connect(at, &token()).unwrap();
+        drop(silent);
+        std::fs::remove_file(&file).unwrap();
+    }
 }

@@ -19,6 +19,15 @@ pub struct Round {
     pub came_ns: i64,
 }
 
+impl Round {
+    /// Returns the round-trip time, nanoseconds; none if the other side's own time cannot be a part of this side's.
+    fn trip_ns(&self) -> Option<i64> {
+        let whole = self.came_ns.checked_sub(self.asked_ns)?;
+        let own = self.answered_ns.checked_sub(self.heard_ns)?;
+        (0..=whole).contains(&own).then_some(whole - own)
+    }
+}
+
 /// The lead of the other side's clock over this side's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset {
@@ -31,10 +40,11 @@ pub struct Offset {
 impl Offset {
     /// Returns the offset that `rounds` show; none if no round has possible times.
     pub fn of(rounds: &[Round]) -> Option<Self> {
-        let trip = |round: &Round| (round.came_ns - round.asked_ns) - (round.answered_ns - round.heard_ns);
-        let shortest = rounds.iter().filter(|round| trip(round) >= 0).min_by_key(|round| trip(round))?;
-        let ahead = (shortest.heard_ns - shortest.asked_ns) + (shortest.answered_ns - shortest.came_ns);
-        Some(Self { offset_ns: ahead / 2, error_ns: (trip(shortest) + 1) / 2 })
+        let possible = rounds.iter().filter_map(|round| round.trip_ns().map(|trip| (trip, round)));
+        let (trip, shortest) = possible.min_by_key(|(trip, _)| *trip)?;
+        let there = shortest.heard_ns.checked_sub(shortest.asked_ns)?;
+        let back = shortest.answered_ns.checked_sub(shortest.came_ns)?;
+        Some(Self { offset_ns: there.midpoint(back), error_ns: (trip + 1) / 2 })
     }
 
     /// Returns the shortest round-trip time of the rounds, in nanoseconds, to one.
@@ -47,7 +57,10 @@ impl Offset {
     pub fn between(before: Self, after: Self) -> Self {
         Self {
             offset_ns: before.offset_ns.midpoint(after.offset_ns),
-            error_ns: before.error_ns.max(after.error_ns) + (after.offset_ns - before.offset_ns).abs() / 2,
+            error_ns: before
+                .error_ns
+                .max(after.error_ns)
+                .saturating_add((after.offset_ns.abs_diff(before.offset_ns) / 2).cast_signed()),
         }
     }
 
@@ -82,6 +95,17 @@ mod tests {
     fn without_a_round_there_is_none() {
         assert_eq!(Offset::of(&[]), None);
         assert_eq!(Offset::of(&[round(0, 10, 0, -20)]), None);
+    }
+
+    #[test]
+    fn impossible_times_are_no_round() {
+        let times = |heard_ns, answered_ns| Round { asked_ns: 1000, heard_ns, answered_ns, came_ns: 3000 };
+        for (heard_ns, answered_ns) in [(i64::MIN, i64::MAX), (i64::MAX, i64::MIN), (0, -1), (0, 2001)] {
+            assert_eq!(Offset::of(&[times(heard_ns, answered_ns)]), None, "{heard_ns} {answered_ns}");
+        }
+        assert_eq!(Offset::of(&[times(i64::MIN, i64::MIN)]), None);
+        let far = Offset { offset_ns: i64::MAX, error_ns: i64::MAX };
+        assert_eq!(Offset::between(far, Offset { offset_ns: i64::MIN, ..far }).error_ns, i64::MAX);
     }
 
     #[test]

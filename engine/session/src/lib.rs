@@ -33,7 +33,7 @@ pub use clock::{Offset, Round};
 pub use findings::Findings;
 pub use flows::{Planned, Ready, directions, drive, inspect, open};
 pub use frame::{Reader, Writer};
-pub use handshake::{Sealed, WrongToken, admit, enter};
+pub use handshake::{PENALTY, Sealed, WrongToken, admit, enter};
 pub use path::{Direction, path_mtus};
 pub use process::{MOST_REPORT_BYTES, Process};
 pub use reading::{Reading, Use, monotonic_ns};

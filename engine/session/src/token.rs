@@ -10,6 +10,8 @@ pub const VARIABLE: &str = "NETTRIAL_TOKEN";
 const SHORTEST: usize = 20;
 /// The longest token, characters.
 const LONGEST: usize = 1000;
+/// The largest size of a file with a token, bytes.
+const MOST_BYTES: u64 = 4096;
 /// The characters of a token that is made here; they hold 160 bits.
 const MADE: usize = 32;
 
@@ -23,8 +25,7 @@ impl Token {
     /// Fails if the file cannot be read, or its content is not a token.
     pub fn find(file: Option<&Path>) -> Result<Option<Self>> {
         if let Some(file) = file {
-            let text = std::fs::read_to_string(file)
-                .with_context(|| format!("reading the token in {}", file.display()))?;
+            let text = read(file).with_context(|| format!("reading the token in {}", file.display()))?;
             return Self::of(&text).with_context(|| format!("the token in {}", file.display())).map(Some);
         }
         match std::env::var(VARIABLE) {
@@ -65,9 +66,40 @@ impl Token {
     }
 }
 
+/// Returns the text of a file that holds a secret.
+fn read(file: &Path) -> Result<String> {
+    let status = std::fs::metadata(file)?;
+    ensure!(status.is_file(), "it is not a regular file");
+    ensure!(status.len() <= MOST_BYTES, "it has more than {MOST_BYTES} bytes");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let all_can_write = status.permissions().mode() & 0o002 != 0;
+        ensure!(!all_can_write, "every user of this machine can write it: `chmod o-w` changes that");
+    }
+    Ok(std::fs::read_to_string(file)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_all_can_write_or_that_is_none_has_no_token() {
+        use std::os::unix::fs::PermissionsExt;
+        let file = std::env::temp_dir().join(format!("nettrial-token-{}", std::process::id()));
+        std::fs::write(&file, "0123456789abcdefghij\n").unwrap();
+        let find = |mode| {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            Token::find(Some(&file)).map(|token| token.unwrap().reveal().to_owned())
+        };
+        assert_eq!(find(0o644).unwrap(), "0123456789abcdefghij");
+        assert!(format!("{:#}", find(0o646).unwrap_err()).contains("chmod o-w"));
+        std::fs::remove_file(&file).unwrap();
+        let error = Token::find(Some(Path::new("/dev/zero"))).err().unwrap();
+        assert!(format!("{error:#}").ends_with("it is not a regular file"));
+    }
 
     #[test]
     fn tokens_are_long_words() {

@@ -60,6 +60,9 @@ fn flow_record(
     let nothing = StreamResults { retransmits: -1, ..StreamResults::default() };
     let ours = &outcome.results;
     let told = tested.theirs.streams.iter().find(|theirs| theirs.id == ours.id);
+    let wrong = told.and_then(|theirs| impossible(asked, ours, theirs, tested.took));
+    let told = told.filter(|_| wrong.is_none());
+    let untold = wrong.as_deref().unwrap_or(UNTOLD);
     let theirs = told.unwrap_or(&nothing);
     // If the server receives, only the server knows what arrived.
     let arrived_known = asked.direction == Direction::Receive || told.is_some();
@@ -76,15 +79,16 @@ fn flow_record(
     let info = outcome.info.filter(|_| asked.direction == Direction::Send);
 
     if !arrived_known {
-        absent("goodput", UNTOLD);
+        absent("goodput", untold);
         if is_udp {
-            absent("jitter_rfc3550", UNTOLD);
-            absent("loss", UNTOLD);
+            absent("jitter_rfc3550", untold);
+            absent("loss", untold);
         }
     }
     if !is_udp {
         if sender.retransmits < 0 {
-            absent("retransmissions", "the iperf3 server's system does not count them");
+            let uncounted = "the iperf3 server's system does not count them";
+            absent("retransmissions", wrong.as_deref().unwrap_or(uncounted));
         }
         for metric in ["srtt", "min_rtt"] {
             absent(metric, "iperf3's results have no samples of it");
@@ -123,6 +127,37 @@ fn flow_record(
         packets: (is_udp && arrived_known).then(|| packets(sender, receiver, outcome, asked)),
         ..FlowRecord::blank(flow)
     }
+}
+
+/// Returns the reason why what the server says of a stream cannot be right, if it cannot. The whole test took `took`.
+fn impossible(asked: &Asked, ours: &StreamResults, theirs: &StreamResults, took: Duration) -> Option<String> {
+    let wrong = |what: String| Some(format!("the iperf3 server's results can't be right: {what}"));
+    if asked.direction == Direction::Receive {
+        // The kernel counts them in 32 bits (struct tcp_info, tcpi_total_retrans).
+        let counted = theirs.retransmits <= u32::MAX.into();
+        return if counted { None } else { wrong(format!("{} retransmissions", theirs.retransmits)) };
+    }
+    let (seconds, longest) = (theirs.end_time - theirs.start_time, took.as_secs_f64());
+    // Servers before 3.2 report no times. The server's time begins and ends when this side's messages arrive.
+    let has_times = theirs.start_time != 0.0 || theirs.end_time != 0.0;
+    if has_times && !(ours.end_time / 2.0..=longest).contains(&seconds) {
+        return wrong(format!("the stream took {seconds:e} s, and was sent for {:.3} s", ours.end_time));
+    }
+    // The network may duplicate datagrams.
+    let most = if asked.parameters.udp { ours.bytes.saturating_mul(2) } else { ours.bytes };
+    if theirs.bytes > most {
+        return wrong(format!("{} bytes arrived, and {} were sent", theirs.bytes, ours.bytes));
+    }
+    if !(0.0..=longest).contains(&theirs.jitter) {
+        return wrong(format!("a jitter of {:e} s", theirs.jitter));
+    }
+    if asked.parameters.udp && !(0..=theirs.packets).contains(&theirs.errors) {
+        return wrong(format!("{} of {} datagrams were lost", theirs.errors, theirs.packets));
+    }
+    if asked.parameters.udp && theirs.packets > ours.packets {
+        return wrong(format!("{} datagrams were expected, and {} sent", theirs.packets, ours.packets));
+    }
+    None
 }
 
 /// Returns the datagrams received and lost, as the receiver counted them. Datagrams in flight at the end are
@@ -189,7 +224,7 @@ mod tests {
         };
         let ours = (0..count as usize).map(ours).collect();
         let theirs = Results { streams, ..Results::default() };
-        let [connect, begun, traffic, took] = [Duration::from_millis(1); 4];
+        let [connect, begun, traffic, took] = [1, 1, 1000, 1003].map(Duration::from_millis);
         let tested = Tested { ours, theirs, connect, begun, traffic, took };
         record(&measure.flows(), &Asked::of(&measure), &tested, Duration::ZERO)
     }
@@ -238,18 +273,39 @@ mod tests {
     }
 
     #[test]
-    fn impossible_figures_are_not_repeated() {
-        let told = StreamResults {
-            id: 1,
-            bytes: u64::MAX,
-            end_time: f64::MIN_POSITIVE,
-            jitter: f64::MAX,
-            packets: i64::MIN,
-            errors: i64::MAX,
-            ..StreamResults::default()
-        };
-        let found = recorded(&flow("udp"), 1, vec![told]);
-        assert_eq!((found.flows[0].goodput_bps, found.flows[0].jitter_rfc3550_us), (None, None));
-        assert_eq!(found.flows[0].packets.unwrap().received_pkts, 0);
+    fn impossible_figures_are_absent_with_the_reason() {
+        let told = |changed: StreamResults| StreamResults { id: 1, ..changed };
+        let right = || told(StreamResults { bytes: 1000, end_time: 1.0, ..StreamResults::default() });
+        let lies = [
+            (told(StreamResults { end_time: f64::MIN_POSITIVE, ..right() }), "took 2.2"),
+            (told(StreamResults { start_time: 1.0, end_time: -1.0, ..right() }), "took -2e0 s"),
+            (told(StreamResults { end_time: 1e300, ..right() }), "took 1e300 s"),
+            (
+                told(StreamResults { bytes: u64::MAX, ..right() }),
+                "18446744073709551615 bytes arrived, and 1000 were sent",
+            ),
+            (told(StreamResults { jitter: f64::MAX, ..right() }), "a jitter of 1.797"),
+            (told(StreamResults { jitter: -1.0, ..right() }), "a jitter of -1e0 s"),
+            (told(StreamResults { errors: 1, ..right() }), "1 of 0 datagrams were lost"),
+            (told(StreamResults { errors: -5, ..right() }), "-5 of 0 datagrams were lost"),
+            (
+                told(StreamResults { packets: i64::MAX, ..right() }),
+                "9223372036854775807 datagrams were expected",
+            ),
+        ];
+        for (told, reason) in lies {
+            let found = recorded(&flow("udp"), 1, vec![told]);
+            assert_eq!(
+                (found.flows[0].goodput_bps, found.flows[0].jitter_rfc3550_us),
+                (None, None),
+                "{reason}"
+            );
+            assert_eq!(found.flows[0].packets, None, "{reason}");
+            for metric in ["goodput", "jitter_rfc3550", "loss"] {
+                let absence = found.absent.iter().find(|absence| absence.metric == metric).unwrap();
+                assert!(absence.reason.contains(reason), "{reason}: {absence:?}");
+            }
+        }
+        assert_eq!(recorded(&flow("udp"), 1, vec![right()]).flows[0].goodput_bps, Some(8000.0));
     }
 }
