@@ -24,7 +24,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 # Tests use an engine that shares its compilation with the engine's own tests, with debug assertions.
-unit networks measurements generated generate test-all: export NETTRIAL_ENGINE := $(CURDIR)/target/debug/nettrial-engine
+unit networks measurements generated generate kills test-all: export NETTRIAL_ENGINE := $(CURDIR)/target/debug/nettrial-engine
 
 # SQLite waits for the disk after every trial, which was half of the unit tests' time. Their files are therefore in memory,
 # if it has room and programs may run from there.
@@ -39,7 +39,7 @@ test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_AR
 test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
 
 .PHONY: demo test test-all setup build engine test-build test-engine generate lint lint-engine lint-python words generated types \
-  unit networks measurements engine-test engine-test-all engine-checks audit windows wheel mutants pictures docs bench clean
+  unit networks measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel mutants pictures docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -55,7 +55,7 @@ test: $(stamp)system ## everything but the tests marked slow; those that measure
 	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target networks engine-checks unit lint-python
 	@$(MAKE) --no-print-directory measurements
 
-test-all: test windows wheel build engine-test-all mutants audit ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
+test-all: test windows wheel build engine-test-all mutants audit fuzz kills ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
 	@$(as_root) $(python) -m pytest -q -m slow tests
 
 setup: $(stamp)packages ## what the system and the virtual environment need
@@ -108,6 +108,12 @@ $(stamp)package: $(stamp)packages pyproject.toml
 
 audit: $(stamp)packages ## known vulnerabilities of crates and Python packages, if the network has their data
 	@$(stage) audit $(python) tools/audit.py
+
+fuzz: $(stamp)package ## each fuzz target of the package, for a minute
+	@$(stage) "fuzz targets" $(python) -m fuzz.package --seconds 60
+
+kills: test-build $(stamp)tests ## more than 110 kills of long commands at random moments, and a table of what each left
+	@$(stage) kills $(as_root) $(python) -m tests.lab.kills
 
 windows: ## the engine for Windows, and Wine, with which a test runs it
 	@$(stage) "engine for Windows" tools/build-windows.sh --wine

@@ -288,7 +288,11 @@ class Archive:
             raise
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        return self._connection.execute(query, values).fetchall()
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            file = str(self.directory / FILE)
+            raise BadInput(OPENING, file, str(error), "an archive that is not damaged") from None
 
     # Writing
 

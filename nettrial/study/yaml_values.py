@@ -80,7 +80,7 @@ class _Builder:
     use, because a few lines can name billions."""
 
     def __init__(self, text: str) -> None:
-        self._events = yaml.parse(text, Loader=_LOADER)
+        self._next = _LOADER(text).get_event
         self._anchors: dict[str, tuple[Any, int, int]] = {}
         """The value of each anchor, the number of values in it, and the levels of its nested collections."""
         self._count = 0
@@ -89,12 +89,12 @@ class _Builder:
         """The deepest level since the beginning of the innermost value with an anchor."""
 
     def document(self) -> Any:
-        next(self._events)
-        if isinstance(next(self._events), yaml.StreamEndEvent):
+        self._next()
+        if isinstance(self._next(), yaml.StreamEndEvent):
             return None
-        value = self._value(next(self._events))
-        next(self._events)
-        after = next(self._events)
+        value = self._value(self._next())
+        self._next()
+        after = self._next()
         if not isinstance(after, yaml.StreamEndEvent):
             raise Refused(after.start_mark.line + 1, "a second document", "one YAML document")
         return value
@@ -150,7 +150,7 @@ class _Builder:
     def _items(self) -> Items:
         items = Items()
         items.lines = []
-        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
             items.lines.append(event.start_mark.line)
             items.append(self._value(event))
         return items
@@ -158,13 +158,13 @@ class _Builder:
     def _fields(self) -> Fields:
         fields, merged = Fields(), []
         fields.lines = {}
-        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
             line = event.start_mark.line
             key = self._value(event)
             if isinstance(key, dict | list):
                 raise Refused(line + 1, "a key of several values", "keys of one value each")
             name = str(key)
-            value_event = next(self._events)
+            value_event = self._next()
             value = self._value(value_event)
             if name == "<<" and getattr(event, "implicit", (False,))[0]:
                 merged += _mappings(value, value_event.start_mark.line + 1)

@@ -17,21 +17,31 @@ class Sandbox:
     """A process-ID namespace. Its first process waits for the end of its input, and all others end with
     it."""
 
-    def __init__(self) -> None:
+    def __init__(self, network: bool = False) -> None:
+        """Starts it; `network` gives it a network namespace of its own, which has only loopback."""
+        more = ["--net"] if network else []
+        command = ["unshare", "--pid", *more, "--fork", "--kill-child", "--mount-proc"]
         self._outer = subprocess.Popen(
-            ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "cat"], stdin=subprocess.PIPE
+            [*command, "sh", "-ec", "ip link set lo up; exec cat"] if network else [*command, "cat"],
+            stdin=subprocess.PIPE,
         )
         assert wait_for(lambda: children(self._outer.pid), 120)
         self._first = children(self._outer.pid)[0]
         self._proc = Path(f"/proc/{self._first}/root/proc")
         # Its /proc is mounted, and lists only the first process.
         assert wait_for(lambda: list(self._numbers()) == [1], 120)
-        self._mounts = self._mounted()
+        self._mounts = self.mounted()
+        self._network = network
 
     def command(self, command: list[str], directory: Path | str = "/") -> list[str]:
         """Returns the command line that runs `command` in the sandbox."""
-        enter = ["nsenter", "--target", str(self._first), "--pid", "--mount", "--"]
+        more = ["--net"] if self._network else []
+        enter = ["nsenter", "--target", str(self._first), "--pid", "--mount", *more, "--"]
         return [*enter, "env", f"--chdir={directory}", *command]
+
+    def do(self, command: list[str]) -> str:
+        """Runs a command in the sandbox and returns its output."""
+        return subprocess.run(self.command(command), check=True, capture_output=True, text=True).stdout
 
     @property
     def first(self) -> int:
@@ -75,14 +85,15 @@ class Sandbox:
                 for descriptor in (entry / "fd").iterdir():
                     with contextlib.suppress(OSError):
                         found.add(os.readlink(descriptor))
-        return {name for name in found if name.startswith("net:")} - {os.readlink("/proc/self/ns/net")}
+        own = {os.readlink("/proc/self/ns/net"), os.readlink(f"/proc/{self._first}/ns/net")}
+        return {name for name in found if name.startswith("net:")} - own
 
     def assert_empty(self) -> None:
         """Checks that no process is left in it, and no mount."""
         # A process that ends loses its command line before its descriptors and namespaces.
         wait_for(lambda: not self.processes() and not self.namespaces(), 60)
         assert (self.processes(), self.namespaces()) == ({}, set())
-        assert self._mounted() == self._mounts
+        assert self.mounted() == self._mounts
 
     def close(self) -> None:
         assert self._outer.stdin is not None
@@ -92,7 +103,8 @@ class Sandbox:
     def _numbers(self) -> Iterator[int]:
         return (int(entry.name) for entry in self._proc.iterdir() if entry.name.isdigit())
 
-    def _mounted(self) -> str:
+    def mounted(self) -> str:
+        """Returns its mounts."""
         return (self._proc / "1" / "mountinfo").read_text()
 
 

@@ -1,0 +1,339 @@
+"""The fuzz targets of the package: each reads bytes as one kind of input from outside, and raises only if
+that is a fault of nettrial.
+
+A target calls the function that a command calls, with a file in memory where that reads a file."""
+
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import struct
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+
+from websockets.exceptions import InvalidHandshake
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
+
+from nettrial import export
+from nettrial.controllers import frames, lldp
+from nettrial.errors import BadInput
+from nettrial.guests import Disk, kernel
+from nettrial.guests.kernel import Unfit
+from nettrial.imports import read as read_measurements
+from nettrial.machines import Inventory
+from nettrial.monitor import mesh
+from nettrial.monitor.archive import FILE as ARCHIVE_FILE
+from nettrial.monitor.archive import Archive
+from nettrial.protocols.ndt7.server import refusal
+from nettrial.protocols.ndt7.wire import measurement
+from nettrial.protocols.stamp import packet
+from nettrial.report.serving import Handler
+from nettrial.store import Run
+from nettrial.store.run import RUN_FILE
+from nettrial.study import published
+from nettrial.study.catalogue import EXAMPLES, load, read
+from nettrial.topology import graph_file
+
+ROOT = Path(__file__).parents[1]
+KEY = bytes(range(16))
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of input."""
+
+    read: Callable[[bytes], None]
+    """Reads an input; raises anything for a fault of nettrial."""
+    seeds: Callable[[], Iterable[bytes]]
+    """Returns valid inputs, from which fuzzing begins."""
+    words: tuple[str, ...] = ()
+    """Words of which inputs consist."""
+
+
+@cache
+def _directory() -> tempfile.TemporaryDirectory[str]:
+    """Returns this process's directory of files, in memory where there is one. It is removed at exit."""
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    return tempfile.TemporaryDirectory(prefix="nettrial-fuzz-", dir=memory)
+
+
+def _folder() -> Path:
+    return Path(_directory().name)
+
+
+def _file(name: str, data: bytes) -> Path:
+    path = _folder() / name
+    path.parent.mkdir(exist_ok=True)
+    with path.open("wb") as file:
+        file.write(data)
+    return path
+
+
+def _of_files(*patterns: str) -> Callable[[], Iterable[bytes]]:
+    return lambda: [file.read_bytes() for pattern in patterns for file in sorted(ROOT.glob(pattern))]
+
+
+SMALLEST_STUDY = """study: a
+title: A
+question: Which?
+warmup: 0
+backend: lab
+replicates: 2
+full_replicates: 2
+factors: {mtu: {title: MTU, sets: network.mtu, levels: [1500 B, 9000 B]}}
+network: {topology: pair, ip: 4, rate: 1 Gbit/s, delay: 1 ms, queue: 9 packets, mtu: 1500 B}
+hosts: {client: {stack: linux-cubic}, server: {stack: linux-cubic}}
+workload: [{flow: t, from: client, to: server, transport: tcp, traffic: {kind: transfer, duration: 1 s}}]
+measurement: {interval: 100 ms, queue_drops: allowed}
+responses: [{name: g, title: G, metric: goodput, of: t, unit: Mbit/s}]
+layout: {rows: mtu, columns: []}
+"""
+MOST_STUDIES = 5
+"""The number of other studies from which fuzzing begins, the smallest ones: inputs are read the faster."""
+
+
+def _study(data: bytes) -> None:
+    with suppress(BadInput):
+        read(_file("study.yaml", data)).published_text()
+
+
+def _study_seeds() -> Iterable[bytes]:
+    found = sorted(EXAMPLES.glob("*/study.yaml"), key=lambda file: file.stat().st_size)
+    return [SMALLEST_STUDY.encode(), *(file.read_bytes() for file in found[:MOST_STUDIES])]
+
+
+def _graph(data: bytes) -> None:
+    _file("graph", data)
+    with suppress(graph_file.GraphError):
+        graph_file.read(_folder(), "graph")
+
+
+def _graph_seeds() -> Iterable[bytes]:
+    nodes, links = [{"id": name, "kind": "switch"} for name in "ab"], [{"source": "a", "target": "b"}]
+    yield json.dumps({"nodes": nodes, "links": links}).encode()
+    yield json.dumps({"directed": True, "multigraph": True, "nodes": nodes, "edges": links * 2}).encode()
+    kind = '<key id="k" for="node" attr.name="kind" attr.type="string"/>'
+    ends = "".join(f'<node id="{name}"><data key="k">host</data></node>' for name in "ab")
+    graph = f'<graph edgedefault="undirected">{ends}<edge source="a" target="b"/></graph>'
+    yield f'<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{kind}{graph}</graphml>'.encode()
+    yield from _of_files("tests/graphs/*.graphml", "tests/graphs/*.g*", "tests/graphs/*.yml")()
+
+
+def _inventory(data: bytes) -> None:
+    with suppress(BadInput):
+        Inventory.load(_file("machines.yaml", data))
+
+
+def _inventory_seeds() -> Iterable[bytes]:
+    machine = "{ssh: root@h, interfaces: {eth0: [10.0.0.1, 'fd00::1']}, may_change: [mtu], nodes: [client]}"
+    return [f"machines:\n  one: {machine}\n".encode(), b"machines: {a: {local: true, interfaces: {}}}\n"]
+
+
+def _mesh(data: bytes) -> None:
+    with suppress(BadInput):
+        mesh.load(_file("mesh.yaml", data))
+
+
+def _mesh_seeds() -> Iterable[bytes]:
+    hosts = "hosts: {a: {address: 10.0.0.1}, b: {address: 10.0.0.2, serves: nettrial}}"
+    to = "{kind: tcp, from: [a], to: [b], every: 1 min, duration: 1 s, thresholds: {goodput: {alarm: '< 1'}}}"
+    return [f"mesh: m\n{hosts}\nmeasurements: {{m: {to}}}\n".encode()]
+
+
+def _imports(data: bytes) -> None:
+    for each in read_measurements(_file("measurements.json", data)).found:
+        each.record.model_dump_json()
+
+
+def _import_seeds() -> Iterable[bytes]:
+    for file in sorted(ROOT.glob("tests/iperf3/*.json")):
+        text = file.read_text().lstrip()
+        with suppress(ValueError):
+            yield text[: json.JSONDecoder().raw_decode(text)[1]].encode()
+    yield json.dumps(
+        {"test": {"type": "rtt"}, "result": {"succeeded": True, "min": "PT0.01S", "roundtrips": []}}
+    ).encode()
+
+
+@cache
+def _of_published() -> object:
+    return load("jumbo-ipv6")
+
+
+def _published(data: bytes) -> None:
+    with suppress(BadInput):
+        published.read(data.decode(errors="replace"), _of_published())  # type: ignore[arg-type]
+
+
+def _run_file(data: bytes) -> None:
+    path = _file(f"run/{RUN_FILE}", data)
+    try:
+        run = Run.open(path.parent)
+        assert run.pending() is not None
+        assert run.sessions is not None
+        for table in export.frames(run).values():
+            table()
+    except BadInput:
+        pass
+
+
+def _run_seeds() -> Iterable[bytes]:
+    sys.path.insert(0, str(ROOT))
+    from tests.unit.synthetic import make_run
+
+    with tempfile.TemporaryDirectory() as folder:
+        make_run(Path(folder) / "run", 1, trials=2)
+        yield (Path(folder) / "run" / RUN_FILE).read_bytes()
+
+
+def _archive(data: bytes) -> None:
+    path = _file(f"archive/{ARCHIVE_FILE}", data)
+    with suppress(BadInput):
+        archive = Archive.open(path.parent)
+        try:
+            for known in (archive.tasks, archive.sessions, archive.latest, archive.metrics, archive.entries):
+                known()
+        finally:
+            archive.close()
+
+
+def _archive_seeds() -> Iterable[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        archive = Archive.create(Path(folder))
+        archive._connection.execute("PRAGMA journal_mode = DELETE")
+        archive.close()
+        yield (Path(folder) / ARCHIVE_FILE).read_bytes()
+
+
+def _disk(data: bytes) -> None:
+    with suppress(Unfit):
+        Disk.read(_file("disk", data))
+
+
+def _disk_seeds() -> Iterable[bytes]:
+    header = struct.pack(
+        ">4sIQIIQIIQQIIQQQQII", b"QFI\xfb", 3, 0, 0, 16, 2**30, 0, 1, 65536, 0, 0, 0, 0, 0, 0, 0, 4, 104
+    )
+    return [header, header + struct.pack(">II", 0x6803F857, 48) + bytes(48), bytes(510) + b"\x55\xaa"]
+
+
+def _module(data: bytes) -> None:
+    with suppress(Unfit):
+        kernel.depends(kernel._contents(_file("module.ko", data)))
+        kernel._contents(_file("module.ko.xz", data))
+        kernel._release(_folder() / "bzImage", data)
+
+
+def _module_seeds() -> Iterable[bytes]:
+    module = b"\x7fELF\0license=GPL\0depends=a-b,c\0name=x\0"
+    image = bytes(0x202) + b"HdrS" + bytes(8) + b"\0\x01" + bytes(0xF0) + b"6.1.0 (a@b) #1\0"
+    return [module, lzma.compress(module), image]
+
+
+def _stamp(data: bytes) -> None:
+    for key in (None, KEY):
+        with suppress(packet.NotATestPacket):
+            packet.read_sent(data, key)
+            if len(data) >= packet.base_size(key):
+                answer = packet.reflected_packet(data, 1, 2, 3, 255, key)
+                packet.stamp(answer, 4, key)
+                assert len(answer) == len(data)
+                packet.read_reflected(bytes(answer), key)
+        with suppress(packet.NotATestPacket):
+            packet.read_reflected(data, key)
+
+
+def _stamp_seeds() -> Iterable[bytes]:
+    sent = packet.Sent(1, 2**40, 3, 4)
+    return [bytes(packet.sender_packet(sent, size, key)) for key in (None, KEY) for size in (112, 200, 300)]
+
+
+def _ndt7(data: bytes) -> None:
+    with suppress(ValueError):
+        measurement(data.decode(errors="replace"))
+    protocol = ServerProtocol()
+    protocol.receive_data(data)
+    for event in protocol.events_received():
+        if isinstance(event, Request):
+            refusal(event)
+            with suppress(InvalidHandshake):
+                protocol.accept(event)
+
+
+def _ndt7_seeds() -> Iterable[bytes]:
+    lines = ["GET /ndt/v7/download?a=%20b HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket"]
+    lines += ["Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Version: 13"]
+    lines += ["Sec-WebSocket-Protocol: net.measurementlab.ndt.v7", "", ""]
+    yield "\r\n".join(lines).encode()
+    yield b'{"AppInfo": {"ElapsedTime": 1, "NumBytes": 2}, "TCPInfo": {"MinRTT": 3}, "Origin": "client"}'
+
+
+class _Page(Handler):
+    """A page that is answered into memory."""
+
+    def __init__(self, request: bytes) -> None:
+        self.rfile, self.wfile = io.BytesIO(request), io.BytesIO()  # type: ignore[assignment]
+        self.client_address = ("192.0.2.1", 1)
+        self.close_connection = True
+        for _ in range(4):  # requests of a connection
+            self.handle_one_request()
+            if self.close_connection:
+                break
+
+    def respond(self) -> tuple[HTTPStatus, str, bytes]:
+        """Returns a page."""
+        return HTTPStatus.OK, "text/html", self.path.encode(errors="replace")
+
+
+def _page(data: bytes) -> None:
+    _Page(data)
+
+
+def _page_seeds() -> Iterable[bytes]:
+    return [
+        b"GET /pair/1/version HTTP/1.1\r\nHost: [::1]:80\r\n\r\n",
+        b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n",
+    ]
+
+
+def _frame(data: bytes) -> None:
+    with suppress(ValueError):
+        frames.read(data)
+    lldp.read(data)
+
+
+def _frame_seeds() -> Iterable[bytes]:
+    head = bytes(12)
+    return [
+        lldp.frame(1, 2),
+        head + b"\x08\x00\x45" + bytes(8) + b"\x06" + bytes(30),
+        head + b"\x86\xdd\x60" + bytes(5) + b"\x3a\xff" + bytes(32) + b"\x87" + bytes(24),
+        head + b"\x08\x06" + bytes(28),
+    ]  # fmt: skip
+
+
+TARGETS = {
+    "study": Target(_study, _study_seeds),
+    "graph": Target(_graph, _graph_seeds),
+    "inventory": Target(_inventory, _inventory_seeds),
+    "mesh": Target(_mesh, _mesh_seeds),
+    "imports": Target(_imports, _import_seeds),
+    "published": Target(_published, _of_files("studies/*/published.csv")),
+    "run_file": Target(_run_file, _run_seeds),
+    "archive": Target(_archive, _archive_seeds),
+    "disk": Target(_disk, _disk_seeds),
+    "module": Target(_module, _module_seeds),
+    "stamp": Target(_stamp, _stamp_seeds),
+    "ndt7": Target(_ndt7, _ndt7_seeds),
+    "page": Target(_page, _page_seeds),
+    "frame": Target(_frame, _frame_seeds),
+}
+"""The targets by name."""
