@@ -131,6 +131,7 @@ def main() -> int:
     # The same setting as in `nettrial.cli.main`.
     gc.set_threshold(100_000, 20)
     warnings.simplefilter("error")  # A warning would reach the user's terminal.
+    warnings.simplefilter("ignore", ResourceWarning)
     logging.disable()
     seed = random.randrange(2**32) if given.seed is None else given.seed
     say(f"--seed {seed}")

@@ -83,10 +83,16 @@ def read(text: str, study: Study) -> list[PublishedRow]:
 
     Raises BadInput for an unknown or missing column, and for an invalid value."""
     reader = csv.DictReader(io.StringIO(text))
-    columns = list(reader.fieldnames or [])
+    try:
+        columns = list(reader.fieldnames or [])
+    except csv.Error as error:
+        raise BadInput(READING, "line 1", str(error), "a CSV file") from None
     _check_columns(columns, study)
     names = [column for column in columns if column in study.factors]
-    return [_row(study, names, Line(line, row)) for line, row in enumerate(reader, start=2)]
+    try:
+        return [_row(study, names, Line(line, row)) for line, row in enumerate(reader, start=2)]
+    except csv.Error as error:
+        raise BadInput(READING, f"line {reader.line_num}", str(error), "a CSV file") from None
 
 
 def _check_columns(columns: list[str], study: Study) -> None:
