@@ -653,7 +653,7 @@ def _connect(file: Path, is_written: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise BadInput(OPENING, str(file), str(error), "an archive of `nettrial monitor`") from None
     return connection
 
