@@ -2,31 +2,40 @@
 
 import signal
 import sys
-from types import SimpleNamespace
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rich.console import Console
+
+from nettrial.store import Run
 
 
-def render(run, console):
+def render(run: Run, console: Console) -> None:
     console.print(f"{len(run.trials())} of {len(run.plan)} trials, failed: {len(run.failures())}")
 
 
-def write(run, report):
+def write(run: Run, report: object) -> Path:
     file = run.directory / "report.html"
     file.write_text("a report")
     return file
 
 
-def replace_reports():
+def replace_reports() -> None:
     """Replaces the functions that make reports."""
     import nettrial.report
 
-    for name, functions in {
+    replaced: dict[str, dict[str, Callable[..., Any]]] = {
         "screen": {"render": render},
         "terminal": {},
         "html": {"write": write},
         "content": {"gather": lambda run: run},
-    }.items():
-        module = SimpleNamespace(**functions)
-        sys.modules[f"nettrial.report.{name}"] = module
+    }
+    for name, functions in replaced.items():
+        module = ModuleType(f"nettrial.report.{name}")
+        vars(module).update(functions)
+        sys.modules[module.__name__] = module
         setattr(nettrial.report, name, module)
 
 
