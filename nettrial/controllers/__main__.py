@@ -7,6 +7,9 @@ import logging
 import os
 import sys
 
+MOST_CHARACTERS = 64 * 2**20
+"""The number of characters that are read of the engine's line. A longer line is cut, and refused."""
+
 
 def main() -> None:
     """Serves switches as described by the first line of standard input."""
@@ -21,7 +24,7 @@ def main() -> None:
     from nettrial.controllers.told import Told
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    line = sys.stdin.readline()
+    line = sys.stdin.readline(MOST_CHARACTERS)
     if not line:
         return
     application.TOLD = Told.of(line)

@@ -113,15 +113,16 @@ class Session:
         assert self.process.stdout.readline().startswith("nettrial-machine ")
 
     @property
-    def _input(self) -> IO[str]:
+    def input(self) -> IO[str]:
+        """Its standard input."""
         assert self.process.stdin is not None
         return self.process.stdin
 
     def ask(self, question: object) -> Any:
         """Sends a question, and returns the answer."""
         assert self.process.stdout is not None
-        self._input.write(json.dumps(question) + "\n")
-        self._input.flush()
+        self.input.write(json.dumps(question) + "\n")
+        self.input.flush()
         return json.loads(self.process.stdout.readline())
 
     def begin(self, mtu: int | None = None) -> Any:
@@ -133,7 +134,7 @@ class Session:
         """Ends the session, and returns what it said on standard error."""
         if self._said is None:
             with contextlib.suppress(OSError):
-                self._input.close()
+                self.input.close()
             assert self.process.stderr is not None
             with self.process:
                 self._said = self.process.stderr.read()
@@ -242,6 +243,8 @@ def test_a_guard_that_dies_is_replaced(machine: Machine) -> None:
         (guard,) = machine.guards()
         machine.sandbox.kill("machine guard", signal.SIGKILL)
         assert wait_for(lambda: machine.guards() not in ([], [guard]), 30)  # noqa: B023
+        # The session answers when the new guard is ready, and no sooner.
+        assert "observed" in session.ask({"observe": {"interfaces": []}})
     # The guard that replaced the others restores when nothing else does.
     machine.sandbox.kill("machine serve", signal.SIGKILL)
     assert wait_for(lambda: not machine.guards(), 30)
@@ -259,6 +262,17 @@ def test_a_session_whose_guard_cannot_be_replaced_ends_and_restores(machine: Mac
     machine.sandbox.kill("machine guard", signal.SIGKILL)
     assert wait_for(lambda: session.process.poll() is not None, 30)
     assert "replacing the guard of the changed settings" in session.end()
+    assert (machine.mtu(), machine.journal()) == (1500, [])
+
+
+def test_a_session_that_is_sent_a_line_without_end_ends_and_restores(machine: Machine) -> None:
+    session = machine.session()
+    assert session.begin(9000) == "begun"
+    with contextlib.suppress(OSError):
+        for _ in range(65):
+            session.input.write("x" * 2**20)
+    assert wait_for(lambda: session.process.poll() is not None, 60)
+    assert "the other end sent a line of more than 67108864 bytes" in session.end()
     assert (machine.mtu(), machine.journal()) == (1500, [])
 
 

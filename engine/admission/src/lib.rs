@@ -1,6 +1,7 @@
 //! Protection of a listening port that anyone can reach: a bounded number of callers, none of whom
 //! keeps others out ([`receive`]), a bounded number of places for work ([`Seats`]), reads that
-//! end whatever the caller does ([`read_exact_by`], [`read_line_by`]), texts that cannot write to a terminal
+//! end whatever the caller does ([`read_exact_by`], [`read_line_by`]), lines of bounded length
+//! ([`read_line`]), texts that cannot write to a terminal
 //! ([`one_line`], [`document`]), and a log in which a flood of one kind hides no other ([`Log`]).
 //!
 //! It knows nothing of the protocols spoken behind it.
@@ -9,6 +10,7 @@
 
 mod deadline;
 mod kernel;
+mod lines;
 mod log;
 mod pending;
 mod port;
@@ -17,6 +19,7 @@ mod text;
 
 pub use deadline::{read_exact_by, read_line_by};
 pub use kernel::{loaded_congestion_controls, raise_descriptor_limit};
+pub use lines::{lines, pieces, read_line, read_text};
 pub use log::{Kind, Log};
 pub use port::{Limits, Visitor, bind, receive};
 pub use seats::{Seat, Seats, network};

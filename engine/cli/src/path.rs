@@ -1,29 +1,34 @@
 //! Reads a path request, and writes its answer.
 
 use anyhow::{Context, Result};
+use nettrial_admission::read_line;
 use nettrial_path::{PathAnswer, PathRequest};
 use nettrial_scenario::Place;
-use std::io::{BufRead, Write};
+use std::io::Write;
+
+/// The largest length of a request, in bytes.
+const MOST_REQUEST_BYTES: u64 = 1 << 20;
 
 /// Answers the request on standard input.
 pub fn answer() -> Result<()> {
     let mut input = std::io::BufReader::new(std::io::stdin());
-    let mut line = String::new();
-    input.read_line(&mut line).context("reading the request")?;
+    let mut line = Vec::new();
+    read_line(&mut input, &mut line, MOST_REQUEST_BYTES).context("reading the request")?;
     std::thread::spawn(move || {
-        let mut rest = String::new();
-        while input.read_line(&mut rest).is_ok_and(|length| length > 0) {
-            rest.clear();
-        }
+        let _ = std::io::copy(&mut input, &mut std::io::sink());
         // The program that asked is gone.
         std::process::exit(0);
     });
-    let answer = match serde_json::from_str::<PathRequest>(&line) {
+    let answer = match serde_json::from_slice::<PathRequest>(&line) {
         Ok(request) => nettrial_path::examine(&request),
         Err(error) => {
             let hint = error.to_string();
-            let problem =
-                Place::new("", "the path").problem_here("request", line.trim(), "a path request", hint);
+            let problem = Place::new("", "the path").problem_here(
+                "request",
+                String::from_utf8_lossy(&line).trim(),
+                "a path request",
+                hint,
+            );
             PathAnswer::BadRequest { problem }
         }
     };

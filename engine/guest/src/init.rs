@@ -3,11 +3,12 @@
 
 use crate::archive::{MODULES, MOUNTS};
 use crate::lines::{Order, Told};
-use crate::machine::PORT;
+use crate::machine::{MOST_LINE_BYTES, PORT};
 use anyhow::{Context, Result, bail};
+use nettrial_admission::lines;
 use nix::mount::{MsFlags, mount};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -59,7 +60,7 @@ pub fn serve(arguments: &[&str]) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION").to_owned();
     tell(&output, &Told::Ready { version, kernel: kernel.trim().to_owned() });
     let mut node = None;
-    for line in BufReader::new(Port(port)).lines() {
+    for line in lines(BufReader::new(Port(port)), MOST_LINE_BYTES) {
         match Order::decode(&line.context("reading the port")?) {
             Some(Order::Begin(line)) => node = Some(Node::start(arguments, &line, &output)?),
             Some(Order::Line(line)) => node.iter_mut().for_each(|node: &mut Node| node.line(&line)),
@@ -175,11 +176,14 @@ impl Node {
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("starting the node")?;
         let input = Some(child.stdin.take().context("no pipe to the node")?);
-        let lines = BufReader::new(child.stdout.take().context("no pipe from the node")?).lines();
+        let printed = BufReader::new(child.stdout.take().context("no pipe from the node")?);
         let output = Arc::clone(output);
         let reader = std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                tell(&output, &Told::Line(line));
+            for line in lines(printed, MOST_LINE_BYTES) {
+                match line {
+                    Ok(line) => tell(&output, &Told::Line(line)),
+                    Err(error) => eprintln!("nettrial: the node sent {error}"),
+                }
             }
         });
         let mut node = Self { child, input, reader: Some(reader) };

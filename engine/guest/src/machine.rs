@@ -7,16 +7,17 @@ use crate::disk;
 use crate::lines::{Order, Told};
 use crate::monitor::Monitor;
 use anyhow::{Context, Result, bail};
+use nettrial_admission::{lines, one_line, pieces};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -35,6 +36,10 @@ const SILENCE: Duration = Duration::from_secs(15);
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// The largest length of a line of the console, in bytes.
 const LONGEST_LINE_BYTES: u64 = 4096;
+/// The largest length of a line from or to a guest, in bytes: a record with its intervals and histograms.
+pub(crate) const MOST_LINE_BYTES: u64 = 64 << 20;
+/// The number of lines from a guest that may wait. A guest that sends more waits itself.
+const WAITING_LINES: usize = 4;
 
 /// The way in which a guest's instructions are executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,8 +67,8 @@ pub struct Hardware {
 pub struct Guest {
     child: Child,
     sender: Sender,
-    /// The lines from the guest, locked by their reader.
-    told: Arc<Mutex<Receiver<Told>>>,
+    /// The lines from the guest, locked by their reader; the last one may be the reason why there are no more.
+    told: Arc<Mutex<Receiver<Result<Told, String>>>>,
     console: Console,
     monitor: Arc<Monitor>,
 }
@@ -132,7 +137,7 @@ impl Guest {
         let output = child.stdout.take().context("no pipe from a guest")?;
         let errors = child.stderr.take().context("no pipe from a guest's console")?;
         let console = Console { guest: name.to_owned(), lines: Arc::default() };
-        let (teller, told) = channel();
+        let (teller, told) = sync_channel(WAITING_LINES);
         std::thread::spawn(move || read(output, &teller));
         let watched = console.clone();
         std::thread::spawn(move || watched.watch(errors));
@@ -150,10 +155,11 @@ impl Guest {
         let told = self.next(patience)?;
         let guest = &self.console.guest;
         match told {
-            Told::Ready { version, kernel } if version == VERSION => Ok(kernel),
+            Told::Ready { version, kernel } if version == VERSION => Ok(one_line(&kernel)),
             Told::Ready { version, .. } => bail!(
-                "the nettrial-engine in the guest {guest} is of version {version}, not {VERSION}: copy this \
-                 machine's into the image, and add it again"
+                "the nettrial-engine in the guest {guest} is of version {}, not {VERSION}: copy this machine's into \
+                 the image, and add it again",
+                one_line(&version)
             ),
             _ => bail!("the guest {guest} said something before it was ready"),
         }
@@ -196,10 +202,11 @@ impl Guest {
     /// Fails if the machine ends, or sends nothing in time; the error has the last lines of its console.
     pub fn next(&mut self, patience: Duration) -> Result<Told> {
         let told = locked(&self.told).recv_timeout(patience);
-        told.map_err(|error| match error {
-            RecvTimeoutError::Timeout => self.console.error("does not answer"),
-            RecvTimeoutError::Disconnected => self.console.error("is gone"),
-        })
+        match told {
+            Ok(told) => told.map_err(|why| self.console.error(&why)),
+            Err(RecvTimeoutError::Timeout) => Err(self.console.error("does not answer")),
+            Err(RecvTimeoutError::Disconnected) => Err(self.console.error("is gone")),
+        }
     }
 
     /// Starts a thread that passes the lines from the guest to `take` until it returns false. If the machine ends,
@@ -212,11 +219,11 @@ impl Guest {
             let mut is_asked = false;
             loop {
                 let why = match told.recv_timeout(SILENCE) {
-                    Ok(Told::Alive) => {
+                    Ok(Ok(Told::Alive)) => {
                         is_asked = false;
                         continue;
                     }
-                    Ok(told) => {
+                    Ok(Ok(told)) => {
                         if take(Ok(told)) {
                             continue;
                         }
@@ -226,10 +233,11 @@ impl Guest {
                         is_asked = sender.send(&Order::Answer).is_ok();
                         continue;
                     }
-                    Err(RecvTimeoutError::Timeout) => "hangs",
-                    Err(RecvTimeoutError::Disconnected) => "is gone",
+                    Ok(Err(why)) => why,
+                    Err(RecvTimeoutError::Timeout) => "hangs".to_owned(),
+                    Err(RecvTimeoutError::Disconnected) => "is gone".to_owned(),
                 };
-                take(Err(console.error(why).to_string()));
+                take(Err(console.error(&why).to_string()));
                 return;
             }
         });
@@ -281,10 +289,15 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn read(output: impl Read, teller: &mpsc::Sender<Told>) {
-    for line in BufReader::new(output).lines().map_while(Result::ok) {
-        let Some(told) = Told::decode(&line) else { break };
-        if teller.send(told).is_err() {
+/// Reads lines until there are no more, or until one is not of the protocol.
+fn read(output: impl Read, teller: &SyncSender<Result<Told, String>>) {
+    for line in lines(BufReader::new(output), MOST_LINE_BYTES) {
+        let told = line.map_err(|error| format!("sent {error}")).and_then(|line| {
+            Told::decode(&line)
+                .ok_or_else(|| format!("sent a line that is not of the protocol: {}", one_line(&line)))
+        });
+        let is_last = told.is_err();
+        if teller.send(told).is_err() || is_last {
             break;
         }
     }
@@ -293,15 +306,8 @@ fn read(output: impl Read, teller: &mpsc::Sender<Told>) {
 impl Console {
     /// Logs the lines of a console, and keeps the last of them.
     fn watch(&self, errors: impl Read) {
-        let mut errors = BufReader::new(errors);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            match (&mut errors).take(LONGEST_LINE_BYTES).read_until(b'\n', &mut line) {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
-            }
-            let text: String = String::from_utf8_lossy(&line).chars().filter(|c| !c.is_control()).collect();
+        for line in pieces(BufReader::new(errors), LONGEST_LINE_BYTES) {
+            let text: String = line.chars().filter(|letter| !letter.is_control()).collect();
             let text = text.trim_end();
             if text.is_empty() {
                 continue;
@@ -481,6 +487,45 @@ mod tests {
         }
         put(4 * CLUSTER, &[0, 1].repeat(6));
         [image, disk.to_vec()].concat()
+    }
+
+    /// Returns the lines that are read of an output, with the reason why there are no more.
+    fn told(output: impl Read + Send + 'static) -> Vec<Result<Told, String>> {
+        let (teller, told) = sync_channel(WAITING_LINES);
+        std::thread::spawn(move || read(output, &teller));
+        told.iter().collect()
+    }
+
+    #[test]
+    fn a_guest_that_sends_a_line_without_end_is_refused() {
+        let why = format!("sent a line of more than {MOST_LINE_BYTES} bytes");
+        assert_eq!(told(b"?\n".chain(io::repeat(b'<'))), [Ok(Told::Alive), Err(why)]);
+        let why = "sent a line that is not of the protocol: login:".to_owned();
+        assert_eq!(told(&b"login:\n?\n"[..]), [Err(why)]);
+    }
+
+    #[test]
+    fn a_guest_that_sends_lines_without_end_waits_until_they_are_taken() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        struct Endless(Arc<AtomicUsize>);
+        impl Read for Endless {
+            fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                let line = vec![b'<'; bytes.len() - 1];
+                bytes[..line.len()].copy_from_slice(&line);
+                bytes[line.len()] = b'\n';
+                Ok(bytes.len())
+            }
+        }
+        let (teller, told) = sync_channel(WAITING_LINES);
+        let reads = Arc::new(AtomicUsize::new(0));
+        let output = Endless(Arc::clone(&reads));
+        let reader = std::thread::spawn(move || read(output, &teller));
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(reads.load(Ordering::Relaxed) <= WAITING_LINES + 2);
+        assert!(told.iter().take(10).all(|told| matches!(told, Ok(Told::Line(_)))));
+        drop(told);
+        reader.join().unwrap();
     }
 
     #[test]

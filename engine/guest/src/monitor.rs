@@ -1,12 +1,15 @@
 //! QEMU's monitor, which accepts commands about a guest's machine (QEMU's docs/interop/qmp-spec.rst).
 
 use anyhow::{Context, Result, bail};
+use nettrial_admission::read_line;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+/// The largest length of a line from QEMU, in bytes.
+const MOST_LINE_BYTES: u64 = 1 << 20;
 /// The time that QEMU may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -51,11 +54,12 @@ impl Connection {
         let doing = || format!("telling QEMU {order}");
         writeln!(self.stream.get_mut(), "{order}").with_context(doing)?;
         loop {
-            let mut line = String::new();
-            if self.stream.read_line(&mut line).with_context(doing)? == 0 {
+            let mut line = Vec::new();
+            let read = read_line(&mut self.stream, &mut line, MOST_LINE_BYTES);
+            if read.with_context(|| format!("{}: reading its answer", doing()))? == 0 {
                 bail!("{}: it is gone", doing());
             }
-            let answer: Value = serde_json::from_str(&line).with_context(doing)?;
+            let answer: Value = serde_json::from_slice(&line).with_context(doing)?;
             if let Some(error) = answer.get("error") {
                 bail!("{}: {error}", doing());
             }
@@ -70,6 +74,18 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::BufRead;
+
+    #[test]
+    fn a_line_without_end_is_refused() {
+        let (monitor, mut far) = Monitor::pair().unwrap();
+        std::thread::spawn(move || while far.write_all(&[b'x'; 4096]).is_ok() {});
+        let error = format!("{:#}", monitor.set_link(0, true).unwrap_err());
+        assert!(
+            error.contains("telling QEMU") && error.contains("a line of more than 1048576 bytes"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn orders_are_answered_beside_greeting_and_events() {

@@ -11,9 +11,9 @@ use crate::settings::Change;
 use crate::watch::Watch;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nettrial_scenario::Place;
-use nettrial_session::{Event, Process, Transport, monotonic_ns};
+use nettrial_session::{Event, MOST_REPORT_BYTES, Process, Transport, monotonic_ns};
 use nettrial_traffic::{Order, Reply, Report, in_words};
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -64,7 +64,8 @@ pub fn serve() -> Result<()> {
 /// else is going on.
 fn listen(heard: Arc<AtomicI64>, sender: SyncSender<Heard>) {
     std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        let lines = nettrial_admission::lines(std::io::stdin().lock(), MOST_REPORT_BYTES);
+        for line in lines.map_while(told) {
             let heard_ns = monotonic_ns();
             heard.store(heard_ns, Ordering::Relaxed);
             match serde_json::from_str(&line) {
@@ -84,6 +85,11 @@ fn listen(heard: Arc<AtomicI64>, sender: SyncSender<Heard>) {
         // If this fails, the session is over.
         let _ = sender.send(Heard::End);
     });
+}
+
+/// Returns a line, and tells the error that ends the input.
+fn told(line: std::io::Result<String>) -> Option<String> {
+    line.inspect_err(|error| eprintln!("the session is over: the other end sent {error}")).ok()
 }
 
 /// Writes a line. If that fails, the other end is gone, which the end of the input shows as well.

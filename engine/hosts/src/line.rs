@@ -4,14 +4,14 @@
 use crate::inventory::Place;
 use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
 use anyhow::{Context, Result, anyhow, bail};
-use nettrial_admission::{document, one_line};
+use nettrial_admission::{document, one_line, pieces, read_line};
 use nettrial_scenario::Shortfall;
 use nettrial_session::{Event, MOST_REPORT_BYTES, Offset, Round, Sink, Transport, monotonic_ns};
 use nettrial_traffic::Order;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LEAVING: Duration = Duration::from_secs(4);
 /// The number of lines that login scripts may write before the engine's first line.
 const GREETING_LINES: usize = 1000;
+/// The number of answers that may wait. A machine is asked one question at a time.
+const MOST_ANSWERS: usize = 4;
 /// The number of rounds of questions from which a clock's offset is estimated.
 const ROUNDS: usize = 16;
 /// The number of bytes of the end of a command's error output that messages quote.
@@ -110,7 +112,7 @@ impl Line {
             // If this fails the command has ended, and its error output has the reason.
             let _ = input.write_all(line.as_bytes()).and_then(|()| input.flush());
         }
-        let (sender, answers) = channel();
+        let (sender, answers) = sync_channel(MOST_ANSWERS);
         let (agent, heard) = (Arc::default(), Arc::new(AtomicI64::new(monotonic_ns())));
         let (of_agent, of_heard) = (Arc::clone(&agent), Arc::clone(&heard));
         let (greeted, greeting) = channel();
@@ -279,11 +281,11 @@ fn listen_to_errors(
 ) -> std::thread::JoinHandle<()> {
     let name = name.to_owned();
     std::thread::spawn(move || {
-        let (mut errors, mut line) = (BufReader::new(errors), Vec::new());
-        while matches!((&mut errors).take(SAID_BYTES as u64).read_until(b'\n', &mut line), Ok(1..)) {
-            tracing::info!(machine = name, "{}", one_line(&String::from_utf8_lossy(&line)));
+        for line in pieces(BufReader::new(errors), SAID_BYTES as u64) {
+            tracing::info!(machine = name, "{}", one_line(&line));
             let mut said = lock(&said);
-            said.append(&mut line);
+            said.extend_from_slice(line.as_bytes());
+            said.push(b'\n');
             let surplus = said.len().saturating_sub(SAID_BYTES);
             said.drain(..surplus);
         }
@@ -326,7 +328,7 @@ fn listen(
     mut output: impl BufRead,
     agent: &Mutex<Option<Sink>>,
     heard: &AtomicI64,
-    answers: &Sender<Result<(FromMachine, i64), String>>,
+    answers: &SyncSender<Result<(FromMachine, i64), String>>,
 ) {
     let tell = |event| {
         if let Some(sink) = &*lock(agent) {
@@ -336,8 +338,13 @@ fn listen(
     let mut line = Vec::new();
     let why = loop {
         line.clear();
-        let read = (&mut output).take(MOST_REPORT_BYTES).read_until(b'\n', &mut line);
+        let read = read_line(&mut output, &mut line, MOST_REPORT_BYTES);
         let came_ns = monotonic_ns();
+        if let Err(error) = &read
+            && error.kind() == ErrorKind::InvalidData
+        {
+            break format!("the machine sent {error}");
+        }
         if !matches!(read, Ok(1..)) || line.last() != Some(&b'\n') {
             break "the connection to the machine broke; the machine restores its settings by itself"
                 .to_owned();
@@ -347,12 +354,17 @@ fn listen(
             Ok(FromMachine::StillHere) => {}
             Ok(FromMachine::Report(report)) => tell(Event::Report(*report)),
             Ok(FromMachine::AgentEnded(why)) => tell(Event::Ended(why)),
-            // If this fails, nobody waits for the answer any more.
-            Ok(answer) => drop(answers.send(Ok((answer, came_ns)))),
+            Ok(answer) => {
+                // If this fails otherwise, nobody waits for the answer any more.
+                if matches!(answers.try_send(Ok((answer, came_ns))), Err(TrySendError::Full(_))) {
+                    break "the machine sent answers without questions".to_owned();
+                }
+            }
             Err(error) => break format!("the machine sent an invalid answer: {error}"),
         }
     };
     tell(Event::Ended(why.clone()));
+    // This waits until the answers before it are taken, or until the line is dropped.
     let _ = answers.send(Err(why));
 }
 
@@ -424,6 +436,27 @@ mod tests {
         assert!(found.remedy.contains("ssh-keygen -lf"), "{found:?}");
         let found = refused(&["/nonexistent/ssh"]);
         assert!(found.why.contains("/nonexistent/ssh"), "{found:?}");
+    }
+
+    /// Connects to a machine that greets and then sends what a script prints.
+    fn greeted(sends: &str) -> Line {
+        let welcome = format!("nettrial-machine {{\"version\": \"{}\"}}", env!("CARGO_PKG_VERSION"));
+        let script = format!("read line; echo '{welcome}'; {sends}");
+        Line::open("alpha", &place(&["sh", "-c", &script])).expect("it greets")
+    }
+
+    #[test]
+    fn a_machine_that_sends_a_line_without_end_is_refused() {
+        let error = greeted("cat /dev/zero").answer().unwrap_err().to_string();
+        assert_eq!(error, format!("alpha: the machine sent a line of more than {MOST_REPORT_BYTES} bytes"));
+    }
+
+    #[test]
+    fn a_machine_that_answers_without_questions_is_refused() {
+        let line = greeted("exec yes '{\"failed\": \"no\"}'");
+        let mut errors = std::iter::repeat_with(|| line.answer().unwrap_err().to_string());
+        let error = errors.find(|error| error != "alpha: no").unwrap();
+        assert_eq!(error, "alpha: the machine sent answers without questions");
     }
 
     #[test]

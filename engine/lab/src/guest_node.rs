@@ -5,11 +5,12 @@ use crate::layout::Layout;
 use crate::namespace::{Home, Namespace};
 use crate::network::Network;
 use anyhow::{Context, Result};
+use nettrial_admission::read_line;
 use nettrial_guest::network_devices;
 use nettrial_netlink::Netlink;
 use nettrial_scenario::{Offloads, Scenario};
+use nettrial_session::MOST_REPORT_BYTES;
 use serde::{Deserialize, Serialize};
-use std::io::BufRead;
 use std::net::IpAddr;
 
 /// The first line of the input of a node's process.
@@ -63,9 +64,9 @@ pub enum Answer {
 /// Fails if the input can't be read, if a line of it is not an order, or if an interface can't be moved.
 pub fn run() -> Result<()> {
     let mut lines = std::io::stdin().lock();
-    let mut line = String::new();
-    lines.read_line(&mut line).context("reading the order of a node")?;
-    let order: NodeOrder = serde_json::from_str(&line).context("reading the order of a node")?;
+    let mut line = Vec::new();
+    read_line(&mut lines, &mut line, MOST_REPORT_BYTES).context("reading the order of a node")?;
+    let order: NodeOrder = serde_json::from_slice(&line).context("reading the order of a node")?;
     let outside = Namespace::current()?;
     let built = build(&order);
     let answer = match &built {

@@ -11,12 +11,14 @@ use nettrial_session::{
 use nettrial_traffic::{Order, in_words};
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The time that the server may take for an answer, apart from flows.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The number of answers that may wait. The server is asked one question at a time.
+const MOST_ANSWERS: usize = 4;
 /// The number of rounds from which a clock's offset is estimated.
 const ROUNDS: usize = 16;
 /// The error of a session that the server ended.
@@ -100,7 +102,7 @@ impl Connection {
         let lines = sealed.reader(stream.try_clone()?, MOST_REPORT_BYTES);
         let output = Arc::new(Mutex::new(sealed.writer(stream)));
         let agent = Arc::default();
-        let (sender, answers) = channel();
+        let (sender, answers) = sync_channel(MOST_ANSWERS);
         let of_agent = Arc::clone(&agent);
         std::thread::spawn(move || listen(lines, &of_agent, &sender));
         Ok(Self { output, answers, agent })
@@ -129,7 +131,7 @@ impl Connection {
 fn listen(
     mut lines: Reader<TcpStream>,
     agent: &Mutex<Option<Sink>>,
-    answers: &Sender<Result<(ToClient, i64), String>>,
+    answers: &SyncSender<Result<(ToClient, i64), String>>,
 ) {
     let tell = |event| {
         if let Some(sink) = &*lock(agent) {
@@ -142,14 +144,19 @@ fn listen(
             Ok(Some(ToClient::AgentEnded)) => tell(Event::Ended(
                 "its agent ended during the measurement; the server's messages may say why".into(),
             )),
-            // Nobody listens any more if this fails.
-            Ok(Some(answer)) => drop(answers.send(Ok((answer, monotonic_ns())))),
+            Ok(Some(answer)) => {
+                // If this fails otherwise, nobody waits for the answer any more.
+                if matches!(answers.try_send(Ok((answer, monotonic_ns()))), Err(TrySendError::Full(_))) {
+                    break "the server sent answers without questions".to_owned();
+                }
+            }
             Ok(None) => break CLOSED.to_owned(),
             Err(error) if is_closed(&error) => break CLOSED.to_owned(),
             Err(error) => break in_words(&error.into()),
         }
     };
     tell(Event::Ended(why.clone()));
+    // This waits until the answers before it are taken, or until the session is dropped.
     let _ = answers.send(Err(why));
 }
 

@@ -4,7 +4,7 @@ use crate::interface;
 use crate::message::{MOST_ORDER_BYTES, ToClient, ToServer, Welcome};
 use crate::rules::{Between, Ration, flow_seats};
 use anyhow::{Context, Result, anyhow};
-use nettrial_admission::{Kind, Limits, Log, Seats, Visitor, bind, raise_descriptor_limit, receive};
+use nettrial_admission::{Kind, Limits, Log, Seats, Visitor, bind, pieces, raise_descriptor_limit, receive};
 use nettrial_scenario::HostAddress;
 use nettrial_session::{
     Event, PENALTY, Process, Reader, Reading, Sealed, Token, Transport, Writer, WrongToken, admit,
@@ -12,7 +12,7 @@ use nettrial_session::{
 };
 use nettrial_traffic::{Order, Reply, Report, in_words};
 use socket2::{SockRef, TcpKeepalive};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,6 +30,8 @@ const SILENCE: Duration = Duration::from_secs(2 * 3600);
 const VANISHED: Duration = Duration::from_secs(60);
 /// The number of probes of a silent connection.
 const PROBES: u32 = 4;
+/// The length at which lines of an agent's error output are split, in bytes.
+const MOST_SAID_BYTES: u64 = 4096;
 
 /// The writer to the client, which several threads share.
 type Output = Arc<Mutex<Writer<TcpStream>>>;
@@ -195,7 +197,7 @@ fn new_agent(output: &Output, between: Between, log: &Arc<Log>) -> Result<Proces
     let mut agent = Process::local(Process::spawn(&mut command)?, tell)?;
     let errors = agent.errors().context("no pipe from the agent")?;
     std::thread::spawn(move || {
-        for line in BufReader::new(errors).lines().map_while(Result::ok) {
+        for line in pieces(BufReader::new(errors), MOST_SAID_BYTES) {
             let text = format!("session of {}: {line}", between.there);
             log.line(between.there, "an agent's line", &text);
         }

@@ -1,6 +1,6 @@
 //! The agents of a trial, which get orders by the name of their host, and their answers.
 
-use crate::transport::{Event, Sink, Transport};
+use crate::transport::{Event, Orders, Sink, Transport};
 use anyhow::{Context, Result, bail};
 use nettrial_traffic::{Command, Order, Reply};
 use std::collections::{HashMap, VecDeque};
@@ -15,7 +15,7 @@ pub const QUICK: Duration = Duration::from_secs(60);
 
 /// All agents of a trial. Dropping this ends them.
 pub struct Agents {
-    by_host: HashMap<String, Box<dyn Transport>>,
+    by_host: HashMap<String, (Box<dyn Transport>, Orders)>,
     sender: Sender<(String, Event)>,
     events: Receiver<(String, Event)>,
     /// Answers that came before they were collected, by the order's number.
@@ -47,16 +47,17 @@ impl Agents {
         start: impl FnOnce(Sink) -> Result<T>,
     ) -> Result<()> {
         self.by_host.remove(host);
-        let sink = Sink::new(host, self.sender.clone());
+        let orders = Orders::default();
+        let sink = Sink::new(host, self.sender.clone(), orders.clone());
         let agent = start(sink).with_context(|| format!("starting the agent of {host}"))?;
         tracing::debug!(host, process = agent.process(), "the agent runs");
-        self.by_host.insert(host.to_owned(), Box::new(agent));
+        self.by_host.insert(host.to_owned(), (Box::new(agent), orders));
         Ok(())
     }
 
     /// The process numbers of the agents on this machine.
     pub fn processes(&self) -> impl Iterator<Item = u32> {
-        self.by_host.values().filter_map(|agent| agent.process())
+        self.by_host.values().filter_map(|(agent, _)| agent.process())
     }
 
     /// Gives an order, whose answer [`Agents::collect`] collects.
@@ -65,9 +66,10 @@ impl Agents {
     /// Fails if the host has no agent, or the agent can't be reached.
     pub fn order(&mut self, host: &str, command: Command) -> Result<Pending> {
         self.number += 1;
-        let agent = self.by_host.get_mut(host).with_context(|| format!("no agent on {host}"))?;
+        let (agent, orders) = self.by_host.get_mut(host).with_context(|| format!("no agent on {host}"))?;
         let number = self.number;
         tracing::debug!(host, number, command = command.name(), "order");
+        orders.add(number);
         if let Err(error) = agent.order(&Order { number, command }) {
             // The reason for the agent's end says more, and may still be on its way.
             return Err(self
@@ -156,7 +158,7 @@ impl Agents {
 impl Drop for Agents {
     fn drop(&mut self) {
         // All are told before any is waited for.
-        self.by_host.values_mut().for_each(|agent| agent.dismiss());
+        self.by_host.values_mut().for_each(|(agent, _)| agent.dismiss());
     }
 }
 
@@ -209,6 +211,29 @@ mod tests {
         let ports: Vec<Reply> = (1..=20).map(|port| Reply::Listening { port }).collect();
         assert_eq!(replies, ports);
         assert!(agents.order("b", command()).is_err());
+    }
+
+    /// An agent that answers each order a thousand times, and one of another host.
+    struct Eager(Sink);
+
+    impl Transport for Eager {
+        fn order(&mut self, order: &Order) -> Result<()> {
+            for number in std::iter::once(order.number).chain(std::iter::repeat_n(order.number + 1, 1000)) {
+                self.0.tell(Event::Report(Report { number, reply: Reply::Listening { port: 7 } }));
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_agent_that_answers_what_it_was_not_asked_ends_and_is_heard_no_more() {
+        let mut agents = Agents::default();
+        agents.start("a", |sink| Ok(Eager(sink))).unwrap();
+        agents.start("b", |sink| Ok(Numbers { sink, odd: Vec::new() })).unwrap();
+        assert_eq!(agents.ask("a", command(), QUICK).unwrap(), Reply::Listening { port: 7 });
+        let error = agents.ask("b", command(), QUICK).unwrap_err().to_string();
+        assert_eq!(error, "a: the agent answered the order 2, which it does not have");
+        assert!(agents.events.try_recv().is_ok() && agents.events.try_recv().is_err());
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use crate::transport::{Event, Transport};
 use anyhow::{Context, Result};
+use nettrial_admission::read_line;
 use nettrial_traffic::{Order, Report};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 use std::sync::Arc;
@@ -94,15 +95,10 @@ fn read(
     let mut line = Vec::new();
     loop {
         line.clear();
-        match (&mut output).take(MOST_REPORT_BYTES).read_until(b'\n', &mut line) {
+        match read_line(&mut output, &mut line, MOST_REPORT_BYTES) {
+            Err(error) if error.kind() == ErrorKind::InvalidData => return format!("the agent sent {error}"),
             Err(error) => return format!("the agent could not be read: {error}"),
-            Ok(_) if line.last() != Some(&b'\n') => {
-                return if line.len() as u64 == MOST_REPORT_BYTES {
-                    format!("the agent wrote a line of more than {MOST_REPORT_BYTES} bytes")
-                } else {
-                    "the agent ended before it had finished".into()
-                };
-            }
+            Ok(_) if line.last() != Some(&b'\n') => return "the agent ended before it had finished".into(),
             Ok(_) => match decode(&line) {
                 Ok(found) => report(found),
                 Err(error) => return format!("the agent sent a malformed report: {error}"),
@@ -192,7 +188,7 @@ mod tests {
     #[test]
     fn a_line_without_end_is_not_gathered() {
         let why = read(std::io::repeat(b'x'), |line| serde_json::from_slice(line), |_| ());
-        assert_eq!(why, format!("the agent wrote a line of more than {MOST_REPORT_BYTES} bytes"));
+        assert_eq!(why, format!("the agent sent a line of more than {MOST_REPORT_BYTES} bytes"));
     }
 
     #[test]

@@ -4,15 +4,19 @@ use crate::failure::in_words;
 use crate::protocol::{Command, Order, Reply, Report};
 use crate::{flow, listener, path_mtu};
 use anyhow::{Context, Result};
+use nettrial_admission::lines;
 use std::io::{BufRead, Write};
 use std::time::Duration;
+
+/// The largest length of an order, in bytes.
+const MOST_ORDER_BYTES: u64 = 64 << 20;
 
 /// Serves orders from `input` until it ends, answering on standard output.
 ///
 /// # Errors
 /// Fails if the input cannot be read, or one of its lines is not an order.
 pub fn run(input: impl BufRead) -> Result<()> {
-    for line in input.lines() {
+    for line in lines(input, MOST_ORDER_BYTES) {
         let order: Order = serde_json::from_str(&line?)?;
         match order.command {
             Command::Inspect { .. } | Command::ProbePathMtu { .. } | Command::Start { .. } => {

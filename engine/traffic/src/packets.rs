@@ -28,6 +28,8 @@ use std::time::{Duration, Instant};
 
 /// The most messages written with one call.
 const MESSAGES_TOGETHER: usize = 64;
+/// The largest size of the figures that a receiver sends, in bytes.
+const MOST_FIGURES_BYTES: u64 = 64 << 20;
 
 /// Sends the flow's packets, and returns its record and its warnings. Intervals of `period` count from `origin`.
 pub fn send(

@@ -5,6 +5,7 @@ use crate::guest_node::{Answer, Introduction, NodeOrder};
 use crate::namespace::Home;
 use crate::network::{BuiltNode, Network};
 use anyhow::{Context, Result, bail};
+use nettrial_admission::document;
 use nettrial_guest::{Acceleration, Hardware, Monitor, Order, Sender, Told};
 use nettrial_scenario::{GuestRecord, Offloads, Scenario};
 use nettrial_session::{Event, Sink, Transport};
@@ -58,7 +59,7 @@ impl Running {
             let Told::Line(line) = guest.kept.guest.next(BUILDING).with_context(building)? else {
                 bail!("{}: the node ended", building())
             };
-            match serde_json::from_str(&line).with_context(building)? {
+            match document(line.as_bytes()).with_context(building)? {
                 Answer::Built(offloads) => guest.offloads = offloads,
                 Answer::Failed(why) => bail!("{}: {why}", building()),
             }
@@ -108,7 +109,7 @@ impl Running {
         let (sender, ended) = channel();
         guest.ended = Some(ended);
         guest.kept.guest.listen(move |told| match told {
-            Ok(Told::Line(line)) => match serde_json::from_str(&line) {
+            Ok(Told::Line(line)) => match document(line.as_bytes()) {
                 Ok(report) => {
                     sink.tell(Event::Report(report));
                     true

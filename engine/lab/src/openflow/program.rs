@@ -2,17 +2,22 @@
 
 use super::buffers::below;
 use anyhow::{Context, Result, bail};
+use nettrial_admission::lines;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{SysconfVar, sysconf};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The number of bytes kept of the end of its output.
 const KEPT_BYTES: usize = 2000;
+/// The largest length of a line of its output, in bytes: a controller lists the links that it has found.
+const MOST_LINE_BYTES: u64 = 64 << 20;
+/// The number of lines of its output that may wait. A program that writes more waits itself.
+const WAITING_LINES: usize = 64;
 /// The time to wait for the last output of a program that has ended.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -20,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Program {
     name: &'static str,
     input: ChildStdin,
-    lines: Receiver<String>,
+    lines: Receiver<Result<String, String>>,
     errors: Arc<Mutex<String>>,
     process: u32,
     /// The sender, whose end kills the program.
@@ -37,10 +42,11 @@ impl Program {
     /// that directory for the program; the second value of the pair is true if the machine's mounts must first be
     /// separated from its own.
     pub fn start(name: &'static str, command: Command, hidden: Option<(&'static str, bool)>) -> Result<Self> {
-        let (sender, lines) = channel();
-        let (program, output) = Self::launch(name, command, hidden, lines)?;
+        let (sender, heard) = sync_channel(WAITING_LINES);
+        let (program, output) = Self::launch(name, command, hidden, heard)?;
         std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
+            for line in lines(BufReader::new(output), MOST_LINE_BYTES) {
+                let line = line.map_err(|error| format!("{name} sent {error}"));
                 if sender.send(line).is_err() {
                     break;
                 }
@@ -51,7 +57,7 @@ impl Program {
 
     /// Starts `command` and keeps only the end of its outputs.
     pub fn watch(name: &'static str, command: Command) -> Result<Self> {
-        let (program, output) = Self::launch(name, command, None, channel().1)?;
+        let (program, output) = Self::launch(name, command, None, sync_channel(0).1)?;
         keep_end(output, &program.errors);
         Ok(program)
     }
@@ -61,7 +67,7 @@ impl Program {
         name: &'static str,
         mut command: Command,
         hidden: Option<(&'static str, bool)>,
-        lines: Receiver<String>,
+        lines: Receiver<Result<String, String>>,
     ) -> Result<(Self, ChildStdout)> {
         let (stop, stopped) = channel::<()>();
         let (started_sender, started) = channel();
@@ -107,7 +113,7 @@ impl Program {
     /// Waits for a line of the program's output until `deadline`.
     pub fn hear(&self, deadline: Instant) -> Result<String> {
         match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(line) => Ok(line),
+            Ok(line) => line.map_err(anyhow::Error::msg),
             Err(RecvTimeoutError::Timeout) => bail!("{} did not answer; {}", self.name, self.complaint()),
             Err(RecvTimeoutError::Disconnected) => bail!("{}", self.told_end()),
         }
@@ -210,4 +216,19 @@ fn keep_end(mut output: impl Read + Send + 'static, kept: &Arc<Mutex<String>>) {
             kept.drain(..start);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_sends_a_line_without_end_is_refused() {
+        let mut command = Command::new("cat");
+        command.arg("/dev/zero");
+        // Without privileges the program can't get a process-ID namespace; `make test` runs this as root.
+        let Ok(program) = Program::start("the controller", command, None) else { return };
+        let error = program.hear(Instant::now() + Duration::from_secs(120)).unwrap_err().to_string();
+        assert_eq!(error, format!("the controller sent a line of more than {MOST_LINE_BYTES} bytes"));
+    }
 }

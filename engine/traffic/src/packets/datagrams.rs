@@ -6,6 +6,7 @@
 //! byte. At the end the sender reports the number of packets that it sent and that its kernel refused, and the
 //! receiver answers with its figures, one line of JSON.
 
+use super::MOST_FIGURES_BYTES;
 use super::batch::Batch;
 use super::header::{Header, tag};
 use super::sender::{self, Carrier, PACED_TOGETHER, Path, Sampling, Sent};
@@ -15,6 +16,7 @@ use crate::platform::{self, Inbox, Outbox};
 use crate::protocol::Side;
 use crate::tcp;
 use anyhow::{Context, Result, bail};
+use nettrial_admission::read_text;
 use nettrial_flows::arrivals::{Arrivals, Received};
 use nettrial_flows::departures::Departures;
 use nettrial_flows::wire::UDP_HEADER_BYTES;
@@ -70,8 +72,7 @@ pub fn send(
 
     let counts = [sent.packets.to_be_bytes(), sent.refused.to_be_bytes()].concat();
     control.write_all(&counts).context("telling the receiver the end")?;
-    let mut line = String::new();
-    control.read_to_string(&mut line).context("waiting for the receiver's figures")?;
+    let line = read_text(&mut control, MOST_FIGURES_BYTES).context("waiting for the receiver's figures")?;
     let received = serde_json::from_str(&line).context("reading the receiver's figures")?;
     Ok((sent, received))
 }

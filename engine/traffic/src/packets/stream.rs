@@ -3,12 +3,14 @@
 //! A message arrives when the read returns that delivers its last byte. The time for which it waited for earlier
 //! bytes, and for this program, is part of its delay, as for any program that reads from a stream.
 
+use super::MOST_FIGURES_BYTES;
 use super::batch::Batch;
 use super::header::{HEADER_BYTES, Header, Tag, tag};
 use super::sender::Carrier;
 use crate::platform::{self, Datagrams};
 use crate::protocol::Side;
 use anyhow::{Context, Result, ensure};
+use nettrial_admission::read_text;
 use nettrial_flows::arrivals::{Arrivals, Received};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -26,8 +28,7 @@ impl Carrier for &TcpStream {
 /// Ends the sender's side of a connection and reads the receiver's figures.
 pub fn finish(mut stream: &TcpStream) -> Result<Received> {
     stream.shutdown(Shutdown::Write).context("ending the messages")?;
-    let mut line = String::new();
-    stream.read_to_string(&mut line).context("waiting for the receiver's figures")?;
+    let line = read_text(&mut stream, MOST_FIGURES_BYTES).context("waiting for the receiver's figures")?;
     serde_json::from_str(&line).context("reading the receiver's figures")
 }
 

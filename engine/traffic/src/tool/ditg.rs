@@ -11,6 +11,7 @@ use super::text::{between, number, plain, whole};
 use super::{Job, Program, words};
 use crate::platform::{SharedFile, interface_of};
 use anyhow::{Context, Result, ensure};
+use nettrial_admission::read_text;
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, Tool, Transport};
 use std::net::SocketAddr;
@@ -22,6 +23,8 @@ const LOG: &str = "{log}";
 const DEFAULT_SIZE_BYTES: u64 = 512;
 /// The packets per second for "as fast as possible", for which D-ITG has no option.
 const FASTEST: &str = "1000000";
+/// The largest size of the list of packets that ITGDec writes, in bytes.
+const MOST_DECODED_BYTES: u64 = 1 << 30;
 /// The time without growth after which the log is complete.
 const SETTLED: Duration = Duration::from_millis(100);
 /// The microseconds of a day, because the log contains only the time of day.
@@ -95,7 +98,10 @@ impl Program for Ditg {
         let printed = plain(&summary.printed);
         summary.printed = format!("{}{printed}", sent.printed);
         summary.congestion_control = sent.congestion_control;
-        summary.logged = std::fs::read_to_string(&decoded.path).context("reading what ITGDec decoded")?;
+        summary.logged = {
+            let decoded = std::fs::File::open(&decoded.path).context("opening what ITGDec decoded")?;
+            read_text(decoded, MOST_DECODED_BYTES).context("reading what ITGDec decoded")?
+        };
         Ok(summary)
     }
 
