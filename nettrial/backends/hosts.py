@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, Protocol
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import nettrial
 from nettrial.backends import find
@@ -220,8 +220,10 @@ def restore(name: str, machine: Reachable) -> Done:
     return _engine(name, machine, "machine", "restore")
 
 
-class Entry(BaseModel, extra="forbid"):
+class Entry(BaseModel):
     """An entry of a machine's journal that can't be carried out."""
+
+    model_config = ConfigDict(extra="forbid")
 
     key: str = Field(pattern="^[0-9a-f]{12}$")
     """The name of the entry, by which it is discarded."""
@@ -233,8 +235,10 @@ class Entry(BaseModel, extra="forbid"):
     """True if the setting's interface does not exist there."""
 
 
-class Journal(BaseModel, extra="forbid"):
+class Journal(BaseModel):
     """The result of carrying out a machine's journal."""
+
+    model_config = ConfigDict(extra="forbid")
 
     restored: list[str] = []
     """The settings that were restored, in words."""
