@@ -39,7 +39,7 @@ test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_AR
 test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
 
 .PHONY: demo test test-all setup build engine test-build test-engine generate lint lint-engine lint-python words generated types \
-  unit networks measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel mutants pictures docs bench clean
+  unit networks measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel kernel mutants pictures docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -120,6 +120,9 @@ windows: ## the engine for Windows, and Wine, with which a test runs it
 
 wheel: $(stamp)system ## a wheel for Linux on this machine's CPU, in dist/; CPU=aarch64 or x86_64 for that one
 	@$(stage) wheel tools/build-wheel.sh $(CPU)
+
+kernel: $(stamp)package ## the package nettrial-kernel in dist/, a kernel in virtual time; SOURCE=linux-source-6.1 or a tree for that one
+	@$(stage) kernel $(python) tools/build-kernel.py $(SOURCE)
 
 generate: test-build ## what is made from the code: nettrial/scenario.py, nettrial/study/base.py, docs/reference
 	tools/generate-scenario.sh

@@ -21,6 +21,8 @@ import sysconfig
 import tempfile
 import time
 import uuid
+from collections import deque
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -150,6 +152,10 @@ def controllers_python() -> str:
     return sys.executable if importlib.util.find_spec("os_ken") else ""
 
 
+_LAST_LINES = 8
+"""The number of lines of a failed program's output that are quoted."""
+
+
 def run_program(command: list[str], directory: Path, seconds: float, data: bytes = b"") -> str | None:
     """Runs a program in a directory for at most that many seconds, with `data` on its standard input. Returns
     the reason why it failed, or None if it succeeded."""
@@ -170,6 +176,38 @@ def run_program(command: list[str], directory: Path, seconds: float, data: bytes
         return None
     said = done.stderr.decode(errors="replace").strip().splitlines()
     return said[-1] if said else f"{command[0]} ended with status {done.returncode}"
+
+
+def run_watched(
+    command: list[str], directory: Path, variables: dict[str, str], watch: Callable[[str], None]
+) -> str | None:
+    """Runs a program in a directory with these variables beside the environment's, and calls `watch` with
+    each line of its output. Returns the end of the output if it failed, or None if it succeeded. The program
+    ends if this function is interrupted."""
+    last: deque[str] = deque(maxlen=_LAST_LINES)
+    try:
+        with subprocess.Popen(
+            command,
+            cwd=directory,
+            env=os.environ | variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            **APART,
+        ) as process:
+            assert process.stdout is not None
+            try:
+                for line in process.stdout:
+                    last.append(line.rstrip())
+                    watch(line)
+            except BaseException:
+                process.terminate()
+                raise
+    except OSError as error:
+        return f"{command[0]}: {error.strerror}"
+    return None if process.returncode == 0 else " | ".join(last) or f"status {process.returncode}"
 
 
 class UnknownZone(ValueError):

@@ -6,11 +6,12 @@ import tempfile
 from pathlib import Path
 
 from nettrial.backends import Backend
+from nettrial.cli.compilation import Compilation
 from nettrial.cli.console import print_table, say
 from nettrial.design import scenario_of
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.files import Unreadable
-from nettrial.guests import Catalogue, Disk, Kernel, unpack
+from nettrial.guests import Catalogue, Disk, Entry, Kernel, kernel_tree, unpack
 from nettrial.guests.kernel import Unfit
 from nettrial.scenario import Problem
 from nettrial.study import load
@@ -28,8 +29,17 @@ def add(
     modules: Path | None,
     name: str | None,
     image: Path | None = None,
+    tree: Path | None = None,
 ) -> None:
-    """Adds a system; raises BadInput, and CannotRun where its package is not available."""
+    """Adds a system; raises BadInput, and CannotRun where its package is not available, or a kernel can't be
+    built."""
+    if tree is not None:
+        if (package, kernel, modules, image) != (None, None, None, None):
+            raise BadInput(
+                ADDING, "--tree", str(tree), "no --package, --kernel, --modules and --image beside it"
+            )
+        _add_tree(name or kind, tree)
+        return
     if image is not None:
         if (package, kernel, modules) != (None, None, None):
             raise BadInput(ADDING, "--image", str(image), "no --package, --kernel and --modules beside it")
@@ -40,6 +50,9 @@ def add(
         raise BadInput(ADDING, "SYSTEM", kind, expected, "kernels by themselves are Linux's")
     if (package is None) == (kernel is None) or (kernel is None) != (modules is None):
         raise BadInput(ADDING, "options", "", "either --package, or both --kernel and --modules")
+    if package is not None and Path(package).name.startswith("linux-source-"):
+        _add_source(name, package)
+        return
     with tempfile.TemporaryDirectory(prefix="nettrial-") as scratch:
         if kernel is None or modules is None:
             assert package is not None
@@ -68,11 +81,48 @@ def _add_disk(name: str, image: Path) -> None:
     say(f"{entry.name}: a disk of the format {disk.format}; a study names it by `system: {entry.name}`")
 
 
+def _add_tree(name: str, tree: Path) -> None:
+    """Builds a kernel in virtual time from a tree of the user's, which does not change."""
+    expected = "a tree of Linux's source"
+    try:
+        kernel_tree.version(tree)
+    except Unfit as error:
+        raise BadInput(ADDING, "--tree", str(error), expected) from None
+    _refuse_what_lacks()
+    with tempfile.TemporaryDirectory(prefix="nettrial-") as scratch:
+        _build(name, kernel_tree.copy(tree, Path(scratch)), str(tree.resolve()))
+
+
+def _add_source(name: str | None, package: str) -> None:
+    """Builds a kernel in virtual time from the source in a Debian package."""
+    _refuse_what_lacks()
+    with tempfile.TemporaryDirectory(prefix="nettrial-") as scratch:
+        say(f"unpacking {package}")
+        _build(name, kernel_tree.unpack_source(package, Path(scratch)), package)
+
+
+def _refuse_what_lacks() -> None:
+    if missing := kernel_tree.lacks():
+        raise CannotRun(ADDING, missing)
+
+
+def _build(name: str | None, tree: Path, source: str) -> None:
+    """Builds a tree, and adds the kernel under a name, by default that of its version."""
+    try:
+        with Compilation() as progress:
+            built = kernel_tree.build(tree, progress)
+    except (Unfit, Unreadable) as error:
+        raise BadInput(ADDING, source, str(error), "a tree of Linux's source") from None
+    entry = Catalogue().add_program(name or f"virtual-{built.version}", built, source)
+    say(f"{entry.name}: Linux {entry.release} in virtual time, for `--backend virtual`")
+
+
 def calibrate() -> None:
     """Measures what emulated guests carry and prints it; raises BadInput, and CannotRun where guests can't
     run here."""
     catalogue = Catalogue()
-    entry = min(catalogue.entries(), key=lambda entry: entry.kernel is None, default=None)
+    guests = [entry for entry in catalogue.entries() if entry.program is None]
+    entry = min(guests, key=lambda entry: entry.kernel is None, default=None)
     if entry is None:
         raise BadInput("calibrating", "systems", "none", "a system", "`nettrial systems add` adds one")
     study = load(STUDY)
@@ -103,8 +153,14 @@ def show() -> None:
         return
     print_table(
         ["system", "kernel", "from"],
-        [[entry.name, entry.release or "that of the disk", entry.source] for entry in entries],
+        [[entry.name, _kernel(entry), entry.source] for entry in entries],
     )
+
+
+def _kernel(entry: Entry) -> str:
+    if entry.program is not None:
+        return f"{entry.release} in virtual time"
+    return entry.release or "that of the disk"
 
 
 def check() -> int:

@@ -4,6 +4,7 @@ images."""
 from nettrial.guests.catalogue import Catalogue, Entry
 from nettrial.guests.disk import Disk
 from nettrial.guests.kernel import Kernel
+from nettrial.guests.kernel_tree import UserMode
 from nettrial.guests.package import unpack
 
-__all__ = ["Catalogue", "Disk", "Entry", "Kernel", "unpack"]
+__all__ = ["Catalogue", "Disk", "Entry", "Kernel", "UserMode", "unpack"]

@@ -21,6 +21,7 @@ from nettrial.files import Unreadable, Unsafe, appended, created, read_text, ref
 from nettrial.guests.archive import archive
 from nettrial.guests.disk import Disk
 from nettrial.guests.kernel import Kernel
+from nettrial.guests.kernel_tree import UserMode
 from nettrial.systems import guest_systems, hold
 
 _MOST_ENTRY_BYTES = 64 << 10
@@ -39,8 +40,12 @@ Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 """A SHA-256 hash in hexadecimal digits."""
 
 
+_SYSTEM_FIELDS = ("release", "kernel", "modules", "image", "format", "program")
+"""The fields of an entry that describe a system's files."""
+
+
 class Entry(Strict):
-    """A system in the cache: a kernel with its modules, or a disk image."""
+    """A system in the cache: a kernel with its modules, a disk image, or a kernel in virtual time."""
 
     name: SystemName
     """The name of the system in studies."""
@@ -56,19 +61,20 @@ class Entry(Strict):
     """The SHA-256 of the disk image."""
     format: Literal["qcow2", "raw"] | None = None
     """The format of the disk image."""
+    program: Sha256 | None = None
+    """The SHA-256 of the program of a kernel in virtual time."""
 
     @model_validator(mode="after")
-    def _is_one_of_both(self) -> Entry:
-        kernel = (self.release, self.kernel, self.modules)
-        disk = (self.image, self.format)
-        if (None in kernel) == (None in disk) or any(disk if None in disk else kernel):
-            raise ValueError("neither a kernel with its modules nor the image of a disk")
+    def _is_one_of_three(self) -> Entry:
+        given = {name for name in _SYSTEM_FIELDS if getattr(self, name) is not None}
+        if given not in ({"release", "kernel", "modules"}, {"image", "format"}, {"release", "program"}):
+            raise ValueError("no kernel with its modules, no image of a disk, and no kernel in virtual time")
         return self
 
     @property
     def files(self) -> dict[str, str]:
         """Returns the SHA-256 of each of the system's files, by the file's role."""
-        files = {"kernel": self.kernel, "modules": self.modules, "image": self.image}
+        files = {name: getattr(self, name) for name in ("kernel", "modules", "image", "program")}
         return {what: hash for what, hash in files.items() if hash is not None}
 
 
@@ -94,6 +100,23 @@ class Catalogue:
             pieces = iter(lambda: image.read(_PIECE_BYTES), b"")
             known = {"name": name, "source": str(disk.path), "format": disk.format}
             return self._add(known, {"image": pieces})
+
+    def add_program(self, name: str, kernel: UserMode, source: str) -> Entry:
+        """Stores a kernel in virtual time under a name; raises BadInput if another system has that name, and
+        OSError if the program can't be read or written."""
+        with kernel.program.open("rb") as program:
+            pieces = iter(lambda: program.read(_PIECE_BYTES), b"")
+            known = {"name": name, "source": source, "release": kernel.release}
+            entry = self._add(known, {"program": pieces})
+        (self.directory / entry.files["program"]).chmod(0o755)
+        return entry
+
+    def newest_program(self) -> Path | None:
+        """Returns the program of the newest kernel in virtual time, if there is one; raises BadInput if a
+        document of the cache can't be read."""
+        entries = [entry for entry in self.entries() if entry.program is not None]
+        newest = max(entries, key=lambda entry: (_numbers(entry.release), entry.name), default=None)
+        return self.directory / newest.files["program"] if newest else None
 
     def _add(self, known: dict[str, str], files: Mapping[str, Iterable[bytes]]) -> Entry:
         """Stores the files of a system, each given in pieces, and its document."""
@@ -256,3 +279,8 @@ class Catalogue:
         """Notes files of the cache that `_clean` removes unless a system needs them."""
         with appended(self.directory / _INTENT) as intent:
             intent.writelines(f"{hash}\n" for hash in hashes)
+
+
+def _numbers(release: str | None) -> list[int]:
+    """Returns the numbers in a kernel's release, by which releases are ordered."""
+    return [int(number) for number in re.findall(r"\d+", release or "")]

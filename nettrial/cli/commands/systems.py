@@ -21,14 +21,15 @@ commands = typer.Typer(
 @command(commands, "add", "systems")
 def _systems_add(
     kind: Annotated[
-        str, typer.Argument(metavar="SYSTEM", help="The kind of system: linux. With --image: any name.")
+        str,
+        typer.Argument(metavar="SYSTEM", help="The kind of system: linux. With --image or --tree: any name."),
     ],
     package: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAME",
             help="Take kernel and modules from this Debian package: a file, or a name that apt-get can "
-            "download. Nothing is installed.",
+            "download. Nothing is installed. From a package linux-source-…, build a kernel in virtual time.",
         ),
     ] = None,
     kernel: Annotated[
@@ -50,12 +51,20 @@ def _systems_add(
             "written to. The system must start the agent as a service.",
         ),
     ] = None,
+    tree: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR",
+            help="Build a kernel in virtual time from this tree of Linux's source, which stays as it is. It "
+            "needs a compiler, and takes minutes.",
+        ),
+    ] = None,
     name: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="NAME",
             help="The name in studies. [default: linux and the kernel's version, such as linux-6.12; with "
-            "--image: SYSTEM]",
+            "--image or --tree: SYSTEM]",
         ),
     ] = None,
     verbose: Verbose = 0,
@@ -64,11 +73,12 @@ def _systems_add(
 
     A study names the system in `hosts.NAME.system`.
 
-    Exit status: 0 done, 2 bad input, 3 the package is not available.
+    Exit status: 0 done, 2 bad input, 3 the package is not available,
+    or the machine lacks what a build needs.
     """
     from nettrial.cli import guests
 
-    guests.add(kind, package, kernel, modules, name, image)
+    guests.add(kind, package, kernel, modules, name, image, tree)
 
 
 @command(commands, "list", "systems")
