@@ -265,7 +265,7 @@ def main():
     if sys.argv[1:] == ["path"]:
         print(json.dumps(path(json.loads(sys.stdin.readline()))), flush=True)
         return
-    if sys.argv[1:] not in (["lab"], ["sim"], ["fluid"]) and sys.argv[1] != "hosts":
+    if sys.argv[1:] not in (["lab"], ["sim"], ["fluid"], ["virtual"]) and sys.argv[1] != "hosts":
         sys.exit(f"no such backend: {sys.argv[1:]}")
     for line in sys.stdin:
         request = json.loads(line)

@@ -3,6 +3,7 @@
 from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration, TrialFailed
 from nettrial.backends.hosts import Machines, forget, install, restore
 from nettrial.backends.remote import Measurer, find_server, measured_flow, serve, streams_of
+from nettrial.backends.virtual import find_kernel
 
 __all__ = [
     "BACKENDS",
@@ -12,6 +13,7 @@ __all__ = [
     "Machines",
     "Measurer",
     "TrialFailed",
+    "find_kernel",
     "find_server",
     "forget",
     "install",

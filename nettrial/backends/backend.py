@@ -78,7 +78,7 @@ class Backend(Keeper):
         event = self._ask(
             Request(PreflightRequest(thorough=thorough)),
             "asking what this machine can run",
-            CHECK_SECONDS if thorough else ANSWER_SECONDS,
+            CHECK_SECONDS if thorough or CAPABILITIES[self.name].simulated_time else ANSWER_SECONDS,
         ).root
         assert isinstance(event, PreflightEvent)
         stated = event.preflight.capabilities
@@ -155,6 +155,8 @@ class BackendKind:
     """The place where its trials run, as used in messages: "in the lab"."""
     configuration: type[Configuration] = Configuration
     """The model of its configuration."""
+    is_extra: bool = False
+    """True if it needs a part that is installed separately, which a machine need not have."""
 
 
 BACKENDS: Registry[BackendKind] = Registry("backend")

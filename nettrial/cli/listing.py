@@ -58,7 +58,8 @@ def _congestion() -> tuple[list[str], Rows]:
     here: set[str] = set()
     for name in BACKENDS:
         needs_no_machines = BACKENDS[name].configuration is Configuration
-        if CAPABILITIES[name].kernel_congestion_controls and needs_no_machines:
+        of_this_machine = needs_no_machines and not CAPABILITIES[name].simulated_time
+        if CAPABILITIES[name].kernel_congestion_controls and of_this_machine:
             with BACKENDS[name].start(Configuration()) as backend:
                 here.update(backend.preflight(thorough=True).environment.congestion_controls)
 

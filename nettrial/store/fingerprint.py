@@ -16,6 +16,8 @@ Fingerprint: TypeAlias = dict[str, str]
 VERSION, COMMIT = "nettrial version", "nettrial commit"
 """The facts on which the records of a deterministic backend depend. The commit is known only where nettrial
 runs from a clone of its repository."""
+KERNEL = "kernel"
+"""The kernel, on which records depend unless hosts are models."""
 
 
 class Difference(NamedTuple):
@@ -37,7 +39,8 @@ def fingerprint(environment: Environment, capabilities: Capabilities) -> Fingerp
     commit = checked_out(Path(nettrial.__file__).resolve().parents[1])
     facts = {VERSION: environment.engine_version, **({COMMIT: commit} if commit else {}), **stated}
     if capabilities.deterministic:
-        return {name: facts[name] for name in (VERSION, COMMIT) if name in facts}
+        kernel = {} if capabilities.modelled_hosts else {KERNEL: environment.kernel}
+        return kernel | {name: facts[name] for name in (VERSION, COMMIT) if name in facts}
     if environment.machines is not None:
         return facts | {
             f"{machine.name}: {name}": fact
@@ -45,7 +48,7 @@ def fingerprint(environment: Environment, capabilities: Capabilities) -> Fingerp
             for name, fact in _of_machine(machine)
         }
     here = {
-        "kernel": environment.kernel,
+        KERNEL: environment.kernel,
         "CPU": environment.processor,
         "CPUs": str(environment.processors),
         "privileges": environment.privileges,

@@ -29,7 +29,7 @@ ALLOWED = {
     "design": BASE | {"stacks", "topology", "study"},
     "machines": BASE | {"study"},
     "guests": BASE,
-    "backends": BASE,
+    "backends": BASE | {"guests"},
     "controllers": set(),
     "protocols": BASE,
     "store": BASE | {"study", "design"},

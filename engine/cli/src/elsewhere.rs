@@ -22,6 +22,10 @@ pub enum Command {
     ///
     /// Reads requests as `sim` does, and answers them with the missing features.
     Lab,
+    /// Run trials between network namespaces of a kernel in virtual time (needs Linux)
+    ///
+    /// Reads requests as `sim` does, and answers them with the missing features.
+    Virtual(Ignored),
     /// Run trials between machines of the user's own (needs Linux)
     ///
     /// Reads requests as `sim` does, and answers them with the missing features.
@@ -50,7 +54,7 @@ pub struct Ignored {
     arguments: Vec<OsString>,
 }
 
-/// Runs a command; refuses `lab` and `hosts` in their backend's protocol.
+/// Runs a command; refuses `lab`, `virtual` and `hosts` in their backend's protocol.
 ///
 /// # Errors
 /// Fails if nobody reads the answers.
@@ -58,6 +62,10 @@ pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Lab => {
             let refusal = preflight("the lab");
+            serve(|request| refused(&refusal, request))
+        }
+        Command::Virtual(_) => {
+            let refusal = preflight("a kernel in virtual time");
             serve(|request| refused(&refusal, request))
         }
         Command::Hosts(_) => {

@@ -1,6 +1,7 @@
 //! The commands that need Linux: its network namespaces, its socket options and its files with the kernel's state.
 
 mod hosts;
+mod in_virtual_time;
 mod lab;
 
 pub use nettrial_iperf3 as iperf3;
@@ -9,6 +10,7 @@ use crate::{machine, path, remote};
 
 use anyhow::Result;
 use clap::Subcommand;
+use nettrial_lab::Clock;
 use nettrial_scenario::Capabilities;
 
 /// The commands.
@@ -19,6 +21,11 @@ pub enum Command {
     /// Reads requests from standard input and answers each with an event on standard output, one JSON
     /// document a line (see `schema`). The end of the input stops everything at once.
     Lab,
+    /// Run trials between network namespaces of a kernel in virtual time
+    ///
+    /// Reads requests from standard input and answers each with an event on standard output, one JSON
+    /// document a line (see `schema`). The end of the input stops everything at once.
+    Virtual(in_virtual_time::Options),
     /// Run trials between machines of the user's own
     ///
     /// Connects to the machines of the inventory with commands such as ssh. Reads requests from standard input and
@@ -54,6 +61,8 @@ pub enum Guest {
     Serve,
     /// Be a node of a trial
     Node,
+    /// Be the first process of a kernel in virtual time
+    Virtual,
 }
 
 /// The arguments with which this program is a node in a guest.
@@ -66,11 +75,13 @@ const GUEST_NODE: &[&str] = &["guest", "node"];
 pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Lab => lab::serve(),
+        Command::Virtual(options) => in_virtual_time::serve(options),
         Command::Hosts(options) => hosts::serve(&options),
         Command::Machine(part) => machine::machine(&part),
         Command::Guest(Guest::Init) => nettrial_guest::init(GUEST_NODE),
         Command::Guest(Guest::Serve) => nettrial_guest::serve(GUEST_NODE),
         Command::Guest(Guest::Node) => nettrial_lab::guest_node(),
+        Command::Guest(Guest::Virtual) => in_virtual_time::init(),
         Command::Path => path::answer(),
         Command::Serve(options) => remote::serve(options),
         Command::Measure(options) => remote::measure(&options),
@@ -79,5 +90,9 @@ pub fn run(command: Command) -> Result<()> {
 
 /// Returns the capabilities of the backends that need Linux, by name.
 pub fn capabilities() -> Vec<(&'static str, Capabilities)> {
-    vec![("hosts", nettrial_hosts::capabilities()), ("lab", nettrial_lab::capabilities())]
+    vec![
+        ("hosts", nettrial_hosts::capabilities()),
+        ("lab", nettrial_lab::capabilities(Clock::Real)),
+        ("virtual", nettrial_lab::capabilities(Clock::Virtual)),
+    ]
 }

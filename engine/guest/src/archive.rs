@@ -21,6 +21,12 @@ pub const MOUNTS: [&str; 4] = ["/dev", "/proc", "/sys", "/tmp"];
 const DIRECTORY: u32 = 0o40_755;
 /// The mode of a program in the archive.
 const PROGRAM: u32 = 0o100_755;
+/// The mode of a file that is no program in the archive.
+const FILE: u32 = 0o100_644;
+/// The mode of a device of characters in the archive.
+const DEVICE: u32 = 0o020_666;
+/// The numbers of the device that discards everything (Documentation/admin-guide/devices.txt).
+const NULL: [u32; 2] = [1, 3];
 
 /// Returns the initial RAM disk for a kernel with this archive of modules: the modules, and this very program with
 /// its libraries, so that the agent has the same version on both sides and nothing has to be installed for guests.
@@ -28,7 +34,42 @@ const PROGRAM: u32 = 0o100_755;
 /// # Errors
 /// Fails if one of these files can't be read.
 pub fn initial_ram_disk(modules: &Path) -> Result<Vec<u8>> {
-    let read = |path: &Path| fs::read(path).with_context(|| format!("reading {}", path.display()));
+    let mut archive = read(modules)?;
+    add_program(&mut archive)?;
+    end(&mut archive);
+    Ok(archive)
+}
+
+/// Returns an archive without an end of this very program with its libraries, of the directories [`MOUNTS`], and of
+/// the device without which a program of Rust's does not start.
+///
+/// # Errors
+/// Fails if one of these files can't be read.
+pub fn program() -> Result<Vec<u8>> {
+    let mut archive = Vec::new();
+    add_program(&mut archive)?;
+    node(&mut archive, "/dev/null", DEVICE, NULL);
+    Ok(archive)
+}
+
+/// Returns the rest of an archive: a file, and the end.
+pub fn last_file(path: &str, contents: &[u8]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    entry(&mut archive, path, FILE, contents);
+    end(&mut archive);
+    archive
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("reading {}", path.display()))
+}
+
+fn end(archive: &mut Vec<u8>) {
+    entry(archive, "TRAILER!!!", 0, &[]);
+}
+
+/// Adds this program, its libraries and the directories.
+fn add_program(archive: &mut Vec<u8>) -> Result<()> {
     let program = read(Path::new("/proc/self/exe"))?;
     let interpreter = elf::interpreter(&program);
     let mut files = vec![(INIT.to_owned(), elf::loaded(program))];
@@ -43,15 +84,13 @@ pub fn initial_ram_disk(modules: &Path) -> Result<Vec<u8>> {
     let directories = MOUNTS.iter().map(|path| (*path).to_owned());
     let parents = files.iter().flat_map(|(path, _)| parents(path));
     let directories: BTreeSet<String> = directories.chain(parents).collect();
-    let mut archive = read(modules)?;
     for path in directories {
-        entry(&mut archive, &path, DIRECTORY, &[]);
+        entry(archive, &path, DIRECTORY, &[]);
     }
     for (path, contents) in files {
-        entry(&mut archive, &path, PROGRAM, &contents);
+        entry(archive, &path, PROGRAM, &contents);
     }
-    entry(&mut archive, "TRAILER!!!", 0, &[]);
-    Ok(archive)
+    Ok(())
 }
 
 /// Returns the directories above `path`.
@@ -62,19 +101,29 @@ fn parents(path: &str) -> Vec<String> {
 
 /// Adds a file or a directory to an archive.
 fn entry(archive: &mut Vec<u8>, path: &str, mode: u32, contents: &[u8]) {
+    header(archive, path, mode, contents.len(), [0, 0]);
+    archive.extend(contents);
+    pad(archive);
+}
+
+/// Adds a device with these numbers, the major one first, to an archive.
+fn node(archive: &mut Vec<u8>, path: &str, mode: u32, numbers: [u32; 2]) {
+    header(archive, path, mode, 0, numbers);
+}
+
+fn header(archive: &mut Vec<u8>, path: &str, mode: u32, size: usize, [major, minor]: [u32; 2]) {
     let name = path.strip_prefix('/').unwrap_or(path);
     let number = u32::try_from(archive.len()).unwrap_or(u32::MAX);
-    let size = u32::try_from(contents.len()).unwrap_or(u32::MAX);
+    let size = u32::try_from(size).unwrap_or(u32::MAX);
     let length = u32::try_from(name.len() + 1).unwrap_or(u32::MAX);
-    // The fields are inode, mode, user, group, links, time, size, four device numbers, length of the name, and
+    // The fields are inode, mode, user, group, links, time, size, the device of the file system and of
+    // the node (two numbers each), length of the name, and
     // checksum (unused).
-    let fields = [number, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, length, 0];
+    let fields = [number, mode, 0, 0, 1, 0, size, 0, 0, major, minor, length, 0];
     archive.extend(b"070701");
     archive.extend(fields.iter().flat_map(|field| format!("{field:08X}").into_bytes()));
     archive.extend(name.as_bytes());
     archive.push(0);
-    pad(archive);
-    archive.extend(contents);
     pad(archive);
 }
 

@@ -1,6 +1,6 @@
 //! The cache of systems that `nettrial systems` keeps.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,8 +58,20 @@ struct Entry {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Files {
-    Kernel { release: String, kernel: String, modules: String },
-    Disk { image: String, format: String },
+    Kernel {
+        release: String,
+        kernel: String,
+        modules: String,
+    },
+    Disk {
+        image: String,
+        format: String,
+    },
+    /// A kernel in virtual time, which is no guest.
+    Program {
+        #[serde(rename = "program")]
+        _program: String,
+    },
 }
 
 impl Catalogue {
@@ -87,7 +99,7 @@ impl Catalogue {
     /// Returns the system of that name, if there is one.
     ///
     /// # Errors
-    /// Fails if the system's document can't be read.
+    /// Fails if the system's document can't be read, or if no guest can run the system.
     pub fn get(&self, name: &str) -> Result<Option<System>> {
         let Some(directory) =
             self.directory.as_ref().filter(|_| self.names().iter().any(|known| known == name))
@@ -103,6 +115,7 @@ impl Catalogue {
                 Boot::Kernel { release, image: directory.join(kernel), modules: directory.join(modules) }
             }
             Files::Disk { image, format } => Boot::Disk { image: directory.join(image), format },
+            Files::Program { .. } => bail!("{name} is a kernel in virtual time, and no guest can run it"),
         };
         Ok(Some(System { name, boot }))
     }
@@ -123,14 +136,17 @@ mod tests {
         fs::write(directory.join("aa"), "").unwrap();
         let entry = r#"{"name": "freebsd", "source": "x", "image": "cc", "format": "qcow2"}"#;
         fs::write(directory.join("freebsd.json"), entry).unwrap();
+        let entry = r#"{"name": "mine", "source": "x", "release": "6.12.1", "program": "dd"}"#;
+        fs::write(directory.join("mine.json"), entry).unwrap();
         let catalogue = Catalogue { directory: Some(directory.clone()) };
-        assert_eq!(catalogue.names(), ["broken", "freebsd", "linux-6.12"]);
+        assert_eq!(catalogue.names(), ["broken", "freebsd", "linux-6.12", "mine"]);
         let boot = |name| catalogue.get(name).unwrap().unwrap().boot;
         let [image, modules] = ["aa", "bb"].map(|file| directory.join(file));
         assert_eq!(boot("linux-6.12"), Boot::Kernel { release: "6.12.1".into(), image, modules });
         assert_eq!(boot("freebsd"), Boot::Disk { image: directory.join("cc"), format: "qcow2".into() });
         assert!(catalogue.get("../aa").unwrap().is_none());
         assert!(catalogue.get("broken").is_err());
+        assert!(catalogue.get("mine").unwrap_err().to_string().contains("in virtual time"));
         assert!(Catalogue { directory: None }.get("linux-6.12").unwrap().is_none());
         fs::remove_dir_all(directory).unwrap();
     }

@@ -22,7 +22,7 @@ mod lines;
 mod machine;
 mod monitor;
 
-pub use archive::initial_ram_disk;
+pub use archive::{INIT, initial_ram_disk, last_file, program as archived_program};
 pub use catalogue::{Boot, Catalogue, System, VARIABLE};
 pub use init::{init, network_devices, serve};
 pub use lines::{Order, Told};

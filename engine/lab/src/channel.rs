@@ -90,13 +90,14 @@ pub struct Driven {
 impl Channel {
     /// Starts the channel of `link`, which has this number in a scenario with this seed. The channel connects
     /// `ends` in the calling thread's namespace, beginning with the access point's, and keeps its delays over time
-    /// or not. Its thread runs on `processor`.
+    /// or not. Its thread runs on `processor`, and its sleeps end `early_ns` before the medium's next event.
     pub fn start(
         link: &Link,
         (number, seed): (usize, u64),
         ends: Vec<End>,
         keeps_delays: bool,
         processor: usize,
+        early_ns: u64,
     ) -> Result<Self> {
         let wlan: &Wlan =
             link.wlan.as_ref().with_context(|| format!("{} has no settings", link.in_words()))?;
@@ -119,6 +120,7 @@ impl Channel {
         let worker = Worker {
             driver: Driver::new(wlan.clone(), link.stations(), random, keeps_delays, now_ns),
             stations,
+            early_ns,
             switch: switch.clone(),
             counts: Some(counts),
             sniffing: sniffing.clone(),

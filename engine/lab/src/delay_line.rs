@@ -105,7 +105,7 @@ impl DelayLine {
     /// Starts the line of `link`, a cable whose first interface has the number `first` in the scenario, between
     /// two interfaces of the calling thread's namespace, for frames of up to `largest_frame` bytes. Its threads
     /// run on `processor`. `longest_waits_ns` has the longest time that a frame from each end waits for those
-    /// before it.
+    /// before it, and `early_ns` the time before a frame is due at which a sleep ends.
     pub fn start(
         link: &Link,
         first: usize,
@@ -113,6 +113,7 @@ impl DelayLine {
         largest_frame: usize,
         longest_waits_ns: [u64; 2],
         processor: usize,
+        early_ns: u64,
     ) -> Result<Self> {
         let switch = Arc::new(Switch::new()?);
         let mut line = Self { link: link.in_words(), switch, directions: Vec::new() };
@@ -126,6 +127,7 @@ impl DelayLine {
                 delay_ns: link.delay.0,
                 reordering_delay_ns: link.impairment.reordering_delay.0,
                 fates: fates(link, number),
+                early_ns,
                 switch: line.switch.clone(),
                 tally: Arc::default(),
             };

@@ -1,6 +1,7 @@
 //! A node of a trial inside a guest: a separate process in the guest, which builds the node as the lab builds
 //! nodes, and then becomes its agent.
 
+use crate::clock::Clock;
 use crate::layout::Layout;
 use crate::namespace::{Home, Namespace};
 use crate::network::Network;
@@ -90,7 +91,7 @@ fn build(order: &NodeOrder) -> Result<Built> {
         indexes.collect::<nix::Result<Vec<_>>>().context("looking up the guest's network devices")?;
     // The thread enters another namespace below; this socket stays in the one that has the devices.
     let mut outside = Netlink::open()?;
-    let home = Home::enter().map_err(|shortfalls| {
+    let home = Home::enter(Clock::Real).map_err(|shortfalls| {
         let reasons: Vec<String> =
             shortfalls.into_iter().map(|found| format!("{}: {}", found.what, found.why)).collect();
         anyhow::anyhow!(reasons.join("; "))

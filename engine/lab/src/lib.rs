@@ -16,6 +16,7 @@ mod bystanders;
 mod capture;
 mod channel;
 mod checks;
+mod clock;
 mod congestion;
 mod delay_line;
 mod environment;
@@ -46,6 +47,7 @@ mod testing;
 mod trial;
 mod wire;
 
+pub use clock::Clock;
 pub use guest_node::run as guest_node;
 pub use supported::capabilities;
 
@@ -57,18 +59,19 @@ use std::cell::RefCell;
 pub struct Lab {
     home: namespace::Home,
     own: congestion::Own,
-    lateness: TimerLateness,
+    /// The lateness of the machine's timers; absent in virtual time, where they are never late.
+    lateness: Option<TimerLateness>,
     /// The guests that are kept from one trial to the next.
     guests: RefCell<guests::Guests>,
 }
 
 impl Lab {
     /// Moves this process into its own namespaces, as root or through a user namespace if the system allows. The
-    /// process must still have a single thread.
+    /// process must still have a single thread. `clock` is that of the kernel.
     ///
     /// # Errors
     /// Fails with everything that was tried and its results.
-    pub fn enter() -> Result<Self, Box<Preflight>> {
+    pub fn enter(clock: Clock) -> Result<Self, Box<Preflight>> {
         // The engine's own namespace does not show this setting.
         let jit_is_off = nettrial_bpf::jit_is_off();
         let refuse = |missing| {
@@ -76,13 +79,14 @@ impl Lab {
             Box::new(Preflight {
                 missing,
                 limits: Vec::new(),
-                capabilities: Some(Box::new(capabilities())),
+                capabilities: Some(Box::new(capabilities(clock))),
                 environment,
             })
         };
-        let home = namespace::Home::enter().map_err(refuse)?;
+        let home = namespace::Home::enter(clock).map_err(refuse)?;
         let own = congestion::Own::new(home.is_root, jit_is_off);
-        let lateness = lateness::measure().map_err(|error| refuse(vec![preflight::no_timers(&error)]))?;
+        let lateness = clock.measured(|| lateness::measure().map(Some));
+        let lateness = lateness.map_err(|error| refuse(vec![preflight::no_timers(&error)]))?;
         Ok(Self { home, own, lateness, guests: RefCell::new(guests::Guests::new()) })
     }
 
@@ -98,7 +102,7 @@ impl Lab {
         for (number, flow) in scenario.workload.iter().enumerate() {
             problems.extend(nettrial_traffic::problems(flow, &Place::flow(number, flow)));
         }
-        problems.extend(preflight::scenario_problems(scenario, &self.own));
+        problems.extend(preflight::scenario_problems(scenario, &self.own, self.home.clock));
         problems.extend(self.guests.borrow_mut().problems(scenario));
         if problems.is_empty() {
             self.calibrate(scenario);

@@ -1,5 +1,6 @@
 //! Namespaces without names, which are created by unshare(2) and held by descriptors.
 
+use crate::clock::Clock;
 use anyhow::{Context, Result};
 use nettrial_scenario::Shortfall;
 use nix::mount::{MsFlags, mount};
@@ -19,6 +20,8 @@ pub struct Home {
     outside: Option<Namespace>,
     /// True if the engine has root's privileges on the machine, not only in a user namespace.
     pub is_root: bool,
+    /// The kernel's clock.
+    pub clock: Clock,
 }
 
 /// A network namespace, which lives as long as this value.
@@ -44,7 +47,7 @@ impl Namespace {
 impl Home {
     /// Enters a new mount namespace and a new network namespace, and before them a new user namespace if root's
     /// privileges are not available.
-    pub fn enter() -> Result<Self, Vec<Shortfall>> {
+    pub fn enter(clock: Clock) -> Result<Self, Vec<Shortfall>> {
         let wanted = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS;
         let outside = Namespace::current().ok();
         let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
@@ -78,7 +81,7 @@ impl Home {
         };
         // Whoever is root in a user namespace of the engine's own is nobody in the one that owns the network outside.
         let outside = outside.filter(|_| new_user_namespace.is_none());
-        Self::set_up(is_root, new_user_namespace, outside).map_err(|error| {
+        Self::set_up(is_root, new_user_namespace, outside, clock).map_err(|error| {
             vec![Shortfall {
                 what: "entering the engine's namespaces".into(),
                 why: format!("{error:#}"),
@@ -91,6 +94,7 @@ impl Home {
         is_root: bool,
         new_user_namespace: Option<(u32, u32)>,
         outside: Option<Namespace>,
+        clock: Clock,
     ) -> Result<Self> {
         if let Some((user, group)) = new_user_namespace {
             // user_namespaces(7): setgroups must be denied before a group map may be written.
@@ -104,7 +108,7 @@ impl Home {
             mount(None::<&str>, "/sys", None::<&str>, flags, None::<&str>).context("making /sys private")?;
         }
         raise_descriptor_limit().context("raising the limit of open files")?;
-        Ok(Self { network: Namespace::current()?, outside, is_root })
+        Ok(Self { network: Namespace::current()?, outside, is_root, clock })
     }
 
     /// Returns the engine's own network namespace.

@@ -2,6 +2,7 @@
 
 pub mod routing;
 
+use crate::clock::Clock;
 use crate::congestion::Own;
 use crate::namespace::Home;
 use crate::network::{try_holding, veth};
@@ -29,12 +30,12 @@ const INTERFACE_INDEX: i32 = 100;
 
 /// Tries everything that a trial needs, including the congestion controls of `own`. `lateness` is that of the
 /// machine's timers.
-pub fn examine(home: &Home, own: Option<&Own>, lateness: TimerLateness) -> Preflight {
+pub fn examine(home: &Home, own: Option<&Own>, lateness: Option<TimerLateness>) -> Preflight {
     let privileges = if home.is_root { "root" } else { "user_namespace" };
     let mut missing = Vec::new();
-    let mut environment = environment::describe(privileges, Some(lateness));
+    let mut environment = environment::describe(privileges, lateness);
     let tried = home.create(|| {
-        environment = environment::describe(privileges, Some(lateness));
+        environment = environment::describe(privileges, lateness);
         missing.extend(try_all());
         Ok(())
     });
@@ -45,13 +46,14 @@ pub fn examine(home: &Home, own: Option<&Own>, lateness: TimerLateness) -> Prefl
             "allow this user to create network namespaces",
         ));
     }
+    let own = own.filter(|_| home.clock == Clock::Real);
     let (taken, refused) = own.map(Own::examine).unwrap_or_default();
     environment.congestion_controls.extend(taken.into_iter().map(str::to_owned));
     environment.congestion_controls.sort();
     Preflight {
         missing,
         limits: [limits(home), refused].concat(),
-        capabilities: Some(Box::new(supported::capabilities())),
+        capabilities: Some(Box::new(supported::capabilities(home.clock))),
         environment,
     }
 }
@@ -131,24 +133,7 @@ fn try_shaping() -> Result<()> {
 
 /// Returns the missing features that are not required by all trials.
 fn limits(home: &Home) -> Vec<Shortfall> {
-    let mut limits = Vec::new();
-    if !home.is_root {
-        limits.push(Shortfall {
-            what: "CPU time by host (cpu, service_demand)".into(),
-            why: "steering an interface's receive work to a CPU needs root".into(),
-            remedy: "run as root; without it these two metrics are absent".into(),
-        });
-    }
-    let processors = affinity::usable().len();
-    if processors < 3 {
-        limits.push(Shortfall {
-            what: "a CPU for the router".into(),
-            why: format!("there are {processors} CPUs"),
-            remedy:
-                "with three or more, no measured CPU does the forwarding; the record says which one did it"
-                    .into(),
-        });
-    }
+    let mut limits = if home.clock == Clock::Real { limits_of_the_machine(home) } else { Vec::new() };
     for name in ["cubic", "bbr"] {
         if let Err(error) = try_congestion_control(name) {
             limits.push(shortfall(
@@ -166,7 +151,6 @@ fn limits(home: &Home) -> Vec<Shortfall> {
         });
     }
     limits.extend(routing::limits());
-    limits.extend(openflow::limits());
     let (lacking, mut remedies): (Vec<String>, Vec<&str>) =
         nettrial_traffic::lacking_tools().into_iter().unzip();
     if !lacking.is_empty() {
@@ -196,6 +180,30 @@ fn limits(home: &Home) -> Vec<Shortfall> {
     limits
 }
 
+/// Returns the missing features that only real time needs: CPUs, and programs that are not part of every kernel.
+fn limits_of_the_machine(home: &Home) -> Vec<Shortfall> {
+    let mut limits = Vec::new();
+    if !home.is_root {
+        limits.push(Shortfall {
+            what: "CPU time by host (cpu, service_demand)".into(),
+            why: "steering an interface's receive work to a CPU needs root".into(),
+            remedy: "run as root; without it these two metrics are absent".into(),
+        });
+    }
+    let processors = affinity::usable().len();
+    if processors < 3 {
+        limits.push(Shortfall {
+            what: "a CPU for the router".into(),
+            why: format!("there are {processors} CPUs"),
+            remedy:
+                "with three or more, no measured CPU does the forwarding; the record says which one did it"
+                    .into(),
+        });
+    }
+    limits.extend(openflow::limits());
+    limits
+}
+
 /// Fails if frames can't be read from and written to an interface.
 fn try_delay_line() -> Result<()> {
     const LOOPBACK: i32 = 1;
@@ -211,8 +219,8 @@ fn try_congestion_control(name: &str) -> Result<()> {
         .with_context(|| format!("setsockopt(TCP_CONGESTION, {name:?})"))
 }
 
-/// Returns the problems that keep `scenario` from running on this backend or this kernel.
-pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
+/// Returns the problems that keep `scenario` from running on this backend or this kernel, whose clock is `clock`.
+pub fn scenario_problems(scenario: &Scenario, own: &Own, clock: Clock) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut links = scenario.links.iter().enumerate();
     if let Some((number, link)) = links.find(|(number, _)| delay_line::is_needed(scenario, *number))
@@ -238,7 +246,7 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
         }
     }
     problems.extend(congestion_problems(scenario, own));
-    problems.extend(supported::problems(scenario));
+    problems.extend(supported::problems(scenario, clock));
     problems
 }
 

@@ -1,9 +1,35 @@
-//! The lab's capabilities.
+//! The capabilities of the lab, in real and in virtual time.
 
+use crate::clock::Clock;
 use nettrial_scenario::{Capabilities, Figure, Medium, Problem, Scenario, Setting, Traffic, Transport};
 
-/// Returns the lab's capabilities on a machine that lacks nothing.
-pub fn capabilities() -> Capabilities {
+/// Returns the capabilities, on a machine that lacks nothing, of the backend whose trials run by `clock`.
+pub fn capabilities(clock: Clock) -> Capabilities {
+    match clock {
+        Clock::Real => of_the_lab(),
+        Clock::Virtual => in_virtual_time(of_the_lab()),
+    }
+}
+
+/// Returns those of the lab's capabilities that remain in virtual time, where trials depend on nothing but their
+/// scenarios, and computing takes no time. That kernel has no compiler for BPF programs, Open vSwitch does not run in
+/// it, and it can't start guests.
+fn in_virtual_time(lab: Capabilities) -> Capabilities {
+    let is_left = |setting: &Setting| !matches!(setting, Setting::Controller | Setting::System);
+    Capabilities {
+        parallel: true,
+        deterministic: true,
+        simulated_time: true,
+        warm_up: false,
+        congestion_controls: Vec::new(),
+        settings: lab.settings.into_iter().filter(is_left).collect(),
+        figures: vec![Figure::Channels, Figure::Interfaces, Figure::Retransmissions, Figure::RoundTripTimes],
+        ..lab
+    }
+}
+
+/// Returns the capabilities of the lab in real time.
+fn of_the_lab() -> Capabilities {
     Capabilities {
         parallel: false, // other trials would take CPU time
         deterministic: false,
@@ -51,10 +77,15 @@ pub fn capabilities() -> Capabilities {
     }
 }
 
-/// Returns a problem for each part of `scenario` that the lab does not support.
-pub fn problems(scenario: &Scenario) -> Vec<Problem> {
-    capabilities().problems(scenario, "in the lab", |setting| match setting {
-        "machine" => "machines of your own are for `--backend hosts`",
-        _ => "the lab's hosts and links don't support it: run the study with `--backend sim`",
+/// Returns a problem for each part of `scenario` that the backend whose trials run by `clock` does not support.
+pub fn problems(scenario: &Scenario, clock: Clock) -> Vec<Problem> {
+    let here = match clock {
+        Clock::Real => "in the lab",
+        Clock::Virtual => "in virtual time",
+    };
+    capabilities(clock).problems(scenario, here, |setting| match (setting, clock) {
+        ("machine", _) => "machines of your own are for `--backend hosts`",
+        ("controller" | "system", Clock::Virtual) => "run the study with `--backend lab`",
+        _ => "its hosts and links don't support it: run the study with `--backend sim`",
     })
 }

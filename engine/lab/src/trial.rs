@@ -4,6 +4,7 @@ use crate::awake::Awake;
 use crate::bystanders::Census;
 use crate::capture::Capturing;
 use crate::checks::{self, Findings};
+use crate::clock::Clock;
 use crate::congestion::Own;
 use crate::guests::Guests;
 use crate::interfaces::{Observation, Observed};
@@ -43,7 +44,10 @@ pub fn run(
 
     let layout = Layout::new(scenario);
     let mut guests = pool.take(&layout)?;
-    let placement = if guests.are_some() {
+    let clock = home.clock;
+    let placement = if clock == Clock::Virtual {
+        Err("computing takes no time in virtual time: `--backend lab` measures it".to_owned())
+    } else if guests.are_some() {
         Err(guests.without_cpu_time().to_owned())
     } else if scenario.measurement.cpu.is_empty() {
         Err("the study does not ask for it".to_owned())
@@ -86,10 +90,10 @@ pub fn run(
     tracing::info!(took_ns = phases.checks_ns, "starting the traffic");
     let part_of_trial: Vec<u32> = agents.processes().chain([std::process::id()]).collect();
     let bystanders = Census::take(&part_of_trial);
-    let clock = clock_offset_ns()?;
+    let offset = clock_offset_ns()?;
     network.arm()?;
     let calls = own.callbacks()?;
-    let timers = lateness::Watch::start()?;
+    let timers = clock.measured(|| lateness::Watch::start().map(Some))?;
     let awake = Awake::begin();
     let idle = Reading::now()?;
     network.fabric().map(Fabric::begin);
@@ -101,12 +105,12 @@ pub fn run(
     let frequencies = processors::frequencies_mhz();
     let busy = Reading::now()?;
     drop(awake);
-    let lateness = timers.finish()?;
+    let lateness = timers.map_or_else(|| Ok(HashMap::new()), lateness::Watch::finish)?;
     let congestion = own.since(&calls, scenario)?;
     findings.congestion(scenario, &congestion, &flows);
     findings.tools(&layout.directory, &flows);
     findings.bystanders(bystanders.percent_until(&Census::take(&part_of_trial)));
-    findings.clock("the machine", clock_offset_ns()? - clock);
+    findings.clock("the machine", clock_offset_ns()? - offset);
     phases.traffic_ns = lap();
     tracing::info!(took_ns = phases.traffic_ns, "all flows have ended");
 
@@ -134,7 +138,10 @@ pub fn run(
     if let Some(reason) = network.unheld() {
         findings.unheld(reason);
     }
-    let use_of = usage(&idle, &busy);
+    let use_of = match clock {
+        Clock::Real => usage(&idle, &busy),
+        Clock::Virtual => Vec::new(),
+    };
     for (processor, spent) in &use_of {
         let placement = placement.as_ref().ok();
         let object = processor_object(scenario, placement, *processor);
@@ -194,7 +201,7 @@ pub fn run(
         checks,
         warnings,
         absent,
-        ..Record::blank("lab")
+        ..Record::blank(clock.backend())
     })
 }
 

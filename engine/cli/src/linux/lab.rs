@@ -2,7 +2,7 @@
 
 use crate::serve::{refused, serve as serve_with};
 use anyhow::Result;
-use nettrial_lab::Lab;
+use nettrial_lab::{Clock, Lab};
 use nettrial_scenario::{Event, Preflight, Request};
 
 /// Serves requests with the lab until the input ends.
@@ -12,11 +12,12 @@ use nettrial_scenario::{Event, Preflight, Request};
 pub fn serve() -> Result<()> {
     // This happens before any thread is started, because a process with several threads can't enter a user
     // namespace.
-    let lab = Lab::enter();
+    let lab = Lab::enter(Clock::Real);
     serve_with(|request| answer(&lab, request))
 }
 
-fn answer(lab: &Result<Lab, Box<Preflight>>, request: Request) -> Event {
+/// Returns the answer of a lab, or of what it lacks.
+pub fn answer(lab: &Result<Lab, Box<Preflight>>, request: Request) -> Event {
     let lab = match lab {
         Ok(lab) => lab,
         Err(refusal) => return refused(refusal, request),

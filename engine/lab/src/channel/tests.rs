@@ -1,7 +1,7 @@
 //! Known-answer tests of a channel: numbered frames enter at one station, and are counted and timed at another.
 
 use super::{Channel, Driven, End};
-use crate::delay_line::{monotonic_ns, wall_offset_ns};
+use crate::delay_line::{EARLY_NS, monotonic_ns, wall_offset_ns};
 use crate::network::{up, veth};
 use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use crate::settings;
@@ -66,7 +66,8 @@ impl Bench {
             held: None,
         };
         let rings = ENDS.map(ring).into();
-        let channel = Channel::start(&link, (0, 1), (0..).zip(ENDS).map(end).collect(), false, 0).unwrap();
+        let channel =
+            Channel::start(&link, (0, 1), (0..).zip(ENDS).map(end).collect(), false, 0, EARLY_NS).unwrap();
         let outlets = ENDS.map(|[own, _]| Outlet::open(own).unwrap()).into();
         Self { channel, outlets, rings }
     }

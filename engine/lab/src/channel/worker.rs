@@ -3,7 +3,7 @@
 use super::driver::{Delivery, Driver};
 use super::sniffing::Sniffing;
 use super::{Driven, Held};
-use crate::delay_line::{EARLY_NS, LATE_NS, Switch, is_to_a_group, monotonic_ns, wall_offset_ns};
+use crate::delay_line::{LATE_NS, Switch, is_to_a_group, monotonic_ns, wall_offset_ns};
 use crate::packet_socket::{BATCH, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use anyhow::Result;
 use nettrial_scenario::{ChannelRecord, Interface, Link, ethernet};
@@ -32,6 +32,8 @@ pub struct Station {
 pub struct Worker {
     pub driver: Driver,
     pub stations: Vec<Station>,
+    /// The time before the medium's next event at which a sleep ends.
+    pub early_ns: u64,
     pub switch: Arc<Switch>,
     /// Receives a single message when the channel begins to count.
     pub counts: Option<Sender<()>>,
@@ -138,7 +140,7 @@ impl Worker {
     /// Sleeps until shortly before the medium's next event, or until a frame arrives.
     fn rest(&self) {
         let left = self.driver.next_ns().map(|next| next.saturating_sub(monotonic_ns()));
-        let sleep = left.map(|left| left.saturating_sub(EARLY_NS));
+        let sleep = left.map(|left| left.saturating_sub(self.early_ns));
         if sleep == Some(0) {
             std::hint::spin_loop();
             return;

@@ -2,7 +2,7 @@
 //! other.
 
 use super::worker::{monotonic_ns, wall_offset_ns};
-use super::{Carried, DelayLine};
+use super::{Carried, DelayLine, EARLY_NS};
 use crate::network::{up, veth};
 use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use crate::settings;
@@ -71,7 +71,7 @@ impl Bench {
         };
         // The ring has room for all frames that a test sends, so missing ones were lost by the line.
         let ring = Ring::open(ENDS[3], Intake::Arriving, 1514, 60_000).unwrap();
-        let line = DelayLine::start(&link, 0, [ENDS[1], ENDS[2]], 1514, [0; 2], 0).unwrap();
+        let line = DelayLine::start(&link, 0, [ENDS[1], ENDS[2]], 1514, [0; 2], 0, EARLY_NS).unwrap();
         Self { link, line, outlet: Outlet::open(ENDS[0]).unwrap(), ring }
     }
 

@@ -51,6 +51,8 @@ pub struct Worker {
     pub reordering_delay_ns: u64,
     /// The fates of frames without UDP, and of frames with UDP.
     pub fates: [Fates; 2],
+    /// The time before a frame is due at which a sleep ends.
+    pub early_ns: u64,
     pub switch: Arc<Switch>,
     pub tally: Arc<Tally>,
 }
@@ -228,7 +230,7 @@ impl Worker {
             Some(due) => {
                 let now = monotonic_ns();
                 let left = due.saturating_sub(now);
-                let mut sleep = left.saturating_sub(EARLY_NS).min(DOZE_NS);
+                let mut sleep = left.saturating_sub(self.early_ns).min(DOZE_NS);
                 if sleep == 0 && self.transmitter.rate.is_none() {
                     std::hint::spin_loop(); // frames that arrived together leave together, so this is soon over
                     return;

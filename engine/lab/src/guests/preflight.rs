@@ -36,6 +36,9 @@ impl Guests {
                 };
                 let hint = "`nettrial systems add linux --package NAME` adds one";
                 problems.push(place.problem("system", system, known, hint).of_machine());
+            } else if let Err(error) = self.catalogue.get(system) {
+                let expected = "a system that guests can run";
+                problems.push(place.problem("system", system, expected, format!("{error:#}")).of_machine());
             }
             let usable = affinity::usable();
             for number in node.guest.pinned.iter().filter(|number| !usable.contains(&(**number as usize))) {

@@ -92,7 +92,8 @@ impl Channels {
             let scenario = &layout.scenario;
             let (link, seed) = (&scenario.links[number], scenario.seed);
             let keeps_delays = scenario.measurement.queue_interval.is_some();
-            let start = || Channel::start(link, (number, seed), ends, keeps_delays, processor);
+            let start =
+                || Channel::start(link, (number, seed), ends, keeps_delays, processor, home.clock.early_ns());
             self.channels.push(home.visit(&self.inside.namespace, start)?);
         }
         Ok(())

@@ -66,7 +66,8 @@ impl Lines {
                 let largest = largest_frame(layout, link);
                 let first = layout.paths.interfaces().of_link(*number).start;
                 let waits = longest_waits_ns(layout, link);
-                DelayLine::start(link, first, *indexes, largest, waits, processor_of(*number, placement))
+                let processor = processor_of(*number, placement);
+                DelayLine::start(link, first, *indexes, largest, waits, processor, home.clock.early_ns())
             };
             self.links.iter().map(start).collect()
         })?;

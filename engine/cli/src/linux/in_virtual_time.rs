@@ -1,0 +1,84 @@
+//! The lab in virtual time as a backend.
+
+use crate::linux::lab;
+use crate::serve::{refused, serve as serve_with};
+use anyhow::Result;
+use clap::Args;
+use nettrial_lab::{Clock, Lab};
+use nettrial_scenario::{Environment, Event, Preflight, Request, Shortfall};
+use nettrial_virtual::Kernel;
+use std::path::PathBuf;
+
+/// The remedies for a machine without a kernel, for one that forbids tracing, for one with another
+/// CPU, and for others.
+const INSTALL: &str = "install the package nettrial-kernel, or build one: nettrial systems add linux --package \
+                       linux-source-6.12";
+const TRACE: &str = "allow this user to trace processes: in a container with --cap-add=SYS_PTRACE, elsewhere with \
+                     sysctl kernel.yama.ptrace_scope=1";
+const CPU: &str = "use a machine with such a CPU, or `--backend lab` or `--backend sim` here";
+const CHECK: &str = "`nettrial systems check` verifies the files of kernels; `--backend sim` needs none";
+
+/// The options of the backend.
+#[derive(Args)]
+pub struct Options {
+    /// The kernel, a program of Linux for virtual time
+    #[arg(long, value_name = "FILE")]
+    kernel: Option<PathBuf>,
+}
+
+/// Serves requests, each in a kernel of its own, until the input ends.
+///
+/// # Errors
+/// Fails if nobody reads the answers, or if this program's own files can't be read.
+pub fn serve(options: Options) -> Result<()> {
+    if !cfg!(target_arch = "x86_64") {
+        let refusal =
+            lacking(&format!("it needs an x86-64 CPU, and this one is {}", std::env::consts::ARCH), CPU);
+        return serve_with(|request| refused(&refusal, request));
+    }
+    let kernel = options.kernel.map(Kernel::new).transpose()?;
+    serve_with(|request| match &kernel {
+        Some(kernel) => answer(kernel, request),
+        None => refused(&lacking("there is none", INSTALL), request),
+    })
+}
+
+fn answer(kernel: &Kernel, request: Request) -> Event {
+    match (kernel.answer(request.clone()), request) {
+        (Ok(Event::Preflight { mut preflight }), _) => {
+            // The kernel has one CPU and knows no other, but trials run on all of this machine's.
+            let Environment { processor, processors, .. } = nettrial_sim::preflight().environment;
+            preflight.environment = Environment { processor, processors, ..preflight.environment };
+            Event::Preflight { preflight }
+        }
+        (Ok(event), _) => event,
+        (Err(error), Request::Run { trial, .. }) => Event::Failed { trial, message: format!("{error:#}") },
+        (Err(error), other) => {
+            let why = format!("{error:#}");
+            let remedy = if why.contains("ptrace") { TRACE } else { CHECK };
+            refused(&lacking(&why, remedy), other)
+        }
+    }
+}
+
+/// Returns the preflight of a machine that lacks a kernel which answers.
+fn lacking(why: &str, remedy: &str) -> Preflight {
+    let shortfall =
+        Shortfall { what: "a kernel in virtual time".into(), why: why.into(), remedy: remedy.into() };
+    let mut found = nettrial_sim::preflight();
+    found.environment.kernel = "none in virtual time".into();
+    found.environment.congestion_controls.clear();
+    Preflight {
+        missing: vec![shortfall],
+        capabilities: Some(Box::new(nettrial_lab::capabilities(Clock::Virtual))),
+        ..found
+    }
+}
+
+/// Runs as the first process of a kernel.
+///
+/// # Errors
+/// Fails if the request can't be read, or a file system not be mounted.
+pub fn init() -> Result<()> {
+    nettrial_virtual::init(|request| lab::answer(&Lab::enter(Clock::Virtual), request))
+}

@@ -1,0 +1,307 @@
+//! A kernel as a process of the machine.
+
+use crate::init::{ALIVE, ALL_FILES, ORDER, Order};
+use anyhow::{Context, Result, bail};
+use nettrial_guest::{INIT, archived_program, last_file};
+use nettrial_scenario::{Event, Request, Scenario};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::Signal;
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The descriptors of the answers and of the initial RAM disk in the kernel's process. They are always the same, so
+/// that the command line is.
+const OUTPUT: i32 = 100;
+const DISK: i32 = 101;
+/// The variable that keeps the C library from registering a restartable sequence (rseq(2)). A process of the kernel
+/// inherits the registration without the memory that it names, and newer systems end it for that.
+const TUNABLES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+/// The time at which the clock starts, in nanoseconds since 1970: 2020-01-01 00:00 UTC.
+const START_NS: u64 = 1_577_836_800_000_000_000;
+/// The memory of a kernel without nodes, and of each node and each flow, in MiB: a namespace with its interfaces, an
+/// agent, and the buffers of a connection.
+const MEMORY_MIB: u64 = 256;
+const NODE_MIB: u64 = 4;
+const FLOW_MIB: u64 = 32;
+/// The number of the kernel's last lines that are kept for an error.
+const KEPT_LINES: usize = 20;
+/// Parts of lines that each kernel writes as it boots, and that tell nothing.
+const ORDINARY: [&str; 5] = ["Core dump limits", "soft - ", "hard - ", "...OK", "umid"];
+/// The longest line of the kernel's that is read, in bytes.
+const LONGEST_LINE_BYTES: u64 = 4096;
+/// The CPU time that a kernel may use between two signs of life, and the time that may pass if it uses none.
+const MOST_CPU_TIME: Duration = Duration::from_secs(120);
+const MOST_IDLE_TIME: Duration = Duration::from_secs(60);
+/// The interval between two looks at a silent kernel.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A program of Linux in virtual time, and the beginning of its initial RAM disk.
+pub struct Kernel {
+    program: PathBuf,
+    disk: Vec<u8>,
+}
+
+impl Kernel {
+    /// Takes the kernel in the file `program`.
+    ///
+    /// # Errors
+    /// Fails if this program's own files can't be read.
+    pub fn new(program: PathBuf) -> Result<Self> {
+        Ok(Self { program, disk: archived_program()? })
+    }
+
+    /// Boots the kernel, lets it answer `request`, and returns its answer.
+    ///
+    /// # Errors
+    /// Fails if the kernel can't be started, or ends or hangs before it has answered. The error has its last lines.
+    pub fn answer(&self, mut request: Request) -> Result<Event> {
+        if let Request::Run { capture: Some(capture), .. } = &mut request {
+            let directory = fs::canonicalize(&capture.directory);
+            let directory = directory.with_context(|| format!("finding {}", capture.directory))?;
+            capture.directory = format!("{ALL_FILES}{}", directory.display());
+        }
+        let mut running = self.boot(request)?;
+        let answer = running.await_answer();
+        let ended = running.end();
+        match answer? {
+            Some(line) => serde_json::from_slice(&line).context("reading the kernel's answer"),
+            None => bail!("the kernel ended without an answer: {ended}"),
+        }
+    }
+
+    fn boot(&self, request: Request) -> Result<Running> {
+        let scenario = match &request {
+            Request::Run { scenario, .. } | Request::Check { scenario } => Some(scenario.as_ref()),
+            Request::Preflight { .. } => None,
+        };
+        let mut command = Command::new(&self.program);
+        command.args(arguments(scenario)).env_clear().current_dir("/");
+        command.env(TUNABLES.0, TUNABLES.1);
+        let order = Order { request, path: std::env::var("PATH").unwrap_or_default() };
+        let order = last_file(ORDER, &serde_json::to_vec(&order)?);
+        // Nothing of a file without a name remains, whatever ends this process.
+        let disk = memfd_create(c"initial RAM disk", MFdFlags::MFD_CLOEXEC).context("creating a RAM disk")?;
+        let mut disk = File::from(disk);
+        disk.write_all(&self.disk).and_then(|()| disk.write_all(&order)).context("writing a RAM disk")?;
+        let (answers, output) = io::pipe().context("creating a pipe")?;
+        let (messages, errors) = io::pipe().context("creating a pipe")?;
+        command.stdin(Stdio::null()).stdout(errors.try_clone()?).stderr(errors);
+        let descriptors = [(output.as_raw_fd(), OUTPUT), (disk.as_raw_fd(), DISK)];
+        let parent = nix::unistd::getpid();
+        let prepare = move || {
+            for (descriptor, number) in descriptors {
+                // SAFETY: the descriptor is open, and nothing of the new process has the other number.
+                if unsafe { libc::dup2(descriptor, number) } < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            // Some containers forbid this. Only addresses are random then, and no figure depends on them.
+            // SAFETY: the call accesses no memory.
+            unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
+            // A panic must leave no file either.
+            setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+            if nix::unistd::getppid() == parent { Ok(()) } else { Err(io::ErrorKind::NotConnected.into()) }
+        };
+        // SAFETY: between fork and exec it only makes system calls, and allocates no memory.
+        unsafe { command.pre_exec(prepare) };
+        let child = command.spawn().with_context(|| format!("starting {}", self.program.display()))?;
+        drop((command, output));
+        let (teller, lines) = channel();
+        std::thread::spawn(move || read(answers, |line| teller.send(line).is_ok()));
+        let console = std::thread::spawn(move || last_lines(messages));
+        Ok(Running { child, lines, console: Some(console) })
+    }
+}
+
+/// Returns the command line of a kernel for `scenario`.
+fn arguments(scenario: Option<&Scenario>) -> Vec<String> {
+    let seed = scenario.map_or(0, |scenario| scenario.seed);
+    let size = |count: usize, each: u64| count as u64 * each;
+    let memory = scenario
+        .map_or(0, |scenario| size(scenario.nodes.len(), NODE_MIB) + size(scenario.workload.len(), FLOW_MIB));
+    let mut arguments = vec![
+        format!("mem={}M", MEMORY_MIB + memory),
+        format!("seed={seed}"),
+        "time-travel=inf-cpu".to_owned(),
+        format!("time-travel-start={START_NS}"),
+        format!("initrd=/proc/self/fd/{DISK}"),
+        format!("rdinit={INIT}"),
+        // Otherwise the kernel adds a root after the arguments of its first process.
+        "root=none".to_owned(),
+        "con=null".to_owned(),
+        format!("con0=null,fd:{OUTPUT}"),
+        "con1=null,fd:2".to_owned(),
+        "console=tty1".to_owned(),
+        "loglevel=4".to_owned(),
+        // The kernel ends at a panic.
+        "panic=-1".to_owned(),
+        // It keeps a file with its process ID, but not in what is no directory.
+        "uml_dir=/dev/null/".to_owned(),
+        "umid=nettrial".to_owned(),
+    ];
+    let level = std::env::var("NETTRIAL_LOG").unwrap_or_default();
+    if !level.is_empty() && !level.contains([' ', '"']) {
+        arguments.push(format!("NETTRIAL_LOG={level}"));
+    }
+    arguments.extend(["--", "guest", "virtual"].map(str::to_owned));
+    arguments
+}
+
+/// A kernel that runs, which ends with this value.
+struct Running {
+    child: Child,
+    lines: Receiver<Vec<u8>>,
+    console: Option<JoinHandle<Vec<String>>>,
+}
+
+impl Running {
+    /// Returns the line of the answer; `None` if the kernel ended before.
+    fn await_answer(&mut self) -> Result<Option<Vec<u8>>> {
+        let (mut used, mut since) = (self.cpu_time(), Instant::now());
+        let mut latest = used;
+        loop {
+            match self.lines.recv_timeout(LOOK) {
+                Ok(line) if line == ALIVE => (used, since) = (None, Instant::now()),
+                Ok(line) => return Ok(Some(line)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = self.cpu_time();
+                    let begin = *used.get_or_insert(now.unwrap_or_default());
+                    if now != latest {
+                        (latest, since) = (now, Instant::now());
+                    }
+                    let busy = now.unwrap_or_default().saturating_sub(begin);
+                    if busy > MOST_CPU_TIME || since.elapsed() > MOST_IDLE_TIME {
+                        let said = self.end();
+                        bail!(
+                            "the kernel hangs: its clock stood still for {} s of CPU time: {said}",
+                            busy.as_secs()
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the CPU time of the kernel and its processes, if it runs.
+    fn cpu_time(&self) -> Option<Duration> {
+        let kernel = self.child.id();
+        let children = fs::read_to_string(format!("/proc/{kernel}/task/{kernel}/children")).ok()?;
+        let processes = children.split_whitespace().map(str::to_owned).chain([kernel.to_string()]);
+        let ticks: u64 = processes.filter_map(|process| ticks(&process)).sum();
+        Some(Duration::from_millis(ticks * 10))
+    }
+
+    /// Ends the kernel, and returns its last lines.
+    fn end(&mut self) -> String {
+        // It has ended by itself if it answered, or does so at once.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let lines = self.console.take().and_then(|console| console.join().ok()).unwrap_or_default();
+        if lines.is_empty() { "it said nothing".to_owned() } else { lines.join(" | ") }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns the CPU time of a process in ticks of 10 ms (proc_pid_stat(5)).
+fn ticks(process: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
+    Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+}
+
+/// Passes on each line until the input ends, or nobody takes them.
+fn read(input: PipeReader, mut take: impl FnMut(Vec<u8>) -> bool) {
+    let mut input = BufReader::new(input);
+    loop {
+        let mut line = Vec::new();
+        match input.read_until(b'\n', &mut line) {
+            Ok(length) if length > 0 && take(line) => {}
+            _ => return,
+        }
+    }
+}
+
+/// Returns the last lines of the kernel's messages, when it has ended. All lines go to the log.
+fn last_lines(input: PipeReader) -> Vec<String> {
+    let mut input = BufReader::new(input);
+    let mut kept = VecDeque::new();
+    loop {
+        let mut line = Vec::new();
+        match (&mut input).take(LONGEST_LINE_BYTES).read_until(b'\n', &mut line) {
+            Ok(length) if length > 0 => {
+                let text = String::from_utf8_lossy(&line).trim().to_owned();
+                if !text.is_empty() {
+                    tracing::debug!("the kernel: {text}");
+                    if !ORDINARY.iter().any(|part| text.contains(part)) {
+                        kept.push_back(text);
+                    }
+                }
+                if kept.len() > KEPT_LINES {
+                    kept.pop_front();
+                }
+            }
+            _ => return kept.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// Returns the error of a preflight in a shell script instead of a kernel.
+    fn answered(name: &str, script: &str) -> Result<Event> {
+        let program = std::env::temp_dir().join(format!("nettrial-virtual-{name}-{}", std::process::id()));
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let answer = Kernel::new(program.clone()).unwrap().answer(Request::Preflight { thorough: false });
+        fs::remove_file(program).unwrap();
+        answer
+    }
+
+    #[test]
+    fn the_line_beside_signs_of_life_is_the_answer() {
+        let script = r#"printf '.\n.\n{"event":"refused","message":"no"}\n' >/proc/self/fd/100"#;
+        assert_eq!(answered("answer", script).unwrap(), Event::Refused { message: "no".into() });
+    }
+
+    #[test]
+    fn a_kernel_that_ends_shows_its_last_lines() {
+        let error = answered("end", "echo booting; echo 'Kernel panic - not syncing' >&2").unwrap_err();
+        let text = "the kernel ended without an answer: booting | Kernel panic - not syncing";
+        assert_eq!(format!("{error:#}"), text);
+    }
+
+    #[test]
+    fn the_ram_disk_has_the_request_and_the_command_line_its_seed() {
+        let script = "grep -q '\"preflight\"' /proc/self/fd/101 && echo found; echo \"$@\"";
+        let error = format!("{:#}", answered("disk", script).unwrap_err());
+        assert!(error.contains("found | mem=256M seed=0 time-travel=inf-cpu"), "{error}");
+        assert!(error.contains("-- guest virtual"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_an_error() {
+        let kernel = Kernel::new("/nonexistent/linux".into()).unwrap();
+        let error = kernel.answer(Request::Preflight { thorough: false }).unwrap_err();
+        assert!(format!("{error:#}").contains("starting /nonexistent/linux"), "{error:#}");
+    }
+}
