@@ -182,9 +182,10 @@ def run_watched(
     command: list[str], directory: Path, variables: dict[str, str], watch: Callable[[str], None]
 ) -> str | None:
     """Runs a program in a directory with these variables beside the environment's, and calls `watch` with
-    each line of its output. Returns the end of the output if it failed, or None if it succeeded. The program
-    ends if this function is interrupted."""
+    each line of its output. If it failed, returns the lines that name an error, or else the end of the
+    output; None if it succeeded. The program ends if this function is interrupted."""
     last: deque[str] = deque(maxlen=_LAST_LINES)
+    faults: deque[str] = deque(maxlen=_LAST_LINES)
     try:
         with subprocess.Popen(
             command,
@@ -200,14 +201,16 @@ def run_watched(
             assert process.stdout is not None
             try:
                 for line in process.stdout:
-                    last.append(line.rstrip())
+                    last.append(line.strip())
+                    if "error:" in line:
+                        faults.append(line.strip())
                     watch(line)
             except BaseException:
                 process.terminate()
                 raise
     except OSError as error:
         return f"{command[0]}: {error.strerror}"
-    return None if process.returncode == 0 else " | ".join(last) or f"status {process.returncode}"
+    return None if process.returncode == 0 else " | ".join(faults or last) or f"status {process.returncode}"
 
 
 class UnknownZone(ValueError):

@@ -54,7 +54,7 @@ _UNUSED = re.compile(
 )
 """The directories of which a build reads only what describes their options: they are most of a tree."""
 _BUILT = re.compile(
-    r".*\.(o|a|ko|mod|cmd|order)$|\.config.*|\.tmp.*|vmlinux.*|linux|modules\..*|Module\.symvers"
+    r".*\.(o|a|ko|mod|cmd|order)|\.config.*|\.tmp.*|vmlinux(\.(map|symvers))?|linux|modules\.builtin.*"
 )
 """The files that an earlier build may have left in a tree."""
 _MOST_TEXT_BYTES = 4 << 20

@@ -95,14 +95,13 @@ def other_work() -> Iterator[None]:
 
 
 def test_the_same_seed_gives_the_same_bytes_at_any_load_in_any_place(kernel, tmp_path):
-    scenario = a_scenario(network__delay="1 ms", network__impairment__loss="0.1%")
+    settings = {"network.delay": "1 ms", "network.impairment.loss": "0.1%"}
+    scenario = a_scenario(**settings)
     alone = raw(command(kernel), scenario)
+    elsewhere = {"cwd": tmp_path, "env": {**os.environ, "SOME_VARIABLE": "x" * 1000}}
     with other_work():
-        assert (
-            raw(command(kernel), scenario, cwd=tmp_path, env={**os.environ, "SOME_VARIABLE": "x" * 1000})
-            == alone
-        )
-    assert raw(command(kernel), a_scenario(2, network__delay="1 ms", network__impairment__loss="0.1%")) != alone
+        assert raw(command(kernel), scenario, **elsewhere) == alone
+    assert raw(command(kernel), a_scenario(2, **settings)) != alone
 
 
 def test_rates_are_exact_and_nothing_is_warned_of(backend):

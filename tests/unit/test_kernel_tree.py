@@ -77,12 +77,19 @@ def test_a_tree_is_copied_as_links_without_what_was_built_and_does_not_change(tm
         "Documentation/tcp/index.rst",
     ]
     built += ["arch/arm/mm/init.c", "drivers/gpu/drm/radeon/r100.c"]
-    for name in [*built, "kernel/fork.c", "Documentation/Kconfig", "drivers/gpu/drm/Kconfig"]:
+    for name in [
+        *built,
+        "kernel/fork.c",
+        "Documentation/Kconfig",
+        "arch/um/kernel/vmlinux.lds.S",
+        "drivers/gpu/drm/Kconfig",
+    ]:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("old")
     (tmp_path / "scratch").mkdir()
     copy = kernel_tree.copy(tree, tmp_path / "scratch")
     assert (copy / "Documentation/Kconfig").exists()
+    assert (copy / "arch/um/kernel/vmlinux.lds.S").exists()
     assert (copy / "drivers/gpu/drm/Kconfig").exists()
     assert not [name for name in built if (copy / name).exists()]
     assert (copy / "kernel/fork.c").resolve() == tree / "kernel/fork.c"
