@@ -35,7 +35,8 @@ const FLOW_MIB: u64 = 32;
 /// The number of the kernel's last lines that are kept for an error.
 const KEPT_LINES: usize = 20;
 /// Parts of lines that each kernel writes as it boots, and that tell nothing.
-const ORDINARY: [&str; 5] = ["Core dump limits", "soft - ", "hard - ", "...OK", "umid"];
+const ORDINARY: [&str; 7] =
+    ["Core dump limits", "soft - ", "hard - ", "...OK", "initialize umid", "make_umid", "remove_umid"];
 /// The longest line of the kernel's that is read, in bytes.
 const LONGEST_LINE_BYTES: u64 = 4096;
 /// The CPU time that a kernel may use between two signs of life, and the time that may pass if it uses none.
