@@ -39,7 +39,7 @@ def test_what_there_is_none_of_is_absent_and_not_0():
     found = full_record()
     found.backend = "fluid"
     for name in ("retransmissions", "srtt", "min_rtt", "rtt", "cwnd", "subflow_cwnd", "connect_time"):
-        assert METRICS[name].backends() == ["hosts", "lab", "sim"]
+        assert METRICS[name].backends() == ["hosts", "lab", "sim", "virtual"]
         assert METRICS[name].read(found, "transfer") == (
             f"the backend fluid has no {METRICS[name].title.lower()}"
         )

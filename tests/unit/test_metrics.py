@@ -318,11 +318,13 @@ def test_what_a_host_and_a_interface_need_is_a_capability():
             metric.of
         )
         assert needed is None or metric.needs.root == needed, metric.name
-        expected = ["hosts", "lab", "sim"] if metric.needs else ["fluid", "hosts", "lab", "sim"]
+        expected = ["hosts", "lab", "sim", "virtual"]
+        if not metric.needs:
+            expected = ["fluid", *expected]
         if metric.name == "owd_error":
             expected = ["hosts"]  # All hosts of one machine have the same clock.
         elif metric.of in ("link", "station"):
-            expected = ["lab", "sim"]
+            expected = ["lab", "sim", "virtual"]
         elif metric.of == "controller":
             expected = ["lab"]
         assert metric.backends() == expected, metric.name

@@ -166,8 +166,8 @@ def test_the_simulators_congestion_controls_are_named():
     }
     found = {name: backends_of(name) for name in ("cubic", "hybla", "lia", "lia-kernel")}
     assert found == {
-        "cubic": ("fluid", "hosts", "lab", "sim"),
-        "hybla": ("hosts", "lab"),
+        "cubic": ("fluid", "hosts", "lab", "sim", "virtual"),
+        "hybla": ("hosts", "lab", "virtual"),
         "lia": ("fluid", "lab", "sim"),
         "lia-kernel": ("sim",),
     }
