@@ -10,8 +10,8 @@ from rich.status import Status
 
 from nettrial.cli.console import errors, say
 
-FILES = 730
-"""The approximate number of files of a kernel in virtual time."""
+FILES = 1080
+"""The approximate number of files that make writes for a kernel in virtual time."""
 LINE_SECONDS = 10.0
 """The time between two lines of progress where there is no terminal."""
 
