@@ -29,6 +29,8 @@ LONGEST = (
 the end would delay the result."""
 ELAPSED = re.compile(r"(\d+ min )?\d+ s elapsed, ")
 """The part of a run's progress that depends on the machine's speed."""
+PROGRESS = re.compile(r"^\d+/\d+ trials, .*\n", re.MULTILINE)
+"""A line of a run's progress. Those between the first and the last appear only as ten seconds pass."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -53,6 +55,13 @@ def made_once() -> Iterator[None]:
         yield
 
 
+def without_periodic_lines(text: str) -> str:
+    """Returns a command's output with the first and the last line of its progress alone."""
+    for line in reversed(list(PROGRESS.finditer(text))[1:-1]):
+        text = text[: line.start()] + text[line.end() :]
+    return text
+
+
 @pytest.fixture
 def golden() -> Callable[[str, str], None]:
     """Returns a function that compares a text with a file in tests/golden; with NETTRIAL_UPDATE_GOLDEN=1, it
@@ -60,7 +69,7 @@ def golden() -> Callable[[str, str], None]:
 
     def compare(name: str, text: str) -> None:
         file = GOLDEN / f"{name}.txt"
-        text = ELAPSED.sub("", text)
+        text = ELAPSED.sub("", without_periodic_lines(text))
         if os.environ.get("NETTRIAL_UPDATE_GOLDEN"):
             file.write_text(text)
         assert text == file.read_text(), "if this is meant: NETTRIAL_UPDATE_GOLDEN=1 pytest"

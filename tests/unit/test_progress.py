@@ -15,6 +15,7 @@ from nettrial.analysis import mean_interval, summarise
 from nettrial.cli import progress
 from nettrial.cli.progress import Display
 from nettrial.cli.running_means import Estimates, Spread
+from tests.unit.conftest import without_periodic_lines
 from tests.unit.synthetic import make_run
 
 
@@ -61,6 +62,13 @@ def test_without_a_terminal_a_line_every_ten_seconds(clock, capsys):
         "21/22 trials, 1 min 0 s elapsed, warnings: 2, failed: 1; now mtu 9000 B",
         "21/22 trials, 1 min 0 s elapsed, warnings: 2, failed: 1",
     ]
+
+
+def test_golden_files_have_no_lines_that_a_slow_machine_adds():
+    first, last = "mine\n0/4 trials, 9 s left\nfailed: no\n", "4/4 trials, warnings: 0\nend\n"
+    slow = f"{first}3/4 trials, 3 s left\n4/4 trials, warnings: 0; now mtu\n{last}"
+    assert without_periodic_lines(slow) == first + last
+    assert without_periodic_lines(first + last) == first + last
 
 
 class Terminal(Console):
