@@ -2,6 +2,7 @@
 
 use crate::init::{ALIVE, ALL_FILES, ORDER, Order};
 use anyhow::{Context, Result, bail};
+use nettrial_admission::{pieces, read_line};
 use nettrial_guest::{INIT, archived_program, last_file};
 use nettrial_scenario::{Event, Request, Scenario};
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -9,7 +10,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
+use std::io::{self, BufReader, PipeReader, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -37,8 +38,10 @@ const KEPT_LINES: usize = 20;
 /// Parts of lines that each kernel writes as it boots, and that tell nothing.
 const ORDINARY: [&str; 7] =
     ["Core dump limits", "soft - ", "hard - ", "...OK", "initialize umid", "make_umid", "remove_umid"];
-/// The longest line of the kernel's that is read, in bytes.
+/// The longest line of the kernel's messages, in bytes; a longer one becomes several.
 const LONGEST_LINE_BYTES: u64 = 4096;
+/// The longest answer, in bytes: the runner reads no longer one either.
+const LONGEST_ANSWER_BYTES: u64 = 512 << 20;
 /// The CPU time that a kernel may use between two signs of life, and the time that may pass if it uses none.
 const MOST_CPU_TIME: Duration = Duration::from_secs(120);
 const MOST_IDLE_TIME: Duration = Duration::from_secs(60);
@@ -161,7 +164,7 @@ fn arguments(scenario: Option<&Scenario>) -> Vec<String> {
 /// A kernel that runs, which ends with this value.
 struct Running {
     child: Child,
-    lines: Receiver<Vec<u8>>,
+    lines: Receiver<io::Result<Vec<u8>>>,
     console: Option<JoinHandle<Vec<String>>>,
 }
 
@@ -172,8 +175,8 @@ impl Running {
         let mut latest = used;
         loop {
             match self.lines.recv_timeout(LOOK) {
-                Ok(line) if line == ALIVE => (used, since) = (None, Instant::now()),
-                Ok(line) => return Ok(Some(line)),
+                Ok(Ok(line)) if line == ALIVE => (used, since) = (None, Instant::now()),
+                Ok(line) => return line.map(Some).context("reading the kernel's answer"),
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Err(RecvTimeoutError::Timeout) => {
                     let now = self.cpu_time();
@@ -227,40 +230,36 @@ fn ticks(process: &str) -> Option<u64> {
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
 }
 
-/// Passes on each line until the input ends, or nobody takes them.
-fn read(input: PipeReader, mut take: impl FnMut(Vec<u8>) -> bool) {
+/// Passes on each line until the input ends, a line is too long, or nobody takes them.
+fn read(input: PipeReader, mut take: impl FnMut(io::Result<Vec<u8>>) -> bool) {
     let mut input = BufReader::new(input);
     loop {
         let mut line = Vec::new();
-        match input.read_until(b'\n', &mut line) {
-            Ok(length) if length > 0 && take(line) => {}
-            _ => return,
+        let found = read_line(&mut input, &mut line, LONGEST_ANSWER_BYTES);
+        let is_over = !matches!(found, Ok(1..));
+        if matches!(found, Ok(0)) || !take(found.map(|_| line)) || is_over {
+            return;
         }
     }
 }
 
 /// Returns the last lines of the kernel's messages, when it has ended. All lines go to the log.
 fn last_lines(input: PipeReader) -> Vec<String> {
-    let mut input = BufReader::new(input);
     let mut kept = VecDeque::new();
-    loop {
-        let mut line = Vec::new();
-        match (&mut input).take(LONGEST_LINE_BYTES).read_until(b'\n', &mut line) {
-            Ok(length) if length > 0 => {
-                let text = String::from_utf8_lossy(&line).trim().to_owned();
-                if !text.is_empty() {
-                    tracing::debug!("the kernel: {text}");
-                    if !ORDINARY.iter().any(|part| text.contains(part)) {
-                        kept.push_back(text);
-                    }
-                }
-                if kept.len() > KEPT_LINES {
-                    kept.pop_front();
-                }
-            }
-            _ => return kept.into(),
+    for line in pieces(BufReader::new(input), LONGEST_LINE_BYTES) {
+        let text = line.trim();
+        if text.is_empty() {
+            continue;
+        }
+        tracing::debug!("the kernel: {text}");
+        if !ORDINARY.iter().any(|part| text.contains(part)) {
+            kept.push_back(text.to_owned());
+        }
+        if kept.len() > KEPT_LINES {
+            kept.pop_front();
         }
     }
+    kept.into()
 }
 
 #[cfg(test)]
