@@ -181,6 +181,17 @@ class Command(ABC):
         work()
         self.seconds = time.monotonic() - began
 
+    def kill_in_time(self, row: Row, *arguments: str, **more: str) -> None:
+        """Starts the command with these arguments and variables, kills it at a random moment of the time that
+        it takes, and notes what it left."""
+        with self.world.start(*arguments, **more) as process:
+            time.sleep(self.chance.uniform(0.0, self.seconds))
+            row.early += process.poll() is not None
+            self.world.kill(process)
+        row.kills += 1
+        self.expect_nothing()
+        row.left.update(self.world.files())
+
     def expect_nothing(self) -> None:
         if found := self.world.left():
             raise Failed(f"left {', '.join(sorted(set(found)))}")
@@ -426,13 +437,7 @@ class Results(Command):
     def once(self, victim: str, row: Row) -> None:
         self.remove()
         around = self.listed()
-        with self.world.start(*self.arguments) as process:
-            time.sleep(self.chance.uniform(0.0, self.seconds))
-            row.early += process.poll() is not None
-            self.world.kill(process)
-        row.kills += 1
-        self.expect_nothing()
-        row.left.update(self.world.files())
+        self.kill_in_time(row, *self.arguments)
         if self.path().exists() and self.contents() != self.expected:
             raise Failed(f"left a part of {self.product}")
         self.intact()
@@ -535,13 +540,7 @@ class SystemsAdd(Command):
             raise Failed(f"the cache is not empty after a removal: {', '.join(remains)}")
 
     def killed(self, which: str, row: Row) -> None:
-        with self.world.start(*self.words(which), **{GUEST_SYSTEMS: str(self.cache)}) as process:
-            time.sleep(self.chance.uniform(0.0, self.seconds))
-            row.early += process.poll() is not None
-            self.world.kill(process)
-        row.kills += 1
-        self.expect_nothing()
-        row.left.update(self.world.files())
+        self.kill_in_time(row, *self.words(which), **{GUEST_SYSTEMS: str(self.cache)})
         names = [path.name for path in self.cache.iterdir() if path.name.startswith(".unfinished")]
         row.left.update(["an unfinished file in the cache, which the next command deletes"] * len(names))
         documents = [name for name in self.kept() if name.endswith(".json")]
@@ -760,11 +759,7 @@ def main() -> int:
     print(text)
     if given.out:
         given.out.write_text(text)
-    return int(
-        any(
-            row.failures for row in rows if not row.failures[0:1] or not row.failures[0].startswith("not run")
-        )
-    )
+    return int(any(row.failures and not row.failures[0].startswith("not run") for row in rows))
 
 
 if __name__ == "__main__":
