@@ -20,9 +20,9 @@ sys.path.insert(0, str(ROOT))
 
 from distributed import SubprocessCluster  # noqa: E402
 
-from nettrial.cli.cluster import Cluster  # noqa: E402
-from nettrial.cli.workers import Workers  # noqa: E402
 from nettrial.design import plan  # noqa: E402
+from nettrial.running.cluster import Cluster  # noqa: E402
+from nettrial.running.workers import WorkerPool  # noqa: E402
 from nettrial.study import load  # noqa: E402
 
 
@@ -48,17 +48,17 @@ def main() -> None:
             host="127.0.0.1", n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         ) as made,
         Cluster(made.scheduler_address) as cluster,
-        Workers(cluster, study, 1) as hands,
+        WorkerPool(cluster, study, 1, print) as pool,
     ):
         scheduler = cluster.client.run_on_scheduler(os.getpid)
         while len(cluster.threads) < workers:
             time.sleep(0.1)
         warm = plan(study, workers, 2)[: 2 * workers]
         assert all(
-            outcome.result() for _, outcome in hands.run(warm, lambda: False)
+            outcome.result() for _, outcome in pool.run(warm, lambda: False)
         )  # Engines start during these.
         began = time.monotonic()
-        for done, (_, outcome) in enumerate(hands.run(planned, lambda: False), start=1):
+        for done, (_, outcome) in enumerate(pool.run(planned, lambda: False), start=1):
             outcome.result()
             if done % max(trials // 10, 1) == 0:
                 memory.append(f"{resident(os.getpid())} ({resident(scheduler)})")

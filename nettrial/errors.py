@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
 
+READING_OPTIONS = "reading the options"
+"""The beginning of the error messages about options."""
 MOST_FAULTS_SHOWN = 6
 """The largest number of faults listed in a message, so that it fits on a screen; further faults are only
 counted."""

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable
 
 from nettrial.cli import log, streams
-from nettrial.errors import BadInput, NettrialError
+from nettrial.errors import READING_OPTIONS, BadInput, NettrialError
 from nettrial.systems import write_unicode
 
-READING = "reading the options"
+READING = READING_OPTIONS
 """The beginning of the error messages about options."""
 FAILED = 5
 """Exit status after a fault of nettrial itself or of the operating system. It differs from 1, by which

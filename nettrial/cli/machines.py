@@ -16,11 +16,11 @@ from nettrial.backends import forget as forget_there
 from nettrial.bounds import MOST_STUDY_BYTES
 from nettrial.cli import READING
 from nettrial.cli.console import print_table, say
-from nettrial.cli.sets import named
 from nettrial.errors import BadInput, CannotRun, Fault, Lack, by_remedy
 from nettrial.fields import Wrong
 from nettrial.files import created, read_text
 from nettrial.machines import Inventory, MachineSettings
+from nettrial.running.sets import named
 from nettrial.scenario import Machine, MachineInterface, Wireless
 
 BACKEND = next(name for name in BACKENDS if BACKENDS[name].configuration is Machines)

@@ -18,10 +18,11 @@ from nettrial.cli.console import print_lists, print_table, say
 from nettrial.cli.progress import Display
 from nettrial.cli.run import INTERRUPTED
 from nettrial.cli.serve import check_token
-from nettrial.cli.session import Stop
+from nettrial.cli.signals import Signals
 from nettrial.errors import BadInput, CannotRun, TrialsFailed
 from nettrial.metrics import METRICS
 from nettrial.report import numbers
+from nettrial.running.stop import Stop
 from nettrial.scenario import Flow, Record
 from nettrial.store.directory import refuse_existing
 from nettrial.units import DURATION, RATE, SIZE, Quantity, UnitError
@@ -116,7 +117,7 @@ def measure(options: MeasureOptions) -> int:
     failures: list[str] = []
     with (
         Measurer(server, options.iperf3, options.token_file) as measurer,
-        Stop(measurer.kill, unit="repeat") as stop,
+        Signals(Stop(measurer.kill), unit="repeat") as stop,
     ):
         measurer.warm_up(warm_up, options.parallel, seconds)
         length = options.replicates * (seconds + SET_UP_SECONDS)

@@ -14,10 +14,11 @@ from nettrial.cli import READING, documents
 from nettrial.cli.console import print_lists, print_table
 from nettrial.cli.progress import Display
 from nettrial.cli.run import INTERRUPTED
-from nettrial.cli.session import Stop
+from nettrial.cli.signals import Signals
 from nettrial.errors import BadInput, TrialsFailed
 from nettrial.protocols.figures import Figure, Outcome
 from nettrial.report import numbers
+from nettrial.running.stop import Stop
 
 if TYPE_CHECKING:
     from nettrial.imports.figures import Source
@@ -74,7 +75,7 @@ def repeat(
     A `failure` of the first call is raised; later ones are kept. `kill` ends a running call."""
     found: Repeats[T] = Repeats()
     with (
-        Stop(kill, unit="repeat") as stop,
+        Signals(Stop(kill), unit="repeat") as stop,
         Display(0, count, count * seconds, quiet=quiet, unit="repeats") as display,
     ):
         for number in range(1, count + 1):

@@ -19,13 +19,25 @@ from rich.table import Column
 from rich.text import Text
 
 from nettrial.cli.console import above, errors, say
-from nettrial.cli.design import as_time
+from nettrial.design import PlannedTrial
+from nettrial.design.trial_order import in_words
+from nettrial.report.numbers import as_time
+from nettrial.running.events import (
+    BlocksAdded,
+    Event,
+    Notice,
+    SessionEnded,
+    SessionStarted,
+    TrialFinished,
+    TrialLost,
+    WarmUpFinished,
+)
+from nettrial.store import Run
 from nettrial.texts import visible
 
 if TYPE_CHECKING:
-    from nettrial.cli.running_means import (
-        Estimates,
-    )  # imported only if there is a terminal: it needs statistics
+    # Imported only if there is a terminal: it needs statistics.
+    from nettrial.running.running_means import Estimates
 
 TERMINAL_SECONDS = 1.0
 """The time between two updates on a terminal."""
@@ -143,6 +155,76 @@ class Display:
             say(f"{text}; now {self.current}" if self.current else text)
 
 
+class SessionDisplay:
+    """Shows the progress of a session of a run, of which it hears by events."""
+
+    def __init__(self, run: Run, quiet: bool = False) -> None:
+        """Prepares the display of a session of the run. If `quiet`, only notices are shown."""
+        self._run, self._quiet = run, quiet
+        self._estimates: Estimates | None = None
+        self._display: Display | None = None
+        self._pool = ""
+        self._stack = ExitStack()
+
+    def __enter__(self) -> SessionDisplay:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def hear(self, event: Event) -> None:
+        """Shows an event."""
+        if isinstance(event, SessionStarted):
+            self._start(event)
+            return
+        display = self._display
+        if display is None:
+            say_event(event)
+            return
+        match event:
+            case Notice():
+                display.note(event.text)
+            case WarmUpFinished():
+                display.current = _in_words(event.following)
+                display.begin()
+            case TrialFinished():
+                self._pool, display.current = event.pool, _in_words(event.following)
+                if self._estimates:
+                    self._estimates.add(event.trial, event.result.read_record())
+                display.finished(event.result.warnings)
+            case TrialLost():
+                self._pool, display.current = event.pool, _in_words(event.following)
+                display.failed(str(event))
+            case BlocksAdded():
+                display.extend(event.trials, event.seconds)
+            case SessionEnded():
+                self._stack.close()
+
+    def _start(self, event: SessionStarted) -> None:
+        self._pool = event.pool
+        if on_terminal() and not self._quiet:
+            from nettrial.running.running_means import Estimates  # its statistics are slow to load
+
+            self._estimates = Estimates(self._run)
+        self._display = self._stack.enter_context(
+            Display(
+                *(event.done, event.total, event.seconds, self._estimates, self._quiet),
+                standing=lambda: self._pool,
+            )
+        )
+
+
+def _in_words(trial: PlannedTrial | None) -> str:
+    return in_words(trial.treatment) if trial else ""
+
+
+def say_event(event: Event) -> None:
+    """Prints an event, where no progress is displayed."""
+    say(str(event))
+
+
 class View:
     """The changing lines on a terminal: the responses so far, and a bar."""
 
@@ -177,8 +259,10 @@ class View:
         if current:
             parts.insert(0, Text(f"now {visible(current)}", style="dim", no_wrap=True, overflow="ellipsis"))
         if self._estimates:
+            from nettrial.cli.means_table import means_table  # when it is needed
+
             others = OTHER_LINES + len(self._console.render_lines(bar))
-            table = self._estimates.table(self._console.width, max(self._console.height - others, 1))
+            table = means_table(self._estimates, self._console.width, max(self._console.height - others, 1))
             parts[:0] = [table, ""]
         self._live.update(Group(*parts), refresh=True)
 

@@ -5,29 +5,28 @@ from __future__ import annotations
 import gc
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from nettrial.backends import BACKENDS, Backend, Configuration, Machines
-from nettrial.cli import READING, log, permission, sets
-from nettrial.cli.checking import Work, check
-from nettrial.cli.cluster import LOCAL, Cluster
+from nettrial.cli import READING, log, permission
 from nettrial.cli.console import output, say
-from nettrial.cli.design import Design, DesignOptions, Scenarios, as_time
-from nettrial.cli.session import at_once, run_trials, unfinished
+from nettrial.cli.progress import SessionDisplay, say_event
+from nettrial.cli.signals import Signals
 from nettrial.design import PlannedTrial, plan
-from nettrial.errors import BadInput, CannotRun, Fault, Lack, TrialsFailed
-from nettrial.machines import Inventory
+from nettrial.errors import BadInput, TrialsFailed
 from nettrial.report import numbers
-from nettrial.scenario import Environment, Scenario
+from nettrial.running import sets
+from nettrial.running.apparatus import Apparatus, prepared
+from nettrial.running.checking import Work
+from nettrial.running.permission import OPTION, requests
+from nettrial.running.session import is_unfinished
+from nettrial.running.stop import Stop
+from nettrial.running.study_design import Design, DesignOptions, Scenarios
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
-from nettrial.store.fingerprint import fingerprint
-from nettrial.study import Study
 from nettrial.study.published import read as read_published
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ LONG_SECONDS = 1200.0
 """The expected duration in seconds above which a plan's duration is announced before it begins."""
 SPREAD = "sd"
 """The value of `report --show` for standard deviations and numbers of trials."""
-ANOTHER_APPARATUS = "--another-apparatus"
-"""The option that resumes a run on another apparatus."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 plus the number of SIGINT, as in shells."""
 
@@ -78,58 +75,6 @@ class Manner:
     """True if a run is resumed although the apparatus differs from that of its earlier sessions."""
 
 
-Configurations: TypeAlias = dict[str | None, Configuration]
-"""The configuration of the backend for each set of machines, by its name; under None without sets."""
-Backends: TypeAlias = Mapping[str | None, Backend]
-"""The backend for each set of machines, by its name; under None without sets."""
-
-
-def configurations(study: Study, machines: Path | None, scenarios: Iterable[Scenario]) -> Configurations:
-    """Returns the configurations of the study's backend; raises BadInput if it does not match the option."""
-    kind = BACKENDS[study.backend].configuration
-    if kind is not Machines:
-        if machines is not None:
-            hint = f"the backend {study.backend} runs only on this machine"
-            raise BadInput(READING, "--machines", str(machines), "no --machines with this backend", hint)
-        return {None: Configuration()}
-    if machines is None:
-        hint = "`nettrial machines add` creates such a file"
-        raise BadInput(READING, "--machines", "missing", "a file with your machines", hint)
-    known = list(scenarios)
-    found = Inventory.load(machines).sets()
-    return {name: Machines.of(one.of(known).machines, name) for name, one in found.items()}
-
-
-@contextmanager
-def _started(study: Study, settings: Configurations, cluster: Cluster | None) -> Iterator[Backends]:
-    """Starts the study's backend with each of the configurations, on workers of the cluster if these drive
-    sets of machines; raises CannotRun if a set has no worker."""
-    kind = BACKENDS[study.backend]
-    with ExitStack() as stack:
-        if cluster is None or study.capabilities.parallel:
-            yield {name: stack.enter_context(kind.start(each)) for name, each in settings.items()}
-            return
-        from nettrial.cli.far import FarBackend  # when it is needed
-
-        far: dict[str | None, FarBackend] = {
-            name: stack.enter_context(FarBackend(cluster, study.backend, each, name))
-            for name, each in settings.items()
-            if name is not None
-        }
-        lacks = [
-            Lack(
-                f"a worker for the set {name}",
-                f"no worker has the resource {name}",
-                f"start one where its machines are reached: dask worker SCHEDULER --resources {name}=1",
-            )
-            for name, backend in far.items()
-            if not backend.workers()
-        ]
-        if lacks:
-            raise CannotRun("reaching the sets of machines", lacks, "the cluster can't drive all of them")
-        yield far
-
-
 def start(
     name: str | None, options: DesignOptions, out: Path | None, manner: Manner, dry: bool = False
 ) -> int:
@@ -145,36 +90,32 @@ def start(
     if published_text:
         read_published(published_text, study)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
-    settings = configurations(study, manner.machines, (scenario for _, scenario in design.scenarios))
-    with (
-        _reached(study, manner.on, settings) as cluster,
-        _started(study, settings, cluster) as backends,
-    ):
-        environment = _preflight(backends)
-        work = check(backends, study, design.scenarios)
+    scenarios = (scenario for _, scenario in design.scenarios)
+    with prepared(study, scenarios, manner.machines, manner.on, say_event) as apparatus:
+        work = apparatus.check(design.scenarios)
         trials = plan(study, design.replicates, seed)
         command = options.command(name, seed) + _with(manner.machines)
-        size = _size(study, environment, cluster, backends)
-        together = -(-design.replicates // len(backends))
+        size = apparatus.trials_at_once
+        together = -(-design.replicates // len(apparatus.backends))
         length = design.length(together) + (f", {size} trials at once" if size > 1 else "")
-        requests = permission.requests(study, design.scenarios)
+        needed = requests(study, design.scenarios)
         if dry:
-            if requests:
-                say(f"this needs {permission.OPTION}:")
-                permission.list_requests(requests)
+            if needed:
+                say(f"this needs {OPTION}:")
+                permission.list_requests(needed)
             say(
                 f"{study.title}: {numbers.counted(len(trials), 'trial')}, {length}; all can run, none was run"
             )
             return 0
-        permission.ask(requests, manner.allows_commands)
+        permission.ask(needed, manner.allows_commands)
         run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
         if not manner.quiet:
             say(f"{study.title}: {numbers.counted(len(trials), 'trial')}, {length}, seed {seed}")
             _say_until(design)
-            _say_work(work, trials, size, cluster)
-            _say_idle(design.replicates, backends)
+            _say_work(work, trials, apparatus)
+            _say_idle(design.replicates, apparatus)
             say(f"results: {directory}")
-        return _go_on(run, backends, environment, manner, cluster)
+        return _go_on(run, apparatus, manner)
 
 
 def _say_until(design: Design) -> None:
@@ -188,9 +129,9 @@ def _say_until(design: Design) -> None:
     say(f"more blocks follow ({more}) until {stopping.rule(until)}")
 
 
-def _say_idle(blocks: int, backends: Backends) -> None:
+def _say_idle(blocks: int, apparatus: Apparatus) -> None:
     """Prints which sets of machines have nothing to do, if there are any."""
-    text = sets.idle(blocks, sets.named(backends))
+    text = sets.idle(blocks, sets.named(apparatus.backends))
     if text:
         say(text)
 
@@ -216,7 +157,7 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
         expected = f"no other options than those with which the run was started: {run.command}"
         hint = "a run is resumed as it was planned; start a new run for another plan"
         raise BadInput(READING, "--resume", " ".join(given), expected, hint)
-    if not unfinished(run):
+    if not is_unfinished(run):
         say(f"the run in {out} is finished")
         return _close(run, False, manner)
     if study.measured:
@@ -226,39 +167,15 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
         )
     run.refuse_foreign()
     scenarios = Scenarios(study)
-    settings = configurations(study, manner.machines, (scenario for _, scenario in scenarios))
-    with (
-        _reached(study, manner.on, settings) as cluster,
-        _started(study, settings, cluster) as backends,
-    ):
-        environment = _preflight(backends)
+    each = (scenario for _, scenario in scenarios)
+    with prepared(study, each, manner.machines, manner.on, say_event) as apparatus:
         if not manner.another_apparatus:
-            _refuse_another(run, fingerprint(environment, study.capabilities))
-        work = check(backends, study, scenarios)
-        permission.ask(permission.requests(study, scenarios), manner.allows_commands)
+            apparatus.refuse_another(run, say_event)
+        work = apparatus.check(scenarios)
+        permission.ask(requests(study, scenarios), manner.allows_commands)
         if not manner.quiet:
-            _say_work(work, run.pending(), _size(study, environment, cluster, backends), cluster)
-        return _go_on(run, backends, environment, manner, cluster)
-
-
-def _refuse_another(run: Run, now: Mapping[str, str]) -> None:
-    """Raises BadInput with every fact in which the apparatus of now differs from that of the run."""
-    from nettrial.analysis.apparatus import conflict, is_recorded  # their statistics are slow to load
-
-    if run.finished() and not is_recorded(run):
-        say("the apparatus of the earlier sessions was not recorded, so this one is not compared with it")
-    found = conflict(run, now)
-    if found:
-        hint = (
-            f"finish the run with the apparatus that began it; {ANOTHER_APPARATUS} resumes it all the same, "
-            "and its report then warns that sessions differ"
-        )
-        faults = [
-            Fault(f"{each.name} of this session", each.now, f"{each.before}, as when the run began")
-            for each in found
-        ]
-        faults[-1] = replace(faults[-1], hint=hint)
-        raise BadInput.listing("resuming the run", faults)
+            _say_work(work, run.pending(), apparatus)
+        return _go_on(run, apparatus, manner)
 
 
 def report_again(
@@ -295,74 +212,27 @@ def report_again(
             say(f"no browser found on this machine; open {page.resolve()} in one")
 
 
-def _preflight(backends: Backends) -> Environment:
-    """Returns the environment of the machine, or of all sets of machines; raises CannotRun with everything
-    that is missing."""
-    found = {name: backend.preflight() for name, backend in backends.items()}
-    missing = [lack for preflight in found.values() for lack in preflight.missing]
-    if missing:
-        (kind,) = {backend.name for backend in backends.values()}
-        doing = f"preparing to run trials {BACKENDS[kind].where}"
-        if BACKENDS[kind].configuration is Machines:
-            raise CannotRun(doing, missing, "not all machines can take part")
-        raise CannotRun(doing, missing)
-    return sets.together({name: preflight.environment for name, preflight in found.items()})
-
-
-def _reached(
-    study: Study, where: str | None, settings: Configurations
-) -> AbstractContextManager[Cluster | None]:
-    """Connects to the Dask cluster if trials are to run on one; raises BadInput if they can't run there, and
-    CannotRun."""
-    if where is None:
-        return nullcontext()
-    if not study.capabilities.parallel and not sets.named(settings):
-        hint = f"trials of the backend {study.backend} need their machines to themselves"
-        if isinstance(settings[None], Machines):
-            hint += "; workers can drive them if the inventory has sets (`set`)"
-        raise BadInput(READING, "--on", where, "no --on with this backend", hint)
-    if study.known_measurement.capture.trials != "none":
-        hint = "captures would be files on the workers"
-        raise BadInput(READING, "--on", where, "no capture of packets", hint)
-    if sets.named(settings) and LOCAL.fullmatch(where):
-        hint = "without --on, this machine drives all sets of machines"
-        raise BadInput(READING, "--on", where, "a scheduler whose workers drive the sets of machines", hint)
-    cluster = Cluster(where)
-    count, dashboard = len(cluster.threads), cluster.dashboard
-    say(f"{numbers.counted(count, 'worker')} on {where}" + (f", dashboard: {dashboard}" if dashboard else ""))
-    return cluster
-
-
-def _size(study: Study, environment: Environment, cluster: Cluster | None, backends: Backends) -> int:
-    """Returns the number of trials that run at the same time."""
-    if not study.capabilities.parallel:
-        return len(backends)
-    return sum(cluster.threads.values()) if cluster else at_once(study, environment, len(backends))
-
-
-def _say_work(work: Work, trials: Sequence[PlannedTrial], size: int, cluster: Cluster | None) -> None:
-    """Prints how long the trials will take, with `size` of them at the same time, if that is known and
-    long."""
+def _say_work(work: Work, trials: Sequence[PlannedTrial], apparatus: Apparatus) -> None:
+    """Prints how long the trials will take, if that is known and long."""
     each = [work[tuple(trial.treatment.values())] for trial in trials]
     known = [estimate for estimate in each if estimate]
-    seconds = sum(estimate.seconds for estimate in known) / max(size, 1)
+    seconds = sum(estimate.seconds for estimate in known) / max(apparatus.trials_at_once, 1)
     if seconds < LONG_SECONDS:
         return
-    where = "these workers" if cluster else "this machine"
+    where = "these workers" if apparatus.cluster else "this machine"
     hops = sum(estimate.packet_hops for estimate in known)
     say(
-        f"this will take about {as_time(seconds)} on {where}, for {hops:.2g} transmissions of a packet over "
-        "a link; "
-        "lower rates, shorter traffic or fewer replicates take less"
+        f"this will take about {numbers.as_time(seconds)} on {where}, for {hops:.2g} transmissions of a "
+        "packet over a link; lower rates, shorter traffic or fewer replicates take less"
     )
 
 
-def _go_on(
-    run: Run, backends: Backends, environment: Environment, manner: Manner, cluster: Cluster | None
-) -> int:
+def _go_on(run: Run, apparatus: Apparatus, manner: Manner) -> int:
     log.keep(run.directory)
-    workers = cluster if run.study.capabilities.parallel else None  # others drive sets of machines
-    stopped = run_trials(run, backends, environment, manner.quiet, workers)
+    several = apparatus.trials_at_once > 1 or apparatus.cluster is not None
+    stop = Stop()
+    with SessionDisplay(run, manner.quiet) as display, Signals(stop, several):
+        stopped = apparatus.run_trials(run, display.hear, stop)
     return _close(run, stopped, manner)
 
 
@@ -375,7 +245,7 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
         say(str(unwritten))
     again = shlex.join(["nettrial", "resume", str(run.directory)])
     again += _with(manner.machines, manner.on) + (" --strict" if manner.strict else "")
-    again += f" {permission.OPTION}" if manner.allows_commands else ""
+    again += f" {OPTION}" if manner.allows_commands else ""
     if run.study.until is not None and not manner.quiet:
         from nettrial.report import stopping  # imported only when needed, as the report is
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nettrial.cli import READING, documents, permission
-from nettrial.cli.checking import check_plan
+from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table
-from nettrial.cli.design import Design, DesignOptions
+from nettrial.cli.progress import say_event
 from nettrial.design import plan
 from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput
 from nettrial.metrics import METRICS
+from nettrial.running import permission
+from nettrial.running.checking import check_plan
+from nettrial.running.study_design import Design, DesignOptions
 from nettrial.study import Study
 
 TREATMENTS_SHOWN = 24
@@ -30,7 +32,7 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_jso
 
         trials_needed.show(design, earlier)
         return
-    check_plan(design)
+    check_plan(design, say_event)
     if as_json:
         documents.show(_document(design, options.seed))
         return

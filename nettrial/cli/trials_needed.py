@@ -8,10 +8,11 @@ from pathlib import Path
 from nettrial.analysis.planning import ASSURANCE, Blocks, Need, needs, seconds
 from nettrial.cli import READING
 from nettrial.cli.console import print_table
-from nettrial.cli.design import SET_UP_SECONDS, Design, as_time
 from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput
+from nettrial.report import numbers
 from nettrial.report.stopping import rule
+from nettrial.running.study_design import SET_UP_SECONDS, Design
 from nettrial.store import Run
 
 NEEDS_SHOWN = 24
@@ -102,7 +103,7 @@ def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> 
         if any(count is None for count in counts):
             return [name, "a million or more", "", ""]
         blocks = max(least, *(count or 0 for count in counts))
-        length = as_time(sum(each) * blocks + max(each) * design.study.warm_up_trials)
+        length = numbers.as_time(sum(each) * blocks + max(each) * design.study.warm_up_trials)
         if simulated:
             length = design.length(blocks).removeprefix("about ")
         return [name, str(blocks), str(blocks * len(each)), length]

@@ -104,3 +104,12 @@ def listed(words: Iterable[str]) -> str:
 def numbered(found: Sequence[int], noun: str) -> str:
     """Returns numbered things as an enumeration: "trial 3", "trials 3, 5 and 8"."""
     return f"{noun if len(found) == 1 else f'{noun}s'} {listed(map(str, found))}"
+
+
+def as_time(seconds: float) -> str:
+    """Returns a duration in words: `45 s`, `2 min 18 s`, `1 h 5 min`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

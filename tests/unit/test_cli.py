@@ -12,9 +12,9 @@ import typer
 from nettrial.backends import BACKENDS
 from nettrial.cli import listing, measure, options
 from nettrial.cli.app import app
-from nettrial.cli.design import as_time
 from nettrial.cli.help import EXAMPLES, GROUPS
 from nettrial.metrics import METRICS
+from nettrial.report.numbers import as_time
 from nettrial.stacks import STACKS
 from nettrial.store import Run
 from nettrial.topology import TOPOLOGIES

@@ -16,11 +16,11 @@ from types import SimpleNamespace
 import pytest
 
 from nettrial.backends import TrialFailed, station
-from nettrial.cli import cluster as clusters
-from nettrial.cli import workers as hands
-from nettrial.cli.task import Answer
 from nettrial.design import PlannedTrial
 from nettrial.errors import CannotRun
+from nettrial.running import cluster as clusters
+from nettrial.running.task import TaskResult
+from nettrial.running.workers import WorkerPool
 from nettrial.scenario import PreflightRequest, Request
 from nettrial.store import Run
 from nettrial.study import load
@@ -342,18 +342,19 @@ class Endings:
         pass
 
 
-def run_of(cluster, count=1, stopped=lambda: False):
+def run_of(cluster, count=1, stopped=lambda: False, events=None):
+    events = [] if events is None else events
     trials = [PlannedTrial(number, 1, {}) for number in range(1, count + 1)]
-    with hands.Workers(cluster, load("jumbo-ipv6"), 1) as workers:
+    with WorkerPool(cluster, load("jumbo-ipv6"), 1, events.append) as workers:
         return [(trial.number, outcome.exception()) for trial, outcome in workers.run(trials, stopped)]
 
 
-MADE = Answer("made", made=SimpleNamespace())
+FINISHED = TaskResult("finished", trial=SimpleNamespace())
 
 
 def test_what_is_lost_is_handed_out_again_five_times_at_most():
-    lost = Answer("lost", "the engine was ended by signal 9")
-    for endings in ([lost, MADE], [RuntimeError("KilledWorker"), MADE], [lost] * 4 + [MADE]):
+    lost = TaskResult("lost", "the engine was ended by signal 9")
+    for endings in ([lost, FINISHED], [RuntimeError("KilledWorker"), FINISHED], [lost] * 4 + [FINISHED]):
         assert run_of(Endings(*endings)) == [(1, None)]
     ((_, failure),) = run_of(Endings(*[lost] * 5))
     assert isinstance(failure, TrialFailed)
@@ -361,30 +362,31 @@ def test_what_is_lost_is_handed_out_again_five_times_at_most():
 
 
 def test_a_failure_is_not_tried_again():
-    ((_, failure),) = run_of(Endings(Answer("failed", "no such device")))
+    ((_, failure),) = run_of(Endings(TaskResult("failed", "no such device")))
     assert str(failure) == "no such device"
 
 
 def test_a_scheduler_that_forgets_costs_no_attempt_and_one_that_is_gone_ends_the_run():
-    assert run_of(Endings(*[CancelledError()] * 9, MADE)) == [(1, None)]
+    assert run_of(Endings(*[CancelledError()] * 9, FINISHED)) == [(1, None)]
     cluster = Endings(CancelledError())
     cluster.lost = True
     with pytest.raises(CannotRun, match="running trials on a Dask cluster"):
         run_of(cluster)
 
 
-def test_a_late_worker_of_another_build_gets_no_more_trials(capsys):
-    cluster = Endings(Answer("refused", "it has nettrial 0.0.9", "b"), MADE, MADE)
-    assert run_of(cluster, 2) == [(2, None), (1, None)]
+def test_a_late_worker_of_another_build_gets_no_more_trials():
+    events = []
+    cluster = Endings(TaskResult("refused", "it has nettrial 0.0.9", "b"), FINISHED, FINISHED)
+    assert run_of(cluster, 2, events=events) == [(2, None), (1, None)]
     assert cluster.submitted == [(1, None), (2, None), (1, ["a"])]
-    assert "worker b is refused: it has nettrial 0.0.9" in capsys.readouterr().err
+    assert list(map(str, events)) == ["worker b is refused: it has nettrial 0.0.9"]
 
 
 def test_few_more_trials_are_handed_out_than_there_are_threads():
-    cluster = Endings(*[MADE] * 1000)
+    cluster = Endings(*[FINISHED] * 1000)
     trials = (PlannedTrial(number, 1, {}) for number in range(1, 1001))
     cluster.threads = {str(number): 4 for number in range(10)}
-    with hands.Workers(cluster, load("jumbo-ipv6"), 1) as workers:
+    with WorkerPool(cluster, load("jumbo-ipv6"), 1, print) as workers:
         for done, _ in enumerate(workers.run(trials, lambda: False), start=1):
             assert len(cluster.submitted) - done <= 80
     assert done == 1000

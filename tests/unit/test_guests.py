@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from nettrial.cli import guests as commands
-from nettrial.cli.session import time_limit
 from nettrial.design import scenario_of, traffic_seconds
 from nettrial.errors import BadInput, CannotRun
 from nettrial.guests import Catalogue, Disk, Kernel, catalogue, unpack
 from nettrial.guests.kernel import Unfit, depends
+from nettrial.running.session import time_limit
 from nettrial.study import load
 from nettrial.systems import GUEST_SYSTEMS
 from tests.unit.test_runner import wait_until

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from nettrial import bounds, export
 from nettrial.analysis.run_digest import frame
-from nettrial.cli.design import Design, DesignOptions
 from nettrial.errors import BadInput
+from nettrial.running.study_design import Design, DesignOptions
 from nettrial.store import Run
 from nettrial.store.reading import damage
 from nettrial.store.run import RUN_FILE

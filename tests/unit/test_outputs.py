@@ -128,7 +128,7 @@ def test_a_fault_of_nettrial_names_the_log_with_its_traceback(nettrial, monkeypa
 
 
 def test_a_fault_in_a_run_is_in_the_runs_log(nettrial, monkeypatch):
-    monkeypatch.setattr("nettrial.cli.session.traffic_seconds", None)
+    monkeypatch.setattr("nettrial.running.session.traffic_seconds", None)
     done = nettrial(*SHORT)
     assert done.returncode == 5
     log = nettrial.directory / "mine" / "nettrial.log"
@@ -140,7 +140,7 @@ def test_a_run_keeps_a_log_with_what_its_engine_says(nettrial):
     done = nettrial(*SHORT, FAKE_LOG="1")
     assert (done.returncode, "builds trial" in done.stderr) == (0, False)
     log = (nettrial.directory / "mine" / "nettrial.log").read_text()
-    assert "nettrial.cli.session: trial 1 begins: mtu " in log
+    assert "nettrial.running.session: trial 1 begins: mtu " in log
     assert re.search(r"INFO +nettrial.backends.engine: engine \d+: nettrial_lab: builds trial 1", log)
     assert "a library says this" in log
     assert "DEBUG" not in log

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis.strategies import lists, sampled_from, text
 
 from nettrial.cli import permission
-from nettrial.cli.design import Scenarios
-from nettrial.cli.permission import Kind, Request
 from nettrial.errors import BadInput
+from nettrial.running.permission import Kind, Request, requests
+from nettrial.running.study_design import Scenarios
 from nettrial.study import catalogue, load
 from nettrial.study.base import ToolName
 from nettrial.study.tool_options import TOOLS
@@ -61,7 +61,7 @@ def needed(directory: Path, study: dict) -> list[Request]:
     """Returns the requests of a study."""
     (directory / "study.yaml").write_text(json.dumps(study, indent=1))
     read = load(str(directory))
-    return permission.requests(read, Scenarios(read))
+    return requests(read, Scenarios(read))
 
 
 @pytest.fixture
@@ -296,7 +296,7 @@ WITH_TOOLS = [
 @pytest.mark.parametrize("study", WITH_TOOLS)
 def test_the_shipped_studies_need_no_permission(study: str):
     read = load(study)
-    assert permission.requests(read, Scenarios(read)) == []
+    assert requests(read, Scenarios(read)) == []
 
 
 def with_tool(**traffic: object) -> dict:

@@ -13,8 +13,9 @@ from rich.console import Console
 
 from nettrial.analysis import mean_interval, summarise
 from nettrial.cli import progress
+from nettrial.cli.means_table import means_table
 from nettrial.cli.progress import Display
-from nettrial.cli.running_means import Estimates, Spread
+from nettrial.running.running_means import Estimates, Spread
 from tests.unit.conftest import without_periodic_lines
 from tests.unit.synthetic import make_run
 
@@ -151,7 +152,7 @@ def test_values_one_by_one_give_what_all_at_once_give(values):
 def test_responses_fit_the_terminal_and_what_is_left_out_is_told(tmp_path, width, height):
     terminal = Terminal(width=width, height=height)
     run = make_run(tmp_path / "run", replicates=2)
-    terminal.print(Estimates(run).table(width, height))
+    terminal.print(means_table(Estimates(run), width, height))
     lines = terminal.shown.splitlines()
     assert max(map(len, lines)) <= max(width, 60)
     rows = [line for line in lines if " / linux-cubic" in line or " / classic" in line]
@@ -180,6 +181,6 @@ def test_bringing_up_to_date_costs_little(tmp_path):
         estimates.add(trial.planned, trial.record)
     for _ in range(10):
         terminal = Terminal(width=160, height=40)
-        terminal.print(estimates.table(160, 34))
+        terminal.print(means_table(estimates, 160, 34))
     # The work is a thousand trials, each of which would take seconds, and ten drawings.
     assert time.process_time() - began < 1.5

@@ -10,11 +10,11 @@ import yaml
 
 from nettrial.analysis import mean_interval, precisions, stopping, summarise
 from nettrial.analysis.sequential import half_width
-from nettrial.cli.running_means import Spread
 from nettrial.design import PlannedTrial, next_block, plan
 from nettrial.errors import BadInput
 from nettrial.report import html
 from nettrial.report.stopping import end, rule
+from nettrial.running.running_means import Spread
 from nettrial.store import Run
 from nettrial.study import Until, load
 from tests.unit.synthetic import altered_study, make_run, plain, record

@@ -82,7 +82,7 @@ def _run(
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
     from nettrial.cli import run
-    from nettrial.cli.design import DesignOptions
+    from nettrial.running.study_design import DesignOptions
 
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
@@ -116,7 +116,7 @@ def _resume(
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
     from nettrial.cli import run
-    from nettrial.cli.design import DesignOptions
+    from nettrial.running.study_design import DesignOptions
 
     form = run.Form(as_json=as_json)
     manner = run.Manner(strict, machines_file, form, quiet, on, allow_exec, another_apparatus)
@@ -190,7 +190,7 @@ def _show(
 ) -> None:
     """Show what a study would run, and how long that takes."""
     from nettrial.cli import show
-    from nettrial.cli.design import DesignOptions
+    from nettrial.running.study_design import DesignOptions
 
     options = DesignOptions(
         full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend

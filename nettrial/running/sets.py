@@ -1,4 +1,4 @@
-"""Places that run trials at the same time, and the order in which each gets them: a block of a run stays on
+"""Slots that run trials at the same time, and the order in which each gets them: a block of a run stays on
 one set of machines, so that treatments are compared on the same hardware."""
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from nettrial.store import Run
 
 
 @dataclass(frozen=True)
-class Place:
-    """A place that runs one trial at a time."""
+class Slot:
+    """An engine that runs one trial at a time, on this machine or on a set of machines."""
 
     name: str | None
-    """The set of machines; None for a place that is like all others."""
+    """The set of machines; None for a slot that is like all others."""
     backend: Backend
-    """The backend of the place."""
+    """The backend of the slot."""
 
     def lacking(self) -> str:
         """Returns why no trial can run here, in words; empty if one can."""
@@ -43,12 +43,12 @@ class SetLost(TrialFailed):
         self.why = why
 
 
-class Deal:
-    """Trials that have not begun, from which each place takes its next one."""
+class TrialQueue:
+    """Trials that have not begun, from which each slot takes its next one."""
 
     def __init__(self, trials: Iterable[PlannedTrial], homes: dict[int, str | None]) -> None:
-        """Deals `trials` in their order. `homes` has the set of each block that has one; blocks are added to
-        it."""
+        """Hands out `trials` in their order. `homes` has the set of each block that has one; blocks are added
+        to it."""
         self._blocks: dict[int, deque[PlannedTrial]] = {}
         self._homes = homes
         self._kept = set(homes)
@@ -56,7 +56,7 @@ class Deal:
             self._blocks.setdefault(trial.block, deque()).append(trial)
 
     def next(self, name: str | None) -> PlannedTrial | None:
-        """Returns the next trial for a place: the first of the blocks that belong to its set or to none."""
+        """Returns the next trial for a slot: the first of the blocks that belong to its set or to none."""
         for block, left in self._blocks.items():
             if self._homes.setdefault(block, name) == name:
                 trial = left.popleft()
@@ -77,16 +77,16 @@ class Deal:
                 del self._homes[block]
 
 
-class WarmUp:
-    """The trials with which each place warms up."""
+class WarmUpQueue:
+    """The trials with which each slot warms up."""
 
     def __init__(self, trials: Iterable[PlannedTrial]) -> None:
-        """Has each place run all of these `trials`."""
+        """Has each slot run all of these `trials`."""
         self._trials = list(trials)
         self._left: dict[str | None, Iterator[PlannedTrial]] = {}
 
     def next(self, name: str | None) -> PlannedTrial | None:
-        """Returns the next trial for a place."""
+        """Returns the next trial for a slot."""
         return next(self._left.setdefault(name, iter(self._trials)), None)
 
     def finished(self, trial: PlannedTrial) -> None:

@@ -6,9 +6,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rich.table import Table
-from rich.text import Text
-
 from nettrial.analysis.intervals import CONFIDENCE, quantile
 from nettrial.analysis.sequential import widening
 from nettrial.analysis.summary import plan_treatments
@@ -19,10 +16,6 @@ from nettrial.scenario import Record
 from nettrial.store import Run
 from nettrial.study import Response
 
-LARGEST_TITLE = 22
-"""The width of a heading's line in characters; long titles take several lines."""
-GAP = 2
-"""The number of spaces between columns."""
 MOST_DECIMALS = 6
 """The largest number of decimals of a mean."""
 
@@ -73,12 +66,13 @@ class Estimates:
 
     def __init__(self, run: Run) -> None:
         """Begins with the finished trials of a run."""
-        self._study = run.study
+        self.study = run.study
+        """The study."""
         treatments = plan_treatments(run)
         self._rows = {self._key(treatment): treatment for treatment in treatments}
-        sequential = self._study.until is not None
+        sequential = self.study.until is not None
         self._spreads = {
-            key: [Spread(sequential=sequential) for _ in self._study.responses] for key in self._rows
+            key: [Spread(sequential=sequential) for _ in self.study.responses] for key in self._rows
         }
         self._groups: dict[tuple[tuple[str, ...], str], tuple[list[str], list[str]]] = {}
         for trial in run.each_trial():
@@ -87,59 +81,26 @@ class Estimates:
     def add(self, trial: PlannedTrial, record: Record) -> None:
         """Adds a trial."""
         key = self._key(trial.treatment)
-        for response, spread in zip(self._study.responses, self._spreads[key], strict=True):
+        for response, spread in zip(self.study.responses, self._spreads[key], strict=True):
             value = METRICS[response.metric].combined(record, *self._flows(key, response))
             if not isinstance(value, str):
                 spread.add(value)
 
     def _key(self, treatment: dict[str, str]) -> tuple[str, ...]:
-        return tuple(treatment[name] for name in self._study.factors)
+        return tuple(treatment[name] for name in self.study.factors)
 
     def _flows(self, key: tuple[str, ...], response: Response) -> tuple[list[str], list[str]]:
         """Returns the flows of a response, and the hosts that send them."""
         place = (key, response.of)
         if place not in self._groups:
-            study, treatment = self._study, self._rows[key]
+            study, treatment = self.study, self._rows[key]
             self._groups[place] = study.group(treatment, response.of), study.senders(treatment, response.of)
         return self._groups[place]
 
-    def table(self, width: int, height: int) -> Table:
-        """Returns a table of as many treatments and responses as fit into `height` lines and `width` columns
-        of a terminal; it states how many are left out."""
-        factors = " / ".join(factor.title for factor in self._study.factors.values())
-        keys = list(self._rows)
-        shown = keys if len(keys) <= height else keys[: max(height - 1, 1)]
-        names = [" / ".join(key) for key in shown]
-        left = len(keys) - len(shown)
-        more = f"and {left} more treatments" if left else ""
-        room = width - max(map(len, [factors, more, *names]))
-        table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-        table.add_column(Text(factors), no_wrap=True)
-        cells: list[list[str]] = []
-        for at, response in enumerate(self._study.responses):
-            column = [str(self._spreads[key][at]) for key in shown]
-            heading = _heading(response)
-            needed = GAP + max(map(len, [*column, *heading.splitlines()]))
-            if needed > room and cells:
-                break
-            room -= needed
-            table.add_column(Text(heading), justify="right", no_wrap=True)
-            cells.append(column)
-        for line, name in enumerate(names):
-            table.add_row(Text(name), *(Text(column[line]) for column in cells))
-        hidden = len(self._study.responses) - len(cells)
-        said = [more] if more else []
-        said += [f"{hidden} more responses"] if hidden else []
-        if said:
-            table.add_row(Text(", ".join(said), style="dim"))
-        return table
+    def treatments(self) -> list[tuple[str, ...]]:
+        """Returns the levels of each treatment."""
+        return list(self._rows)
 
-
-def _heading(response: Response) -> str:
-    """Returns a response's title on lines of limited length, followed by its unit."""
-    lines = [""]
-    for word in response.title.split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > LARGEST_TITLE:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return "\n".join([*lines, response.unit])
+    def spreads(self, levels: tuple[str, ...]) -> list[Spread]:
+        """Returns the mean and standard deviation of each response under a treatment."""
+        return self._spreads[levels]

@@ -12,10 +12,10 @@ from pydantic import BaseModel
 
 from nettrial.backends import Backend, Configuration
 from nettrial.backends.engine import EngineLost
-from nettrial.cli import task
-from nettrial.cli.cluster import Cluster
-from nettrial.cli.task import Answer
-from nettrial.cli.workers import ATTEMPTS
+from nettrial.running import task
+from nettrial.running.cluster import Cluster
+from nettrial.running.task import TaskResult
+from nettrial.running.workers import ATTEMPTS
 from nettrial.scenario import Event
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ ALONE_SECONDS = 30.0
 _LOG = logging.getLogger(__name__)
 
 
-class FarBackend(Backend):
+class WorkerBackend(Backend):
     """A backend whose engine runs on a worker. It stays with that worker while it is there, because machines
     serve one session at a time."""
 
@@ -46,15 +46,17 @@ class FarBackend(Backend):
         """Returns the engine's answer; raises EngineLost. A request that was lost with its worker is sent
         again."""
         text = request.model_dump_json(by_alias=True, exclude_none=True)
-        question = task.Question(self._cluster.session, self._cluster.build, self._arguments, text, timeout)
+        request_task = task.RequestTask(
+            self._cluster.session, self._cluster.build, self._arguments, text, timeout
+        )
         why = ""
         for _ in range(ATTEMPTS):
-            answer = self._asked(question)
-            self._worker = answer.worker
-            if answer.kind == "made":
-                return Event.model_validate_json(answer.text)
-            why = answer.text
-            if answer.kind != "lost":
+            result = self._submitted(request_task)
+            self._worker = result.worker
+            if result.kind == "finished":
+                return Event.model_validate_json(result.text)
+            why = result.text
+            if result.kind != "lost":
                 break
             _LOG.warning("the set %s: a request was lost: %s", self._resource, why)
         raise EngineLost(why or "the session has ended")
@@ -74,8 +76,8 @@ class FarBackend(Backend):
         )
         return [self._worker] if self._worker in found else found
 
-    def _asked(self, question: task.Question) -> Answer:
-        """Sends a question to a worker, and waits for the answer."""
+    def _submitted(self, request_task: task.RequestTask) -> TaskResult:
+        """Submits a request to a worker, and waits for the result."""
         workers = self.workers()
         end = time.monotonic() + ALONE_SECONDS
         while not workers:
@@ -84,28 +86,28 @@ class FarBackend(Backend):
             time.sleep(POLL_SECONDS)
             workers = self.workers()
         self._sent += 1
-        key = f"nettrial-{question.session}-{self._resource}-{self._sent}"
+        key = f"nettrial-{request_task.session}-{self._resource}-{self._sent}"
         future = self._cluster.client.submit(
-            task.ask, question, key=key, pure=False, workers=workers, resources={self._resource: 1}
+            task.ask, request_task, key=key, pure=False, workers=workers, resources={self._resource: 1}
         )
         try:
             return self._waited(future, key, workers)
         finally:
             future.cancel()
 
-    def _waited(self, future: Future[Answer], key: str, workers: list[str]) -> Answer:
+    def _waited(self, future: Future[TaskResult], key: str, workers: list[str]) -> TaskResult:
         while True:
             try:
-                answer: Answer = future.result(POLL_SECONDS)
-                return answer
+                result: TaskResult = future.result(POLL_SECONDS)
+                return result
             except TimeoutError:
                 if self._killed:
                     raise EngineLost("it was abandoned") from None
                 if self._cluster.lost:
                     raise EngineLost("the scheduler is gone") from None
                 if key in self._cluster.hung or not set(workers) & self._cluster.resources.keys():
-                    return Answer("lost", "its worker is gone or silent")
+                    return TaskResult("lost", "its worker is gone or silent")
             except CancelledError:
-                return Answer("lost", "the scheduler forgot it")
+                return TaskResult("lost", "the scheduler forgot it")
             except Exception as error:  # KilledWorker
-                return Answer("lost", str(error))
+                return TaskResult("lost", str(error))

@@ -12,11 +12,11 @@ from typing import Any, overload
 
 from nettrial.backends import BACKENDS
 from nettrial.bounds import MOST_TRIALS
-from nettrial.cli import READING
 from nettrial.design import Treatment, refuse_unknown_interfaces, resolve, traffic_seconds, treatments
-from nettrial.errors import BadInput
+from nettrial.errors import READING_OPTIONS, BadInput
 from nettrial.metrics import METRICS
 from nettrial.registry import UnknownName, near
+from nettrial.report import numbers
 from nettrial.scenario import Scenario
 from nettrial.study import Study, Until, load
 from nettrial.study.document import READING as READING_STUDY
@@ -72,10 +72,12 @@ class DesignOptions:
         for text in self.sets:
             name, equals, values = text.partition("=")
             if not equals or not name:
-                raise BadInput(READING, "--set", text, "NAME=VALUE,...", "such as --set mtu=1500,9000")
+                raise BadInput(
+                    READING_OPTIONS, "--set", text, "NAME=VALUE,...", "such as --set mtu=1500,9000"
+                )
             if name in overrides:
                 expected = f"each name once, such as --set {name}={overrides[name]},{values}"
-                raise BadInput(READING, "--set", f"{name} is set twice", expected)
+                raise BadInput(READING_OPTIONS, "--set", f"{name} is set twice", expected)
             overrides[name] = values
         return overrides
 
@@ -86,7 +88,9 @@ class DesignOptions:
         try:
             BACKENDS[self.backend]
         except UnknownName as unknown:
-            raise BadInput(READING, "--backend", str(unknown), unknown.expected, unknown.hint) from None
+            raise BadInput(
+                READING_OPTIONS, "--backend", str(unknown), unknown.expected, unknown.hint
+            ) from None
         return study.on(self.backend)
 
     def _stopping(self) -> list[str]:
@@ -105,17 +109,17 @@ class DesignOptions:
         if not percent:
             given = "--min-blocks" if self.minimum is not None else "--max-blocks"
             if self.minimum is not None or self.maximum is not None:
-                raise BadInput(READING, given, "no --until", "--until PERCENT with it")
+                raise BadInput(READING_OPTIONS, given, "no --until", "--until PERCENT with it")
             return None
         if self.replicates is not None:
             hint = "with a stopping rule, --min-blocks and --max-blocks set the number of blocks"
-            raise BadInput(READING, "--replicates", str(self.replicates), "none with --until", hint)
+            raise BadInput(READING_OPTIONS, "--replicates", str(self.replicates), "none with --until", hint)
         before = study.until or Until(percent=percent, minimum=max(replicates, FEWEST_BLOCKS))
         minimum = self.minimum or before.minimum
         maximum = self.maximum or max(before.maximum, minimum)
         if maximum < minimum:
             hint = f"the rule needs at least {minimum} blocks; --min-blocks sets this number"
-            raise BadInput(READING, "--max-blocks", str(maximum), f"{minimum} or more", hint)
+            raise BadInput(READING_OPTIONS, "--max-blocks", str(maximum), f"{minimum} or more", hint)
         return Until(percent=percent, minimum=minimum, maximum=maximum)
 
     def command(self, study: str, seed: int) -> str:
@@ -190,7 +194,7 @@ class Design:
         """Reads and resolves a study; raises BadInput."""
         if options.full and options.replicates is not None:
             given = f"--full and --replicates {options.replicates}"
-            raise BadInput(READING, given, "both set the number of replicates", "one of the two")
+            raise BadInput(READING_OPTIONS, given, "both set the number of replicates", "one of the two")
         read = options.on_backend(load(name))
         changed = read.full if options.full else {}
         study = (read.in_full() if changed else read).with_overrides(options.overrides())
@@ -224,7 +228,7 @@ class Design:
     def length(self, blocks: int) -> str:
         """Returns the expected duration of that many blocks in words."""
         simulated = " simulated" if self.study.capabilities.simulated_time else ""
-        return f"about {as_time(self.seconds_of(blocks))}{simulated}"
+        return f"about {numbers.as_time(self.seconds_of(blocks))}{simulated}"
 
 
 def _refuse_too_many(study: Study, options: DesignOptions, replicates: int) -> None:
@@ -242,7 +246,7 @@ def _refuse_too_many(study: Study, options: DesignOptions, replicates: int) -> N
             f"{blocks} times {each} treatments are {blocks * each} trials; a run may have up to {MOST_TRIALS}"
         )
         expected = f"up to {MOST_TRIALS // each} of {each} treatments"
-        raise BadInput(READING, option if given else place, str(blocks), expected, hint)
+        raise BadInput(READING_OPTIONS, option if given else place, str(blocks), expected, hint)
 
 
 def _refuse_unmeasured(study: Study) -> None:
@@ -263,7 +267,7 @@ def _declared(study: Study) -> dict[str, float]:
     found = {response.name: response.precision for response in study.responses if response.precision}
     if not found:
         hint = f"no response of {study.study} declares a `precision`"
-        raise BadInput(READING, "--until", DECLARED, PRECISION_EXPECTED, hint)
+        raise BadInput(READING_OPTIONS, "--until", DECLARED, PRECISION_EXPECTED, hint)
     return found
 
 
@@ -272,23 +276,14 @@ def _precision(text: str, names: Sequence[str]) -> dict[str, float]:
     none. Raises BadInput."""
     match = PRECISION.fullmatch(text)
     if match is None or float(match[2]) <= 0:
-        raise BadInput(READING, "--until", text, PRECISION_EXPECTED)
+        raise BadInput(READING_OPTIONS, "--until", text, PRECISION_EXPECTED)
     if match[1] is None:
         return dict.fromkeys(names, float(match[2]))
     if match[1] not in names:
-        raise BadInput(READING, "--until", text, ", ".join(names), near(match[1], names))
+        raise BadInput(READING_OPTIONS, "--until", text, ", ".join(names), near(match[1], names))
     return {match[1]: float(match[2])}
 
 
 def trial_seconds(scenario: Scenario) -> float:
     """Returns the expected duration of a trial in seconds."""
     return traffic_seconds(scenario) + SET_UP_SECONDS
-
-
-def as_time(seconds: float) -> str:
-    """Returns a duration in words: `45 s`, `2 min 18 s`, `1 h 5 min`."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

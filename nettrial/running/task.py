@@ -11,18 +11,18 @@ import nettrial
 from nettrial.backends import TrialFailed, station
 from nettrial.backends.backend import TrialLost
 from nettrial.backends.engine import EngineLost
-from nettrial.cli.crew import Made
 from nettrial.design import resolve
 from nettrial.errors import NettrialError
+from nettrial.running.trial_result import TrialResult
 from nettrial.scenario import Request
 from nettrial.study import Study
 
-Kind: TypeAlias = Literal["made", "failed", "lost", "ended", "refused"]
+Kind: TypeAlias = Literal["finished", "failed", "lost", "ended", "refused"]
 """The outcome of a task: a record; a failure that would recur; a failure that may not recur; not begun,
 because the session has ended; not begun, because the worker has another build."""
 
 
-class Asked(NamedTuple):
+class TrialTask(NamedTuple):
     """A trial to run."""
 
     session: str
@@ -41,16 +41,16 @@ class Asked(NamedTuple):
     """The level of each factor."""
 
 
-class Answer(NamedTuple):
+class TaskResult(NamedTuple):
     """The outcome of a trial."""
 
     kind: Kind
     """The kind of outcome."""
     text: str = ""
-    """The reason, if there is no record; the event that answers a question."""
+    """The reason, if there is no record; the event that answers a request."""
     worker: str = ""
     """The worker's address."""
-    made: Made | None = None
+    trial: TrialResult | None = None
     """The scenario and the record; None without one."""
 
 
@@ -69,7 +69,7 @@ def _build() -> station.Build:
     return station.build()
 
 
-class Question(NamedTuple):
+class RequestTask(NamedTuple):
     """A request to the engine that drives a set of machines."""
 
     session: str
@@ -89,49 +89,49 @@ def version() -> str:
     return nettrial.__version__
 
 
-def attempt(asked: Asked) -> Answer:
+def attempt(task: TrialTask) -> TaskResult:
     """Runs a trial in this process, which is a worker."""
-    answer = _attempt(asked)
+    result = _attempt(task)
     from distributed import get_worker  # imported here: a runner without Dask imports this module, too
 
-    return answer._replace(worker=get_worker().address)
+    return result._replace(worker=get_worker().address)
 
 
-def ask(asked: Question) -> Answer:
+def ask(task: RequestTask) -> TaskResult:
     """Has an engine of this process, which is a worker, answer a request; the text of the answer is the event
     as JSON."""
-    answer = _ask(asked)
+    result = _ask(task)
     from distributed import get_worker  # as above
 
-    return answer._replace(worker=get_worker().address)
+    return result._replace(worker=get_worker().address)
 
 
-def _ask(asked: Question) -> Answer:
+def _ask(task: RequestTask) -> TaskResult:
     try:
-        differs = asked.build.differs(_build())
+        differs = task.build.differs(_build())
         if differs:
-            return Answer("refused", differs)
-        request = Request.model_validate_json(asked.request)
-        event = station.exchange(asked.session, asked.arguments, request, asked.timeout)
+            return TaskResult("refused", differs)
+        request = Request.model_validate_json(task.request)
+        event = station.exchange(task.session, task.arguments, request, task.timeout)
     except station.SessionEnded:
-        return Answer("ended")
+        return TaskResult("ended")
     except (EngineLost, NettrialError) as failed:
-        return Answer("failed", str(failed))
-    return Answer("made", event.model_dump_json(by_alias=True, exclude_none=True))
+        return TaskResult("failed", str(failed))
+    return TaskResult("finished", event.model_dump_json(by_alias=True, exclude_none=True))
 
 
-def _attempt(asked: Asked) -> Answer:
+def _attempt(task: TrialTask) -> TaskResult:
     try:
-        differs = asked.build.differs(_build())
+        differs = task.build.differs(_build())
         if differs:
-            return Answer("refused", differs)
-        study = _study(asked.study)
-        scenario = resolve(study, asked.treatment, asked.block, asked.seed).scenario
-        record = station.run(asked.session, study.backend, str(asked.number), scenario)
+            return TaskResult("refused", differs)
+        study = _study(task.study)
+        scenario = resolve(study, task.treatment, task.block, task.seed).scenario
+        record = station.run(task.session, study.backend, str(task.number), scenario)
     except station.SessionEnded:
-        return Answer("ended")
+        return TaskResult("ended")
     except TrialLost as lost:
-        return Answer("lost", str(lost))
+        return TaskResult("lost", str(lost))
     except (TrialFailed, NettrialError) as failed:
-        return Answer("failed", str(failed))
-    return Answer("made", made=Made.of(scenario, record))
+        return TaskResult("failed", str(failed))
+    return TaskResult("finished", trial=TrialResult.of(scenario, record))

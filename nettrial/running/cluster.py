@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from nettrial.backends import station
-from nettrial.cli import READING, task
-from nettrial.errors import BadInput, CannotRun, Lack
+from nettrial.errors import READING_OPTIONS, BadInput, CannotRun, Lack
+from nettrial.running import task
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
@@ -154,7 +154,7 @@ class Cluster:
         """Connects to the scheduler, or starts one."""
         local = LOCAL.fullmatch(where)
         if not local and "://" not in where and not Path(where).is_file():
-            raise BadInput(READING, "--on", where, FORMS)
+            raise BadInput(READING_OPTIONS, "--on", where, FORMS)
         doing = f"reaching the Dask cluster {where}"
         try:
             import distributed

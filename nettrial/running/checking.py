@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from nettrial.backends import BACKENDS, Backend
-from nettrial.cli.console import say
-from nettrial.cli.design import Design
 from nettrial.design import Treatment, resolve
 from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.fields import in_short
 from nettrial.report import numbers
+from nettrial.running.events import Listener, Notice
+from nettrial.running.study_design import Design
 from nettrial.scenario import Estimate, Problem, Scenario
 from nettrial.study import Study
 
@@ -99,7 +99,7 @@ class _Shared:
         return f"{where}: {self.first.setting} of {in_short(self.objects)}{on}, {which}"
 
 
-def check_plan(design: Design) -> None:
+def check_plan(design: Design, listener: Listener) -> None:
     """Has the engine check a plan as `run` does; raises BadInput. A plan can be viewed on a machine that
     could not run it, and on one without an engine."""
     study = design.study
@@ -107,7 +107,8 @@ def check_plan(design: Design) -> None:
     try:
         backend = kind.start(kind.configuration())
     except CannotRun:
-        say("the plan was not checked, because there is no engine here; `nettrial run` checks it")
+        text = "the plan was not checked, because there is no engine here; `nettrial run` checks it"
+        listener(Notice(text))
         return
     with backend:
         try:

@@ -12,13 +12,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from nettrial.backends import TrialFailed, station
-from nettrial.cli import task
-from nettrial.cli.cluster import LOOK_SECONDS, Cluster
-from nettrial.cli.console import say
-from nettrial.cli.crew import Outcome
-from nettrial.cli.task import Answer
 from nettrial.design import PlannedTrial
 from nettrial.errors import CannotRun, Lack
+from nettrial.running import task
+from nettrial.running.cluster import LOOK_SECONDS, Cluster
+from nettrial.running.events import Listener, Notice
+from nettrial.running.pool import Outcome
+from nettrial.running.task import TaskResult
 from nettrial.study import Study
 
 if TYPE_CHECKING:
@@ -45,20 +45,20 @@ class _Flight:
     trial: PlannedTrial
     attempts: int = 0
     """The number of times that it was lost."""
-    future: Future[Answer] | None = None
+    future: Future[TaskResult] | None = None
     workers: set[str] = field(default_factory=set)
     """The workers that may run it; all, if empty."""
 
 
-class Workers:
+class WorkerPool:
     """The workers of a cluster, as the processes that run a run's trials."""
 
-    def __init__(self, cluster: Cluster, study: Study, seed: int) -> None:
-        """Prepares running the trials of a study with the run's seed."""
-        self.note: Callable[[str], None] = say
-        """Reports a refused worker to the user."""
+    def __init__(self, cluster: Cluster, study: Study, seed: int, listener: Listener) -> None:
+        """Prepares running the trials of a study with the run's seed. The listener hears of refused
+        workers."""
+        self._tell = listener
         self._cluster = cluster
-        self._asked = (cluster.session, cluster.build, task.packed(study), seed)
+        self._common = (cluster.session, cluster.build, task.packed(study), seed)
         self._flights: dict[str, _Flight] = {}
         self._news: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._refused: set[str] = set()
@@ -97,7 +97,7 @@ class Workers:
     def run(
         self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
     ) -> Iterator[tuple[PlannedTrial, Outcome]]:
-        """Hands out trials in their order, and yields each when it is finished. No trial is started once
+        """Executor out trials in their order, and yields each when it is finished. No trial is started once
         `stopped` returns true; trials that run by then are completed."""
         waiting = iter(trials)
         while not self._abandoned:
@@ -129,7 +129,7 @@ class Workers:
         return max(FEWEST_IN_FLIGHT, IN_FLIGHT * sum(threads.get(worker, 0) for worker in self._good()))
 
     def _submit(self, flight: _Flight) -> None:
-        """Hands out a trial to any worker, except those that were refused."""
+        """Executor out a trial to any worker, except those that were refused."""
         good = self._good()
         if self._refused and not good:
             lacks = [Lack(f"worker {each}", "it was refused", "see above") for each in sorted(self._refused)]
@@ -138,9 +138,9 @@ class Workers:
         self._sent += 1
         key = f"nettrial-{self._cluster.session}-{self._sent}"
         trial = flight.trial
-        asked = task.Asked(*self._asked, trial.number, trial.block, trial.treatment)
+        trial_task = task.TrialTask(*self._common, trial.number, trial.block, trial.treatment)
         only: dict[str, Any] = {"workers": sorted(flight.workers)} if flight.workers else {}
-        flight.future = self._cluster.client.submit(task.attempt, asked, key=key, pure=False, **only)
+        flight.future = self._cluster.client.submit(task.attempt, trial_task, key=key, pure=False, **only)
         self._flights[key] = flight
         flight.future.add_done_callback(lambda future: self._news.put(str(future.key)))
 
@@ -149,38 +149,38 @@ class Workers:
         assert flight.future is not None
         key = str(flight.future.key)
         try:
-            answer = flight.future.result(GATHER_SECONDS)
+            result = flight.future.result(GATHER_SECONDS)
         except TimeoutError:  # its worker disappeared after finishing it: the scheduler has it run again
             self._flights[key] = flight
             self._news.put(key)
             return None
         except CancelledError:
-            answer = Answer("lost", "the scheduler forgot it")
+            result = TaskResult("lost", "the scheduler forgot it")
             if self._cluster.lost:
                 lack = Lack("the scheduler", "it is gone", "start it again, and resume the run")
                 raise CannotRun("running trials on a Dask cluster", [lack], "it is lost") from None
             flight.attempts -= 1  # the trial is not at fault
         except Exception as error:  # KilledWorker, or a worker without nettrial that joined late
-            answer = Answer("lost", str(error))
+            result = TaskResult("lost", str(error))
             self._refuse_others()
         flight.future.release()
         outcome: Outcome = Outcome()
-        if answer.made:
-            outcome.set_result(answer.made)
+        if result.trial:
+            outcome.set_result(result.trial)
             return outcome
-        if answer.kind == "failed":
-            outcome.set_exception(TrialFailed(answer.text))
+        if result.kind == "failed":
+            outcome.set_exception(TrialFailed(result.text))
             return outcome
-        if answer.kind == "ended" or self._ending:
+        if result.kind == "ended" or self._ending:
             return None
-        if answer.kind == "refused":
-            self._refuse(answer.worker, answer.text)
+        if result.kind == "refused":
+            self._refuse(result.worker, result.text)
         else:
             flight.attempts += 1
-            _LOG.warning("trial %d was lost (%d): %s", flight.trial.number, flight.attempts, answer.text)
+            _LOG.warning("trial %d was lost (%d): %s", flight.trial.number, flight.attempts, result.text)
         if flight.attempts >= ATTEMPTS:
             outcome.set_exception(
-                TrialFailed(f"it was lost {ATTEMPTS} times, the last time because {answer.text}")
+                TrialFailed(f"it was lost {ATTEMPTS} times, the last time because {result.text}")
             )
             return outcome
         self._submit(flight)
@@ -189,7 +189,7 @@ class Workers:
     def _refuse(self, worker: str, why: str) -> None:
         if worker not in self._refused:
             self._refused.add(worker)
-            self.note(f"worker {worker} is refused: {why}")
+            self._tell(Notice(f"worker {worker} is refused: {why}"))
 
     def _refuse_others(self) -> None:
         """Refuses workers that joined late and have another build of nettrial, or none."""
@@ -197,7 +197,7 @@ class Workers:
             self._refuse(lack.what.removeprefix("worker "), lack.why)
 
     def _look(self) -> None:
-        """Hands out again the trials of hung workers, and those restricted to workers that are gone."""
+        """Executor out again the trials of hung workers, and those restricted to workers that are gone."""
         hung, there = self._cluster.hung, self._cluster.threads.keys()
         for key, flight in list(self._flights.items()):
             if key in hung or (flight.workers and not flight.workers & there):
