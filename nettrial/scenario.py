@@ -739,11 +739,12 @@ class HostRecord(Generated):
     )
     cpu_busy_ns: Annotated[int | None, Field(ge=0)] = None
     """
-    The time in which the CPU was not idle, nanoseconds.
+    The time in which the CPU was not idle, nanoseconds, without the shapers' time.
     """
     cpu_percent: float | None = None
     """
-    The share of the traffic's time in which the CPU was not idle, interrupts included, in percent.
+    The share of the traffic's time in which the CPU was not idle, interrupts included, in percent, without
+    `shaper_percent`.
     """
     guest: GuestRecord | None = None
     """
@@ -766,6 +767,11 @@ class HostRecord(Generated):
     """
     The CPU time per kilobyte (1000 bytes) of payload that the host's transfers moved, microseconds (netperf's
     service demand).
+    """
+    shaper_percent: float | None = None
+    """
+    The share of the traffic's time in which the lab's shapers used the CPU, in percent; absent if it was not
+    measured, and is therefore part of the host's.
     """
 
 

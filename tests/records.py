@@ -57,6 +57,7 @@ def record(trial: str = "") -> Record:
         "processor_shared_with": [],
         "cpu_percent": 66.5,
         "cpu_busy_ns": 1_330_000_000,
+        "shaper_percent": 7.5,
         "service_demand_us_per_kb": 5.25,
     }
     return Record.model_validate(

@@ -192,7 +192,9 @@ def _bound(
 
 
 def _saturated(trial: Trial) -> bool:
-    busy = max((host.cpu_percent or 0 for host in trial.record.hosts), default=0)
+    busy = max(
+        ((host.cpu_percent or 0) + (host.shaper_percent or 0) for host in trial.record.hosts), default=0
+    )
     return busy >= BUSY_PERCENT or any(
         warning.code == "processor_saturated" for warning in trial.record.warnings
     )

@@ -68,7 +68,8 @@ def test_a_record_without_the_figure_gives_a_reason_and_never_a_number(name):
     none = Distribution(count=0, mean=0, deviation=0, minimum=0, p50=0, p90=0, p99=0, maximum=0)
     flow.connect_us = flow.srtt_us = none
     flow.min_rtt_us = flow.active_ns = 0
-    found.hosts[0].cpu_percent = found.hosts[0].service_demand_us_per_kb = None
+    found.hosts[0].cpu_percent = found.hosts[0].shaper_percent = None
+    found.hosts[0].service_demand_us_per_kb = None
     assert isinstance(metric.read(found, OF[metric.of]), str)
 
 
@@ -132,6 +133,7 @@ VALUES = {
     "subflow_srtt": 2.0,
     "subflow_cwnd": 40,
     "cpu": 66.5,
+    "cpu_shaper": 7.5,
     "service_demand": 5.25,
     "queue_length": 12,
     "queue_length_p99": 90,

@@ -1,6 +1,6 @@
 //! Describes the machine, as far as it affects results.
 
-use crate::{affinity, awake, bucket, settings, wire};
+use crate::{affinity, awake, bucket, settings, shaper_time, wire};
 use nettrial_scenario::{Environment, TimerLateness};
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,6 +35,7 @@ fn apparatus() -> BTreeMap<String, String> {
     let processors: Vec<String> = affinity::usable().iter().map(ToString::to_string).collect();
     let parts = [
         ("shaper", Some(bucket::description())),
+        ("CPU time of shapers", Some(shaper_time::description())),
         ("GSO packets", Some(wire::description())),
         ("idle CPUs", Some(awake::description().to_owned())),
         ("CPUs", Some(processors.join(", "))),

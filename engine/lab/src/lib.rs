@@ -40,6 +40,7 @@ mod procfs;
 mod queue;
 mod queue_length;
 mod settings;
+mod shaper_time;
 mod supported;
 mod tap;
 #[cfg(test)]

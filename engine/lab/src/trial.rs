@@ -14,6 +14,7 @@ use crate::network::Network;
 use crate::openflow::Fabric;
 use crate::outages::Outages;
 use crate::processors::{self, Placement};
+use crate::shaper_time::{self, Shares};
 use crate::{affinity, agents, lateness, mptcp};
 use anyhow::{Context, Result};
 use nettrial_flows::recovery;
@@ -95,6 +96,7 @@ pub fn run(
     let calls = own.callbacks()?;
     let timers = clock.measured(|| lateness::Watch::start().map(Some))?;
     let awake = Awake::begin();
+    let shapers = shaper_time::Watch::of_hosts(scenario, placement.as_ref().ok());
     let idle = Reading::now()?;
     network.fabric().map(Fabric::begin);
     let outages = Outages::start(home, &network, scenario, &guests)?;
@@ -104,6 +106,7 @@ pub fn run(
     let controlled = network.fabric().map(Fabric::finish).transpose()?;
     let frequencies = processors::frequencies_mhz();
     let busy = Reading::now()?;
+    let shapers = shapers.map(|watch| watch.and_then(shaper_time::Watch::finish));
     drop(awake);
     let lateness = timers.map_or_else(|| Ok(HashMap::new()), lateness::Watch::finish)?;
     let congestion = own.since(&calls, scenario)?;
@@ -164,7 +167,8 @@ pub fn run(
     let processors = use_of.iter().map(record_of).collect();
     let (untold, unrecovered) = recovery::measure(scenario, &events, &mut flows);
     findings.warnings.extend(unrecovered);
-    let (mut hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
+    let (mut hosts, mut absent) =
+        hosts(scenario, &placement, &use_of.into_iter().collect(), shapers.as_ref(), &flows);
     for host in &mut hosts {
         host.guest = of_guests.get(&host.name).map(|(guest, _)| guest.clone());
     }
@@ -307,6 +311,7 @@ fn hosts(
     scenario: &Scenario,
     placement: &Result<Placement, String>,
     use_of: &HashMap<usize, Use>,
+    shapers: Option<&Shares>,
     flows: &[FlowRecord],
 ) -> (Vec<HostRecord>, Vec<Absence>) {
     let mut absent = Vec::new();
@@ -325,12 +330,20 @@ fn hosts(
                 .map_or_else(Vec::new, |placement| placement.neighbours(scenario, &name)),
             ..HostRecord::blank(&name)
         };
-        match spent {
-            Some(spent) => {
-                host.with_cpu_time(spent.busy_ns, spent.busy_percent, scenario.payload_bytes(&name, flows))
-            }
-            None => host,
+        let Some(spent) = spent else { return host };
+        let shapers =
+            processor.zip(shapers).map(|(processor, shares)| shares.as_ref().map(|of| of[&processor]));
+        if let Some(Err(reason)) = shapers {
+            absent.push(Absence {
+                metric: "cpu_shaper".into(),
+                object: name.clone(),
+                reason: format!("the shapers' time counts as the host's: {reason}"),
+            });
         }
+        let shaper_percent = shapers.and_then(Result::ok);
+        let own = spent.without(shaper_percent.unwrap_or(0.0));
+        let host = HostRecord { shaper_percent, ..host };
+        host.with_cpu_time(own.busy_ns, own.busy_percent, scenario.payload_bytes(&name, flows))
     });
     (hosts.collect(), absent)
 }

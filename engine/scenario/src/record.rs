@@ -523,12 +523,17 @@ pub struct HostRecord {
     /// The other nodes whose forwarding used the same CPU, and the engine's own work on it (`delay line`, `packet
     /// counter`, `queue sampler`).
     pub processor_shared_with: Vec<String>,
-    /// The share of the traffic's time in which the CPU was not idle, interrupts included, in percent.
+    /// The share of the traffic's time in which the CPU was not idle, interrupts included, in percent, without
+    /// `shaper_percent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_percent: Option<f64>,
-    /// The time in which the CPU was not idle, nanoseconds.
+    /// The time in which the CPU was not idle, nanoseconds, without the shapers' time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_busy_ns: Option<u64>,
+    /// The share of the traffic's time in which the lab's shapers used the CPU, in percent; absent if it was not
+    /// measured, and is therefore part of the host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper_percent: Option<f64>,
     /// The CPU time per kilobyte (1000 bytes) of payload that the host's transfers moved, microseconds (netperf's
     /// service demand).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -547,6 +552,7 @@ impl HostRecord {
             processor_shared_with: Vec::new(),
             cpu_percent: None,
             cpu_busy_ns: None,
+            shaper_percent: None,
             service_demand_us_per_kb: None,
             guest: None,
         }

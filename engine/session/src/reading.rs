@@ -25,6 +25,16 @@ pub struct Use {
     pub steal_percent: f64,
 }
 
+impl Use {
+    /// Returns the use without work that took `percent` of the time.
+    #[must_use]
+    pub fn without(self, percent: f64) -> Self {
+        let kept = (self.busy_percent - percent).max(0.0);
+        let share = if self.busy_percent > 0.0 { kept / self.busy_percent } else { 0.0 };
+        Self { busy_ns: (self.busy_ns as f64 * share).round() as u64, busy_percent: kept, ..self }
+    }
+}
+
 impl Reading {
     /// Reads every CPU's clocks.
     ///
@@ -98,6 +108,17 @@ mod tests {
         assert_eq!(spent.len(), 1);
         let Use { busy_ns, busy_percent, steal_percent } = spent[&0];
         assert_eq!((busy_ns, busy_percent, steal_percent), (400_000_000, 40.0, 10.0));
+    }
+
+    #[test]
+    fn work_that_is_not_the_hosts_can_be_left_out() {
+        let spent = Use { busy_ns: 400_000_000, busy_percent: 40.0, steal_percent: 10.0 };
+        let own = Use { busy_ns: 300_000_000, busy_percent: 30.0, ..spent };
+        assert_eq!(spent.without(10.0), own);
+        assert_eq!(spent.without(50.0).busy_ns, 0);
+        assert_eq!(spent.without(0.0), spent);
+        let idle = Use { busy_ns: 0, busy_percent: 0.0, steal_percent: 0.0 };
+        assert_eq!(idle.without(1.0), idle);
     }
 
     #[test]
