@@ -19,6 +19,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 import uuid
 from collections import deque
@@ -154,28 +155,68 @@ def controllers_python() -> str:
 
 _LAST_LINES = 8
 """The number of lines of a failed program's output that are quoted."""
+_LAST_BYTES = 1 << 16
+"""The number of bytes of the end of a program's error output that are kept."""
+_PIECE_BYTES = 1 << 12
+"""The largest number of bytes of a program's output that are read at once, and the length of its longest
+line; a longer one becomes several."""
+_LAST_WORDS_SECONDS = 1.0
+"""The time that the end of a program's error output may take to arrive after the program has ended."""
+
+
+def _run(command: list[str], directory: Path | None, seconds: float, data: bytes = b"") -> tuple[int, str]:
+    """Runs a program in a directory with `data` on its standard input, and returns its exit status and the
+    end of its error output. Raises OSError if it can't be started, and if it takes longer than that many
+    seconds; then it is killed."""
+    process = subprocess.Popen(
+        command, cwd=directory, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stderr is not None
+    late, said, errors = threading.Event(), bytearray(), process.stderr
+
+    def give_up() -> None:
+        late.set()
+        process.kill()
+
+    def listen() -> None:
+        with errors:
+            while piece := os.read(errors.fileno(), _PIECE_BYTES):
+                said.extend(piece)
+                del said[:-_LAST_BYTES]
+
+    # A process that the program leaves behind may keep the pipe open: this thread is then not waited for.
+    listener = threading.Thread(target=listen, daemon=True)
+    patience = threading.Timer(seconds, give_up)
+    patience.daemon = True
+    listener.start()
+    patience.start()
+    try:
+        with contextlib.suppress(OSError), process.stdin as pipe:  # it has ended; its error output tells why
+            pipe.write(data)
+        process.wait()
+    finally:
+        patience.cancel()
+        process.kill()
+        process.wait()
+    listener.join(_LAST_WORDS_SECONDS)
+    if late.is_set():
+        raise TimeoutError(f"it did not end within {seconds:.0f} s")
+    return process.returncode, said.decode(errors="replace").strip()
 
 
 def run_program(command: list[str], directory: Path, seconds: float, data: bytes = b"") -> str | None:
     """Runs a program in a directory for at most that many seconds, with `data` on its standard input. Returns
     the reason why it failed, or None if it succeeded."""
     try:
-        done = subprocess.run(
-            command,
-            cwd=directory,
-            capture_output=True,
-            check=False,
-            timeout=seconds,
-            input=data,
-        )
+        status, said = _run(command, directory, seconds, data)
     except FileNotFoundError:
         return f"there is no {command[0]} here"
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         return f"{command[0]}: {error}"
-    if done.returncode == 0:
+    if status == 0:
         return None
-    said = done.stderr.decode(errors="replace").strip().splitlines()
-    return said[-1] if said else f"{command[0]} ended with status {done.returncode}"
+    return said.splitlines()[-1] if said else f"{command[0]} ended with status {status}"
 
 
 def run_watched(
@@ -194,13 +235,12 @@ def run_watched(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
             **APART,
         ) as process:
             assert process.stdout is not None
             try:
-                for line in process.stdout:
+                while piece := process.stdout.readline(_PIECE_BYTES):
+                    line = piece.decode(errors="replace")
                     last.append(line.strip())
                     if "error:" in line:
                         faults.append(line.strip())
@@ -255,10 +295,10 @@ def print_page(page: Path, target: Path) -> str | None:
         options += ["--no-sandbox"] if is_root() else []
         command = [browser, *options, f"--print-to-pdf={target.resolve()}", page.resolve().as_uri()]
         try:
-            done = subprocess.run(command, capture_output=True, check=False, timeout=120)
-        except (OSError, subprocess.TimeoutExpired) as error:
+            status, _ = _run(command, None, 120.0)
+        except OSError as error:
             return f"{browser}: {error}"
-    return None if target.exists() else f"{browser} ended with status {done.returncode}"
+    return None if target.exists() else f"{browser} ended with status {status}"
 
 
 IS_LINUX: bool = sys.platform == "linux"

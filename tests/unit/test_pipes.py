@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nettrial import systems
 from nettrial.backends import hosts
 from nettrial.backends.engine import Engine, EngineLost
 from nettrial.backends.hosts import install, restore
@@ -99,3 +100,35 @@ def test_a_line_may_have_as_many_bytes_as_the_limit(tmp_path):
         assert [read_line(stream, 4) for _ in range(2)] == [b"1234\n", b"\n"]
         with pytest.raises(TooMuch, match="more than 4 bytes"):
             read_line(stream, 4)
+
+
+def grown(act):
+    """Returns the growth of this process's largest memory during a function, in KiB, and its result."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = act()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, result
+
+
+TOLD = "import sys\nfor _ in range(1024): sys.stderr.buffer.write(bytes(2**17))\nsys.exit('done')"
+"""A program that writes 128 MiB to its standard error, without a newline before its last line."""
+
+
+def test_a_program_that_writes_without_end_is_read_in_bounded_memory(tmp_path):
+    program = [sys.executable, "-c", TOLD.replace("bytes(2**17)", "b'x' * 2**17 + b'\\n'")]
+    more, why = grown(lambda: systems.run_program(program, tmp_path, 600.0))
+    assert (more < 32 * 1024, why) == (True, "done")
+
+
+def test_a_program_that_does_not_end_is_killed(tmp_path):
+    late = f"{sys.executable}: it did not end within 0 s"
+    for script in (ENDLESS["on standard error"], "import time; time.sleep(1000)"):
+        assert systems.run_program([sys.executable, "-c", script], tmp_path, 0.3, bytes(2**20)) == late
+    leaves_one = "import subprocess\nsubprocess.Popen(['sleep', '3'])\nraise SystemExit('bad')"
+    assert systems.run_program([sys.executable, "-c", leaves_one], tmp_path, 600.0) == "bad"
+
+
+def test_a_watched_program_is_read_in_bounded_memory(tmp_path):
+    longest = [0]
+    watch = lambda line: longest.append(max(longest.pop(), len(line)))  # noqa: E731
+    more, why = grown(lambda: systems.run_watched([sys.executable, "-c", TOLD], tmp_path, {}, watch))
+    assert (more < 32 * 1024, longest[0] <= 4096, why[-4:]) == (True, True, "done")
