@@ -4,7 +4,14 @@ The unit of replication is the trial: events within a trial (packets, intervals)
 record, and never count as replicates."""
 
 from nettrial.analysis.analysis_of_variance import Interaction, Point, Term, Variation, variation
-from nettrial.analysis.changes import Change, averaged_change, change, corrected, unpaired_change
+from nettrial.analysis.changes import (
+    Change,
+    averaged_change,
+    change,
+    corrected,
+    session_change,
+    unpaired_change,
+)
 from nettrial.analysis.clock_rates import clocks, clocks_are_known
 from nettrial.analysis.curve_steps import Step, Steps, boundaries, steps
 from nettrial.analysis.declared_precision import Precision, Shortfall, precision, precisions
@@ -95,6 +102,7 @@ __all__ = [
     "ratios",
     "repeated",
     "seen",
+    "session_change",
     "steps",
     "stopping",
     "summarise",

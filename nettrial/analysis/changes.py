@@ -16,11 +16,21 @@ from scipy import special
 from nettrial.analysis.intervals import STUDENT, Floats, Interval, StandardError, around, holm, part
 
 PAIRED_LOGS = "Student's t of the logarithms of the ratios within blocks"
+"""The method of the interval of a change within blocks, from its own pair alone."""
+MODEL = "Student's t within blocks, with the spread of all treatments"
+"""The method of the interval of a difference within blocks (`nettrial.analysis.run_model`)."""
+MODEL_LOGS = f"{MODEL}, of logarithms"
 """The method of the interval of a change within blocks."""
 BANERJEE = "Banerjee's t"
 """The method of the interval of a difference between two runs (`StandardError.half_width`)."""
 BANERJEE_LOGS = f"{BANERJEE} of the logarithms"
 """The method of the interval of a change between two runs."""
+SESSIONS = "Student's t over sessions"
+"""The method of the interval of a difference between a run and several sessions."""
+SESSIONS_LOGS = f"{SESSIONS}, of logarithms"
+"""The method of the interval of a change from several sessions to a run."""
+SAME_SESSIONS = "the means of all sessions are equal, which is no evidence of their spread"
+"""The reason for the absence of an interval if sessions do not differ."""
 NO_RATIO = "a value of 0 or less has no ratio"
 """The reason for the absence of a change if a value allows no ratio."""
 ALIKE = "all blocks have the same change, which is no evidence of its spread"
@@ -84,6 +94,13 @@ class Change:
         if self.interval is None:
             return self.percent is not None and self.percent >= UNCLEAR_PERCENT
         return self.interval.high >= UNCLEAR_PERCENT
+
+    @property
+    def has_no_spread(self) -> bool:
+        """Returns whether the change is known to be the same in every block, except for rounding."""
+        error = self.log_error or self.difference_error
+        scale = 1.0 if self.log_error or self.difference is None else abs(self.difference)
+        return error is not None and all(each <= ROUNDING * scale for each, _ in error.parts)
 
     @property
     def relative(self) -> Interval | None:
@@ -192,6 +209,16 @@ def _with_intervals(found: Change, log_method: str, method: str, without_spread:
     return replace(found, interval=interval, difference_interval=difference, p_value=p_value, absent=absent)
 
 
+def with_error(found: Change, error: StandardError) -> Change:
+    """Returns a change within blocks with another standard error of its ratio or, without a ratio, of its
+    difference, and the intervals that follow from it."""
+    if found.log_ratio is None:
+        return _with_intervals(
+            replace(found, difference_error=error, absent=NO_RATIO), MODEL_LOGS, MODEL, ALIKE
+        )
+    return _with_intervals(replace(found, log_error=error, absent=None), MODEL_LOGS, STUDENT, ALIKE)
+
+
 def unpaired_change(base: Sequence[float], values: Sequence[float], exact: bool = False) -> Change:
     """Returns the relative change from the geometric mean of `base` to that of `values`, which are
     independent of each other. The interval is Banerjee's t interval of the logarithms, exponentiated; the
@@ -214,6 +241,59 @@ def unpaired_change(base: Sequence[float], values: Sequence[float], exact: bool 
         effect=_hedges(np.asarray(base), np.asarray(values)),
     )
     return _with_intervals(found, BANERJEE_LOGS, BANERJEE, EQUAL)
+
+
+def session_change(
+    sessions: Sequence[Sequence[float]], values: Sequence[float], exact: bool = False
+) -> Change:
+    """Returns the relative change from the geometric mean of several `sessions` of one system to that of
+    `values`, which are those of one more session of the same or of another system.
+
+    A session counts once, by its mean: the variance of the difference is that of sessions' means, times 1 +
+    1/n for n sessions, with n - 1 degrees of freedom. If the last session has fewer trials than the others,
+    its mean varies more, and the missing part of its own variance is added. `exact` is as for `change`."""
+    if len(sessions) < 2 or not values or not all(sessions):
+        return unpaired_change([value for one in sessions for value in one], values, exact)
+    ratio = min(*values, *(value for one in sessions for value in one)) > 0
+    means, here = [fmean(one) for one in sessions], _mean(values)
+    difference, log_ratio, log_error = here - fmean(means), None, None
+    if ratio:
+        logs = [fmean(map(math.log, one)) for one in sessions]
+        log_values = [math.log(value) for value in values]
+        log_ratio = fmean(log_values) - fmean(logs)
+        log_error = _session_error(logs, sessions, log_values, 1.0, exact)
+    found = Change(
+        _percent(log_ratio),
+        None,
+        len(sessions),
+        None if ratio else NO_RATIO,
+        difference,
+        log_ratio=log_ratio,
+        log_error=log_error,
+        difference_error=_session_error(means, sessions, values, max(map(abs, [*means, here])), exact),
+        paired=False,
+    )
+    return _with_intervals(found, SESSIONS_LOGS, SESSIONS, SAME_SESSIONS)
+
+
+def _session_error(
+    means: Sequence[float],
+    sessions: Sequence[Sequence[float]],
+    values: Sequence[float],
+    scale: float,
+    exact: bool,
+) -> StandardError | None:
+    """Returns the standard error of the difference between one more session's mean and that of the means of
+    `sessions`; None if these do not differ from each other, except for rounding, and are not `exact`."""
+    if not exact and max(means) - min(means) <= ROUNDING * scale:
+        return None
+    error, freedom = part(means)
+    parts = [(error * math.sqrt(len(means) + 1), freedom)]
+    missing = 1 - len(values) / fmean(map(len, sessions))
+    if missing > 0 and len(values) > 1:
+        of_values, its_freedom = part(values)
+        parts.append((of_values * math.sqrt(missing), its_freedom))
+    return StandardError(tuple(parts))
 
 
 def in_percent(logs: Interval) -> Interval:

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from nettrial.analysis.apparatus import apart
-from nettrial.analysis.changes import NO_RATIO, Change, corrected, unpaired_change
+from nettrial.analysis.changes import NO_RATIO, Change, corrected, session_change
 from nettrial.analysis.intervals import Interval
 from nettrial.analysis.outcomes import Outcome, above, below
 from nettrial.analysis.run_digest import digest, frame
@@ -77,6 +77,11 @@ class RunComparison:
     """The facts of the apparatus that differ: the name of each, and its value in each run."""
     circumstances: tuple[tuple[str, str, str], ...]
     """The other circumstances that differ: the name of each, and its value in each run."""
+    sessions: int
+    """The number of sessions of the first run's system: 1 without a history, in which case the intervals hold
+    for these two sessions only, and nothing is known of the differences between sessions."""
+    exact: bool
+    """True if both runs are of a deterministic backend, whose sessions do not differ."""
     stopped_by_rule: tuple[bool, bool]
     """A flag for the first and the second run: true if blocks were added until the run was precise. Intervals
     between runs assume numbers of trials that were fixed beforehand."""
@@ -120,9 +125,10 @@ def condition(text: str) -> Condition | None:
     return Condition(response, ">", percent) if percent >= 0 else None
 
 
-def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
+def compare(first: Run, second: Run, only: Sequence[str] = (), history: Sequence[Run] = ()) -> RunComparison:
     """Compares two runs by the treatments and responses that both have, or only by the responses named in
-    `only`."""
+    `only`. The runs of `history` are further sessions of the system of the first run: with them, changes are
+    from the mean of all these sessions, and the intervals allow for the differences between sessions."""
     ours, theirs = plan_treatments(first), plan_treatments(second)
     of_first = {response.name: response for response in first.study.responses}
     of_second = {response.name: response for response in second.study.responses}
@@ -130,8 +136,9 @@ def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
     names = {response.name for response in common}
     values = _values(first), _values(second)
     trials = _Trials(first), _Trials(second)
+    earlier = [values[0], *map(_values, history)]
     pairs = [
-        (response, treatment, _of(values[0], response, treatment), _of(values[1], response, treatment))
+        (response, treatment, _all(earlier, response, treatment), _of(values[1], response, treatment))
         for response in common
         if not only or response.name in only
         for treatment in ours
@@ -139,7 +146,12 @@ def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
     ]
     exact = all(run.study.capabilities.deterministic for run in (first, second))
     different = apart(first, second)
-    changes = corrected([unpaired_change(one.numbers, other.numbers, exact) for _, _, one, other in pairs])
+    changes = corrected(
+        [
+            session_change([_of(each, response, treatment).numbers for each in earlier], here.numbers, exact)
+            for response, treatment, _, here in pairs
+        ]
+    )
     return RunComparison(
         differences=tuple(
             _difference(*pair, change, trials) for pair, change in zip(pairs, changes, strict=True)
@@ -147,6 +159,8 @@ def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
         intervals=max((change.family for change in changes), default=0),
         apparatus=different,
         circumstances=tuple(_circumstances(first, second, {name for name, _, _ in different})),
+        sessions=len(earlier),
+        exact=exact,
         stopped_by_rule=(first.study.until is not None, second.study.until is not None),
         treatments_of_one=(
             tuple(treatment for treatment in ours if treatment not in theirs),
@@ -211,6 +225,17 @@ def _values(run: Run) -> dict[tuple[str, ...], _Values]:
 
 def _of(values: Mapping[tuple[str, ...], _Values], response: Response, treatment: Levels) -> _Values:
     return values.get((response.name, *_key(treatment)), _Values())
+
+
+def _all(
+    sessions: Sequence[Mapping[tuple[str, ...], _Values]], response: Response, treatment: Levels
+) -> _Values:
+    """Returns the values of several sessions together."""
+    found = [_of(each, response, treatment) for each in sessions]
+    return _Values(
+        tuple(value for each in found for value in each.numbers),
+        tuple(reason for each in found for reason in each.absent),
+    )
 
 
 def _why_not(one: _Values, other: _Values) -> str | None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from nettrial.analysis.changes import Change, averaged_change, change
 from nettrial.analysis.level_effects import Finding
+from nettrial.analysis.run_model import paired
 from nettrial.analysis.sequential import family
-from nettrial.analysis.summary import Summary, pairs
+from nettrial.analysis.summary import Summary
 from nettrial.study import Response, Study
 
 
@@ -75,16 +76,7 @@ def _of_responses(study: Study, summary: Summary, compared: Mapping[str, str]) -
     found = [(known[mine], known[other]) for mine, other in compared.items() if {mine, other} <= known.keys()]
     exact, sequential = study.capabilities.deterministic, study.until is not None
     by_place = [
-        [
-            dict(
-                zip(
-                    sorted(base.values.keys() & cell.values.keys()),
-                    pairs(base.values, cell.values),
-                    strict=True,
-                )
-            )
-            for base, cell in zip(other.cells, mine.cells, strict=True)
-        ]
+        [paired(base.values, cell.values) for base, cell in zip(other.cells, mine.cells, strict=True)]
         for mine, other in found
     ]
     changes = family([averaged_change(places, exact) for places in by_place], sequential)

@@ -57,7 +57,7 @@ class Interval:
 class StandardError:
     """The estimated standard error of a mean, or of the difference of two independent means."""
 
-    parts: tuple[tuple[float, int], ...]
+    parts: tuple[tuple[float, float], ...]
     """The standard error and the degrees of freedom of each independent mean."""
 
     def half_width(self, comparisons: int = 1) -> float:

@@ -9,10 +9,10 @@ from itertools import product
 from statistics import median
 from typing import Literal, TypeAlias
 
-from nettrial.analysis.changes import Change, averaged_change, change
+from nettrial.analysis.changes import Change
 from nettrial.analysis.intervals import Interval
-from nettrial.analysis.sequential import family
-from nettrial.analysis.summary import Levels, ResponseSummary, pairs
+from nettrial.analysis.run_model import changes, overall_changes
+from nettrial.analysis.summary import Levels, ResponseSummary
 from nettrial.study import Response, Study
 
 Exceptional: TypeAlias = Literal["", "opposite", "larger", "smaller", "apart", "not shown", "absent"]
@@ -107,19 +107,20 @@ def _finding(study: Study, summary: ResponseSummary, name: str) -> Finding:
         dict(zip(others, chosen, strict=True))
         for chosen in product(*(study.factors[other].levels for other in others))
     ]
-    values = {tuple(sorted(cell.treatment.items())): cell.values for cell in summary.cells}
+    positions = {tuple(sorted(cell.treatment.items())): number for number, cell in enumerate(summary.cells)}
 
-    def paired(level: str, place: Levels) -> dict[int, tuple[float, float]]:
-        there = values.get(tuple(sorted({**place, name: base}.items())), {})
-        here = values.get(tuple(sorted({**place, name: level}.items())), {})
-        blocks = sorted(there.keys() & here.keys())
-        return dict(zip(blocks, pairs(there, here), strict=True))
+    missing = len(positions)
 
-    found = [[paired(level, place) for place in combinations] for level in levels]
+    def place(level: str, others: Levels) -> tuple[int, int]:
+        base_and_here = ({**others, name: each} for each in (base, level))
+        there, here = (positions.get(tuple(sorted(each.items())), missing) for each in base_and_here)
+        return there, here
+
+    compared = [[place(level, others) for others in combinations] for level in levels]
+    values = [*(cell.values for cell in summary.cells), {}]
     sequential, exact = study.until is not None, study.capabilities.deterministic
-    overall = family([averaged_change(by_place, exact) for by_place in found], sequential)
-    single = [change(list(pair.values()), exact) for by_place in found for pair in by_place]
-    of_family = iter(family(single, sequential))
+    overall = overall_changes(values, compared, exact, sequential)
+    of_family = iter(changes(values, [pair for places in compared for pair in places], exact, sequential))
     effects = tuple(
         LevelEffect(level, whole, _places(combinations, [next(of_family) for _ in combinations], whole))
         for level, whole in zip(levels, overall, strict=True)

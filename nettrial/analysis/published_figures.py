@@ -8,8 +8,9 @@ from typing import Literal, TypeAlias
 
 from nettrial.analysis.changes import change
 from nettrial.analysis.intervals import Interval, StandardError
+from nettrial.analysis.run_model import pairs
 from nettrial.analysis.spreads import SpreadComparison, compare_spreads
-from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, pairs
+from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline
 from nettrial.store import Run
 from nettrial.study import Study
 from nettrial.study.published import COMPUTED, PublishedRow, read

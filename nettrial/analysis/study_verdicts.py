@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 from nettrial.analysis.changes import Change, change
 from nettrial.analysis.intervals import Interval
 from nettrial.analysis.outcomes import Outcome, above, below, together, within
+from nettrial.analysis.run_model import changes, pairs
 from nettrial.analysis.sequential import family
-from nettrial.analysis.summary import Cell, Levels, ResponseSummary, Summary, pairs
+from nettrial.analysis.summary import Cell, Levels, ResponseSummary, Summary
 from nettrial.analysis.warning_effects import Effect
 from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.metrics import METRICS
@@ -108,12 +109,8 @@ def _verdict(
         if _fits(cell.treatment, _named(conclusion))
         for reference, against in _references(conclusion, response, other, cell)
     ]
-    exact = study.capabilities.deterministic
-    changes = family(
-        [change(pairs(base.values if base else {}, cell.values), exact) for cell, base, _ in sides],
-        study.until is not None,
-    )
-    places = _places(study, conclusion, response, zip(sides, changes, strict=True))
+    found = _changes(study, response, [(cell, base) for cell, base, _ in sides], between=other is not None)
+    places = _places(study, conclusion, response, zip(sides, found, strict=True))
     judged, absent = _judged(conclusion, places)
     doubt = None
     if judged != "not testable":
@@ -121,6 +118,23 @@ def _verdict(
         concerned = [response.response] + ([other.response] if other else [])
         doubt = _doubt(cells, concerned, _measured_hosts(study), warnings)
     return Verdict(conclusion, judged, places, response.response.unit, absent, doubt)
+
+
+def _changes(
+    study: Study,
+    response: ResponseSummary,
+    sides: Sequence[tuple[Cell, Cell | None]],
+    between: bool,
+) -> list[Change]:
+    """Returns the changes of a conclusion's comparisons. The two values that a trial has `between` responses
+    depend on each other, so that only their differences are known to have independent errors."""
+    exact, sequential = study.capabilities.deterministic, study.until is not None
+    if between:
+        alone = [change(pairs(base.values if base else {}, cell.values), exact) for cell, base in sides]
+        return family(alone, sequential)
+    positions = {id(cell): number for number, cell in enumerate(response.cells)}
+    compared = [(positions.get(id(base)), positions[id(cell)]) for cell, base in sides]
+    return changes([cell.values for cell in response.cells], compared, exact, sequential)
 
 
 def _missing(study: Study, conclusion: Conclusion) -> str | None:

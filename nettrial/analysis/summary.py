@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nettrial.analysis.changes import Change, change
+from nettrial.analysis.changes import Change
 from nettrial.analysis.intervals import Interval, mean_interval, median_interval
 from nettrial.analysis.outlying_values import Outlier, outliers
 from nettrial.analysis.run_digest import digest, frame
-from nettrial.analysis.sequential import family, widened
+from nettrial.analysis.run_model import changes
+from nettrial.analysis.sequential import widened
 from nettrial.store import Run
 from nettrial.study import Response, Study
 
@@ -204,21 +205,13 @@ def by_treatment(rows: pl.DataFrame, study: Study) -> dict[tuple[object, ...], p
 def _changed(study: Study, cells: Sequence[Cell]) -> tuple[Cell, ...]:
     """Returns the cells with their changes from the baseline of the rows' factor, which form one family."""
     rows, base = study.layout.rows, baseline(study)
-    by_place = {tuple(cell.treatment.items()): cell for cell in cells}
-    changes: list[Change | None] = []
-    for cell in cells:
-        other = by_place.get(tuple({**cell.treatment, rows: base}.items()))
-        at_baseline = cell.treatment[rows] == base
-        both = pairs(other.values if other else {}, cell.values)
-        changes.append(None if at_baseline else change(both, study.capabilities.deterministic))
-    found_changes = [found for found in changes if found is not None]
-    of_family = iter(family(found_changes, sequential=study.until is not None))
-    return tuple(
-        cell if found is None else replace(cell, change=next(of_family))
-        for cell, found in zip(cells, changes, strict=True)
-    )
-
-
-def pairs(base: Mapping[int, float], values: Mapping[int, float]) -> list[tuple[float, float]]:
-    """Returns the pairs of values of the blocks that have both, in the order of blocks."""
-    return [(base[block], values[block]) for block in sorted(base.keys() & values.keys())]
+    positions = {tuple(cell.treatment.items()): number for number, cell in enumerate(cells)}
+    compared = [
+        (positions.get(tuple({**cell.treatment, rows: base}.items())), number)
+        for number, cell in enumerate(cells)
+        if cell.treatment[rows] != base
+    ]
+    sequential, exact = study.until is not None, study.capabilities.deterministic
+    found = changes([cell.values for cell in cells], compared, exact, sequential)
+    changed = dict(zip((here for _, here in compared), found, strict=True))
+    return tuple(replace(cell, change=changed.get(number)) for number, cell in enumerate(cells))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nettrial.analysis.apparatus import NOT_RECORDED
-from nettrial.analysis.changes import BANERJEE
+from nettrial.analysis.changes import BANERJEE, SESSIONS
 from nettrial.analysis.compare import (
     CONDITION_EXPECTED,
     Condition,
@@ -21,6 +21,7 @@ from nettrial.analysis.intervals import CONFIDENCE, quantile
 from nettrial.analysis.outcomes import Outcome
 from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table, say
+from nettrial.cli.pool import expanded
 from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput, Inconclusive, TrialsFailed
 from nettrial.metrics import METRICS
@@ -48,15 +49,18 @@ def show(
     only: Sequence[str],
     inconclusive: str = "pass",
     as_json: bool = False,
+    history: Sequence[Path] = (),
 ) -> int:
     """Compares two runs, prints the changes and the outcome of each condition, and returns the exit status.
+    `history` has further runs of the first one's system.
 
     Raises BadInput; TrialsFailed if a condition has no interval to judge it by; and Inconclusive if an
     interval is too wide to judge a condition and `inconclusive` is "fail"."""
     if inconclusive not in INCONCLUSIVE:
         raise BadInput(READING, "--inconclusive", inconclusive, " or ".join(INCONCLUSIVE))
     runs = Run.open(first), Run.open(second)
-    found = compare(*runs)
+    sessions = [Run.open(each) for each in expanded(history)]
+    found = compare(*runs, history=sessions)
     names = list(dict.fromkeys(difference.response.name for difference in found.differences))
     if not names:
         raise _nothing_common(*runs)
@@ -64,7 +68,7 @@ def show(
         _known("--response", name, name, names)
     conditions = [_condition(text, only or names) for text in fail_if]
     if only:
-        found = compare(*runs, only)
+        found = compare(*runs, only, sessions)
     judgements = _judgements(found, conditions)
     if as_json:
         documents.show(_document(found, first, second, judgements))
@@ -110,10 +114,7 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
         print("\nOther differences between the runs")
         print_table(["", "A", "B"], found.circumstances)
     level = 100 * CONFIDENCE
-    print(
-        f"\nChange from A to B in percent, by {BANERJEE} on logarithms, unpaired. "
-        f"{_corrected(found.intervals, level)}"
-    )
+    print(f"\n{_method(found)} {_corrected(found.intervals, level)}")
     rows: list[list[str]] = []
     for response in dict.fromkeys(difference.response.name for difference in found.differences):
         rows += _rows([each for each in found.differences if each.response.name == response])
@@ -121,6 +122,7 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
     _print_alone(found)
     _print_biased(found)
     _print_few(found)
+    _print_unknown(found)
     stopped = [run for run, by_rule in zip("AB", found.stopped_by_rule, strict=True) if by_rule]
     if stopped:
         print(
@@ -129,6 +131,26 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
         )
     shown = [difference for difference in found.differences if difference.shown]
     print(f"\n{len(shown)} of {numbers.counted(found.intervals, 'comparison')} show a change.")
+
+
+def _method(found: RunComparison) -> str:
+    """Returns a sentence about the method of the intervals."""
+    if found.sessions == 1:
+        return f"Change from A to B in percent, by {BANERJEE} on logarithms, unpaired."
+    return (
+        f"Change in percent to B from A and its history, {found.sessions} sessions in all, each of which "
+        f"counts once, by {SESSIONS} on logarithms."
+    )
+
+
+def _print_unknown(found: RunComparison) -> None:
+    """Prints what the comparison of two sessions can't tell, unless sessions are known not to differ."""
+    if found.sessions > 1 or found.exact:
+        return
+    print(
+        "\nThe intervals hold for these two sessions. Two sessions of an unchanged system also differ, and "
+        "by how much is not known here: --history RUN, for more runs of A's system, allows for that."
+    )
 
 
 def _print_biased(found: RunComparison) -> None:
@@ -155,7 +177,7 @@ def _print_apparatus(found: RunComparison) -> None:
 def _print_few(found: RunComparison) -> None:
     """Prints a note on wide intervals if a treatment has few trials."""
     counts = [min(each.counts) for each in found.differences if each.change.p_value is not None]
-    if not counts or min(counts) >= ENOUGH:
+    if not counts or min(counts) >= ENOUGH or found.sessions > 1:
         return
     few, enough = (f"{quantile(count - 1, found.intervals):.3g}" for count in (min(counts), ENOUGH))
     print(
@@ -310,6 +332,7 @@ def _document(
         b=str(second),
         apparatus=[documents.Circumstance(name=name, a=a, b=b) for name, a, b in found.apparatus],
         circumstances=[documents.Circumstance(name=name, a=a, b=b) for name, a, b in found.circumstances],
+        sessions_of_a=found.sessions,
         intervals=found.intervals,
         differences=[_as_document(each) for each in found.differences],
         treatments_of_a=list(found.treatments_of_one[0]),

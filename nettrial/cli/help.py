@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 GROUPS = {
     "Run a study": ("init", "show", "run", "resume", "runs"),
-    "Read results": ("report", "watch", "compare", "export", "import", "book"),
+    "Read results": ("report", "watch", "pool", "compare", "export", "import", "book"),
     "Predict": ("predict", "calibrate"),
     "Measure without a study": ("measure", "serve", "path", "monitor"),
     "Look around": ("doctor", "list", "draw", "machines", "systems"),
@@ -43,7 +43,11 @@ EXAMPLES = {
     "book": ("nettrial book runs/ipv6 runs/path --out book",),
     "export": ("nettrial export runs/mine --to csv --out tables",),
     "import": ("nettrial import monday/*.json --out runs/monday",),
-    "compare": ('nettrial compare runs/before runs/after --fail-if "throughput < -3%"',),
+    "pool": ("nettrial pool runs/monday runs/tuesday runs/wednesday", "nettrial pool runs/sessions"),
+    "compare": (
+        'nettrial compare runs/before runs/after --fail-if "throughput < -3%"',
+        "nettrial compare runs/before runs/after --history runs/earlier",
+    ),
     "predict": ("nettrial predict runs/mine --mtu 3000,6000",),
     "calibrate": ("nettrial calibrate runs/mine",),
     "list": ("nettrial list studies", "nettrial list metrics"),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from nettrial.analysis.run_model import errors
 from nettrial.report import html
 from nettrial.report.content import gather
 from nettrial.report.vega import Chart
@@ -78,12 +79,14 @@ def test_changes_are_those_of_the_pairs_within_blocks(
 ) -> None:
     changes = {mark["level"]: mark for mark in drawn["throughput-changes"] if "low" in mark}
     # Trials of a block follow each other, so the n-th of each treatment are of the same block.
-    base = np.array([value for _, value in sorted(measured["1500 B"].items())])
-    assert set(changes) == {"4000 B", "9000 B"}
-    for mtu, mark in changes.items():
-        ratios = np.log(np.array([value for _, value in sorted(measured[mtu].items())]) / base)
-        low, high = stats.t.interval(0.95, len(ratios) - 1, ratios.mean(), stats.sem(ratios))
-        expected = [100 * np.expm1(each) for each in (ratios.mean(), low, high)]
+    levels = ["1500 B", "4000 B", "9000 B"]
+    logs = np.log([[value for _, value in sorted(measured[mtu].items())] for mtu in levels])
+    found = errors(logs, np.array([0, 0]), np.array([1, 2]))
+    assert set(changes) == set(levels[1:])
+    for number, mtu in enumerate(levels[1:]):
+        mark, middle = changes[mtu], (logs[number + 1] - logs[0]).mean()
+        low, high = stats.t.interval(0.95, found.freedom[number], middle, found.error[number])
+        expected = [100 * np.expm1(each) for each in (middle, low, high)]
         assert [mark["value"], mark["low"], mark["high"]] == pytest.approx(expected, rel=1e-4)
 
 

@@ -171,6 +171,14 @@ def _compare(
             show_default="all",
         ),
     ] = None,
+    history: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(
+            metavar="RUN",
+            help="Another run of RUN_A's system, or a directory of such runs. The intervals then allow for "
+            "the differences between sessions. May be given more than once.",
+        ),
+    ] = None,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
@@ -183,7 +191,33 @@ def _compare(
     """
     from nettrial.cli import compare
 
-    raise typer.Exit(compare.show(first, second, fail_if or (), response or (), inconclusive, as_json))
+    raise typer.Exit(
+        compare.show(first, second, fail_if or (), response or (), inconclusive, as_json, history or ())
+    )
+
+
+@command(commands, "pool")
+def _pool(
+    directories: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="Directories of runs of one study, or a directory that contains them "
+            "(`nettrial run --sessions`).",
+        ),
+    ],
+    as_json: Json = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Pool runs of one study: results that a repetition keeps.
+
+    Each run is one session. The intervals include the differences between sessions, which those of a single
+    run do not. Also prints the results that one more session would show, the share of the variance between
+    and within sessions, and what more sessions or more blocks would gain.
+    """
+    from nettrial.cli import pool
+
+    pool.show(directories, as_json)
 
 
 @command(commands, "predict")
