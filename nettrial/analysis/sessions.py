@@ -87,7 +87,7 @@ class PooledResponse:
     shares: Shares | None
     """The origin of the variance; None without two complete sessions, or if no value varies."""
     gain: Gain | None
-    """What more sessions or blocks would gain; None without `shares`."""
+    """The gain of more sessions or blocks; None without `shares`."""
 
 
 @dataclass(frozen=True)

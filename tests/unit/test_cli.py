@@ -39,6 +39,7 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
         "watch",
         "book",
         "compare",
+        "pool",
         "predict",
         "calibrate",
         "list",
