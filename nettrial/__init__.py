@@ -1,17 +1,24 @@
 """Controlled trials for network performance: this package plans and analyses, the engine measures.
 
-`nettrial.load("runs/mine")` returns a run's results for a notebook."""
+`nettrial.run` runs a study, `nettrial.load` returns the results of a run, and `nettrial.compare` the changes
+from one run to another."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nettrial.results import Results as Results
-    from nettrial.results import load as load
+    from nettrial.api import compare, load, resume, run
+    from nettrial.comparison import Comparison
+    from nettrial.results import Results
 
+__all__ = ["Comparison", "Results", "__version__", "compare", "load", "resume", "run"]
 __version__ = "0.1.0"
 """The version of the package, which is also that of the engine."""
-_LATER = {"Results": "nettrial.results", "load": "nettrial.results"}
+_LATER = {
+    **dict.fromkeys(("run", "resume", "load", "compare"), "nettrial.api"),
+    "Comparison": "nettrial.comparison",
+    "Results": "nettrial.results",
+}
 """Names that are imported on first access (PEP 562), because their dependencies are slow to load."""
 
 

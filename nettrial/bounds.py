@@ -13,6 +13,8 @@ MOST_FILE_BYTES = 2**20
 """The largest size of a file named by a study file: published figures, values of a distribution."""
 MOST_TREATMENTS = 10_000
 """The largest number of combinations of the factors' levels."""
+LARGEST_SEED = 2**63 - 1
+"""The largest seed: seeds are stored as 64-bit integers with a sign."""
 MOST_TRIALS = 100_000
 """The largest number of trials of a run: treatments times replicates."""
 MOST_FLOWS = 120_000

@@ -180,7 +180,7 @@ class Results:
         columns = {"trials": pl.Int64, **dict.fromkeys(figures_of, pl.Float64), "absent": pl.String}
         return self._frame(rows, columns)
 
-    def compare(self) -> pl.DataFrame:
+    def changes(self) -> pl.DataFrame:
         """Returns the change of each response from the baseline at the same other levels: in percent with its
         95% interval, paired by block, and with the interval and the p-value corrected for all comparisons of
         the response."""
@@ -224,5 +224,5 @@ class Results:
             f"<run of {self.study.study} in {self.run.directory}: {done} of {planned} trials\n"
             f" responses: {responses}\n"
             f" tables: {', '.join(self._frames)}\n"
-            " .summary(), .compare(), .charts, .tables>"
+            " .summary(), .changes(), .charts, .tables>"
         )

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from reference import command_line, documents, registries, study_file, tables
+from reference import command_line, documents, python, registries, study_file, tables
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -32,6 +32,7 @@ def main() -> int:
         **documents.path_pages(path_schema),
         **documents.json_pages(),
         **tables.pages(),
+        **python.pages(),
     }
     there = {file.name: file.read_text() for file in REFERENCE.glob("*.md")}
     stale = sorted(name for name in pages.keys() | there.keys() if pages.get(name) != there.get(name))

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from nettrial.analysis.apparatus import NOT_RECORDED
 from nettrial.analysis.changes import BANERJEE, SESSIONS
-from nettrial.analysis.compare import (
-    CONDITION_EXPECTED,
-    Condition,
-    Difference,
-    RunComparison,
-    compare,
-    condition,
-)
+from nettrial.analysis.compare import Difference, RunComparison
 from nettrial.analysis.intervals import CONFIDENCE, quantile
 from nettrial.analysis.outcomes import Outcome
 from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table, say
 from nettrial.cli.pool import expanded
+from nettrial.comparison import Judgement, compare
 from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput, Inconclusive, TrialsFailed
 from nettrial.metrics import METRICS
-from nettrial.registry import near
 from nettrial.report import numbers
 from nettrial.report.tables import UNCLEAR
-from nettrial.store import Run
 
 FAILED = 1
 """Exit status where a condition of `--fail-if` holds."""
@@ -58,53 +50,15 @@ def show(
     interval is too wide to judge a condition and `inconclusive` is "fail"."""
     if inconclusive not in INCONCLUSIVE:
         raise BadInput(READING, "--inconclusive", inconclusive, " or ".join(INCONCLUSIVE))
-    runs = Run.open(first), Run.open(second)
-    sessions = [Run.open(each) for each in expanded(history)]
-    found = compare(*runs, history=sessions)
-    names = list(dict.fromkeys(difference.response.name for difference in found.differences))
-    if not names:
-        raise _nothing_common(*runs)
-    for name in only:
-        _known("--response", name, name, names)
-    conditions = [_condition(text, only or names) for text in fail_if]
-    if only:
-        found = compare(*runs, only, sessions)
-    judgements = _judgements(found, conditions)
+    comparison = compare(first, second, only, expanded(history))
+    found = comparison.found
+    judgements = comparison.judge(*fail_if)
     if as_json:
         documents.show(_document(found, first, second, judgements))
     else:
         _print(found, first, second)
         _print_conditions(judgements)
     return _judge(judgements, inconclusive)
-
-
-def _nothing_common(first: Run, second: Run) -> BadInput:
-    sides = [
-        f"{name} has {in_words(run.plan[0].treatment)} and the like, and the responses "
-        f"{', '.join(response.name for response in run.study.responses)}"
-        for name, run in (("A", first), ("B", second))
-    ]
-    expected = "two runs with at least one treatment and one response in common"
-    return BadInput(
-        "comparing the runs", str(second.directory), "nothing to compare", expected, "; ".join(sides)
-    )
-
-
-def _known(option: str, text: str, name: str, names: Sequence[str]) -> None:
-    if name not in names:
-        raise BadInput(READING, option, text, ", ".join(names), near(name, names))
-
-
-def _condition(text: str, names: Sequence[str]) -> Condition:
-    read = condition(text)
-    if read is None:
-        hint = (
-            "a fall ('<') of 0% or less, or a rise ('>') of 0% or more, where RESPONSE is one of "
-            + ", ".join(names)
-        )
-        raise BadInput(READING, "--fail-if", text, CONDITION_EXPECTED, hint)
-    _known("--fail-if", text, read.response, names)
-    return read
 
 
 def _print(found: RunComparison, first: Path, second: Path) -> None:
@@ -256,44 +210,13 @@ def _print_alone(found: RunComparison) -> None:
             print(f"\nResponses only in {run}: {', '.join(responses)}")
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """A condition under one treatment."""
-
-    condition: Condition
-    """The condition of `--fail-if`."""
-    difference: Difference
-    """The difference that it judges."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """Returns the outcome of the condition."""
-        return self.condition.outcome(self.difference)
-
-    @property
-    def reason(self) -> str | None:
-        """Returns the reason why the outcome can't be told; None if it can."""
-        if self.outcome is not Outcome.UNKNOWN:
-            return None
-        if self.difference.interval is None:
-            return self.difference.absent
-        return f"the interval has changes on both sides of {self.condition.percent:+g}%"
-
-    def __str__(self) -> str:
-        found = self.difference
-        said = f"{self.condition} ({in_words(found.treatment)})"
-        if found.interval is None or found.percent is None:
-            return f"{said}: {self.reason}"
-        return f"{said}: {numbers.signed(found.percent, 1)}% {numbers.bounds(found.interval, 1)}"
-
-
-def _judgements(found: RunComparison, conditions: Sequence[Condition]) -> list[Judgement]:
-    return [
-        Judgement(each, difference)
-        for each in conditions
-        for difference in found.differences
-        if difference.response.name == each.response
-    ]
+def _in_words(judged: Judgement) -> str:
+    """Returns a condition under a treatment, with the change that it judges."""
+    found = judged.difference
+    said = f"{judged.condition} ({in_words(found.treatment)})"
+    if found.interval is None or found.percent is None:
+        return f"{said}: {judged.reason}"
+    return f"{said}: {numbers.signed(found.percent, 1)}% {numbers.bounds(found.interval, 1)}"
 
 
 def _print_conditions(judgements: Sequence[Judgement]) -> None:
@@ -384,9 +307,9 @@ def _judge(judgements: Sequence[Judgement], inconclusive: str) -> int:
     missing = [each for each in unknown if each.difference.interval is None]
     wide = [each for each in unknown if each.difference.interval is not None]
     for each in held:
-        say(f"fails: {each}")
+        say(f"fails: {_in_words(each)}")
     for each in [*missing, *(wide if inconclusive == "fail" else ())]:
-        say(f"can't tell: {each}")
+        say(f"can't tell: {_in_words(each)}")
     if held:
         return FAILED
     if missing:

@@ -12,9 +12,6 @@ from nettrial.cli import READING, log
 from nettrial.errors import BadInput
 from nettrial.systems import UnknownZone, zoned
 
-LARGEST_SEED = 2**63 - 1
-"""The largest seed: seeds are stored as 64-bit integers with a sign."""
-
 
 def between(low: int, high: int | None = None) -> Callable[[typer.CallbackParam, int | None], int | None]:
     """Returns a callback that checks the range of an option's number and raises BadInput."""
@@ -106,15 +103,12 @@ AllowExec = Annotated[
 """The option `--allow-exec`."""
 Replicates = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(
-        callback=between(1), metavar="N", help="Replicates of each treatment.", show_default="the study's"
-    ),
+    typer.Option(metavar="N", help="Replicates of each treatment.", show_default="the study's"),
 ]
 """The option `--replicates`."""
 Seed = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
-        callback=between(0, LARGEST_SEED),
         metavar="N",
         help="Seed for the trial order.",
         show_default="random",
@@ -136,7 +130,6 @@ Until = Annotated[
 MinBlocks = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
-        callback=between(4),
         metavar="N",
         help="With --until: the smallest number of blocks.",
         show_default="the replicates, at least 5",
@@ -146,7 +139,6 @@ MinBlocks = Annotated[
 MaxBlocks = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
-        callback=between(4),
         metavar="N",
         help="With --until: the largest number of blocks.",
         show_default="50",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
@@ -12,7 +13,7 @@ ANSWER_CHARACTERS = 80
 """The number of characters that are read of an answer at the terminal."""
 
 
-def ask(needed: list[Request], allowed: bool) -> None:
+def ask(needed: Sequence[Request], allowed: bool) -> None:
     """Asks at the terminal for the permission to do what a study requests, unless the option has given it.
     Raises BadInput without it."""
     if not needed or allowed:
@@ -26,7 +27,7 @@ def ask(needed: list[Request], allowed: bool) -> None:
     raise BadInput.listing(ASKING, [request.fault() for request in needed])
 
 
-def list_requests(needed: list[Request]) -> None:
+def list_requests(needed: Sequence[Request]) -> None:
     """Prints requests."""
     for request in needed:
         say(f"  {request.where}: {'send ' if request.kind is Kind.FILE else ''}{request.text}")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,19 +13,19 @@ from nettrial.cli import READING, log, permission
 from nettrial.cli.console import output, say
 from nettrial.cli.progress import SessionDisplay, say_event
 from nettrial.cli.signals import Signals
-from nettrial.design import PlannedTrial, plan
-from nettrial.errors import BadInput, TrialsFailed
+from nettrial.design import PlannedTrial
+from nettrial.errors import BadInput
 from nettrial.report import numbers
 from nettrial.running import sets
-from nettrial.running.apparatus import Apparatus, prepared
-from nettrial.running.checking import Work
-from nettrial.running.permission import OPTION, requests
+from nettrial.running.apparatus import Apparatus
+from nettrial.running.permission import OPTION
 from nettrial.running.session import is_unfinished
+from nettrial.running.start import THIS_MACHINE, CheckedRun, Target, new_run, refuse_failures, resumed_run
 from nettrial.running.stop import Stop
-from nettrial.running.study_design import Design, DesignOptions, Scenarios
+from nettrial.running.study_design import Design, DesignOptions
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
-from nettrial.study.published import read as read_published
+from nettrial.study import load
 
 if TYPE_CHECKING:
     from nettrial.report.content import Report
@@ -56,19 +54,16 @@ class Form:
 @dataclass(frozen=True)
 class Manner:
     """The manner of running trials: with `strict`, a warning is a failure; with `quiet`, no progress is
-    shown. `machines` is the inventory's file, and `on` the Dask cluster that runs the trials, if any. With
-    `allows_commands`, the study's own commands are started without a question."""
+    shown. With `allows_commands`, the study's own commands are started without a question."""
 
     strict: bool = False
     """True if a trial with a warning counts as failed."""
-    machines: Path | None = None
-    """The file of the inventory; None without one."""
+    target: Target = THIS_MACHINE
+    """The machines that run the trials."""
     form: Form = Form()
     """The form of the report."""
     quiet: bool = False
     """True if no progress is shown."""
-    on: str | None = None
-    """The Dask cluster that runs the trials; None for this machine."""
     allows_commands: bool = False
     """True if the study's own commands are started without a question."""
     another_apparatus: bool = False
@@ -82,39 +77,27 @@ def start(
     with `dry`, it ends there."""
     if name is None:
         raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
-    design = Design.of(name, options)
-    study = design.study
-    directory = out or Path("runs") / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    refuse_existing(directory)
-    published_text = study.published_text()
-    if published_text:
-        read_published(published_text, study)
-    seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
-    scenarios = (scenario for _, scenario in design.scenarios)
-    with prepared(study, scenarios, manner.machines, manner.on, say_event) as apparatus:
-        work = apparatus.check(design.scenarios)
-        trials = plan(study, design.replicates, seed)
-        command = options.command(name, seed) + _with(manner.machines)
+    study = load(name)
+    with new_run(study, name, options, out, manner.target, say_event) as ready:
+        design, trials, apparatus = ready.design, ready.trials, ready.apparatus
         size = apparatus.trials_at_once
         together = -(-design.replicates // len(apparatus.backends))
         length = design.length(together) + (f", {size} trials at once" if size > 1 else "")
-        needed = requests(study, design.scenarios)
+        planned = f"{design.study.title}: {numbers.counted(len(trials), 'trial')}, {length}"
         if dry:
-            if needed:
+            if ready.requests:
                 say(f"this needs {OPTION}:")
-                permission.list_requests(needed)
-            say(
-                f"{study.title}: {numbers.counted(len(trials), 'trial')}, {length}; all can run, none was run"
-            )
+                permission.list_requests(ready.requests)
+            say(f"{planned}; all can run, none was run")
             return 0
-        permission.ask(needed, manner.allows_commands)
-        run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
+        permission.ask(ready.requests, manner.allows_commands)
+        run = ready.create()
         if not manner.quiet:
-            say(f"{study.title}: {numbers.counted(len(trials), 'trial')}, {length}, seed {seed}")
+            say(f"{planned}, seed {ready.seed}")
             _say_until(design)
-            _say_work(work, trials, apparatus)
+            _say_work(ready, trials)
             _say_idle(design.replicates, apparatus)
-            say(f"results: {directory}")
+            say(f"results: {ready.directory}")
         return _go_on(run, apparatus, manner)
 
 
@@ -136,13 +119,6 @@ def _say_idle(blocks: int, apparatus: Apparatus) -> None:
         say(text)
 
 
-def _with(machines: Path | None, on: str | None = None) -> str:
-    """Returns the options for the inventory and the cluster, for a command line. A run does not store its
-    cluster."""
-    named = [("--machines", machines), ("--on", on)]
-    return "".join(f" {shlex.join([option, str(value)])}" for option, value in named if value is not None)
-
-
 def resume(name: str | None, options: DesignOptions, out: Path | None, manner: Manner) -> int:
     """Resumes a run and returns the exit status."""
     if out is None:
@@ -153,29 +129,18 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
     if name is not None and name not in (study.study, started_as):
         raise BadInput(READING, "STUDY", name, study.study, f"the run in {out} is of this study")
     given, seed = options.given(), run.seed if options.seed is None else options.seed
-    if given and options.command(started_as, seed) + _with(manner.machines) != run.command:
+    if given and options.command(started_as, seed) + manner.target.stored_options() != run.command:
         expected = f"no other options than those with which the run was started: {run.command}"
         hint = "a run is resumed as it was planned; start a new run for another plan"
         raise BadInput(READING, "--resume", " ".join(given), expected, hint)
     if not is_unfinished(run):
         say(f"the run in {out} is finished")
         return _close(run, False, manner)
-    if study.measured:
-        hint = "measure or import again, into another directory"
-        raise BadInput(
-            READING, "--out", str(out), "a run of a study", f"it has measurements, not trials: {hint}"
-        )
-    run.refuse_foreign()
-    scenarios = Scenarios(study)
-    each = (scenario for _, scenario in scenarios)
-    with prepared(study, each, manner.machines, manner.on, say_event) as apparatus:
-        if not manner.another_apparatus:
-            apparatus.refuse_another(run, say_event)
-        work = apparatus.check(scenarios)
-        permission.ask(requests(study, scenarios), manner.allows_commands)
+    with resumed_run(run, manner.target, say_event, manner.another_apparatus) as ready:
+        permission.ask(ready.requests, manner.allows_commands)
         if not manner.quiet:
-            _say_work(work, run.pending(), apparatus)
-        return _go_on(run, apparatus, manner)
+            _say_work(ready, run.pending())
+        return _go_on(run, ready.apparatus, manner)
 
 
 def report_again(
@@ -212,14 +177,14 @@ def report_again(
             say(f"no browser found on this machine; open {page.resolve()} in one")
 
 
-def _say_work(work: Work, trials: Sequence[PlannedTrial], apparatus: Apparatus) -> None:
+def _say_work(ready: CheckedRun, trials: Sequence[PlannedTrial]) -> None:
     """Prints how long the trials will take, if that is known and long."""
-    each = [work[tuple(trial.treatment.values())] for trial in trials]
+    each = [ready.work[tuple(trial.treatment.values())] for trial in trials]
     known = [estimate for estimate in each if estimate]
-    seconds = sum(estimate.seconds for estimate in known) / max(apparatus.trials_at_once, 1)
+    seconds = sum(estimate.seconds for estimate in known) / max(ready.apparatus.trials_at_once, 1)
     if seconds < LONG_SECONDS:
         return
-    where = "these workers" if apparatus.cluster else "this machine"
+    where = "these workers" if ready.apparatus.cluster else "this machine"
     hops = sum(estimate.packet_hops for estimate in known)
     say(
         f"this will take about {numbers.as_time(seconds)} on {where}, for {hops:.2g} transmissions of a "
@@ -238,13 +203,11 @@ def _go_on(run: Run, apparatus: Apparatus, manner: Manner) -> int:
 
 def _close(run: Run, stopped: bool, manner: Manner) -> int:
     """Reports a run, prints how it ended, and returns the exit status."""
-    from nettrial.analysis import digest  # imported only when needed, as the report is
-
     *_, unwritten = _report(run, manner.form, manner.quiet)
     if unwritten is not None:
         say(str(unwritten))
     again = shlex.join(["nettrial", "resume", str(run.directory)])
-    again += _with(manner.machines, manner.on) + (" --strict" if manner.strict else "")
+    again += manner.target.options() + (" --strict" if manner.strict else "")
     again += f" {OPTION}" if manner.allows_commands else ""
     if run.study.until is not None and not manner.quiet:
         from nettrial.report import stopping  # imported only when needed, as the report is
@@ -253,17 +216,7 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
     if stopped:
         say(f"stopped; to resume: {again}")
         return INTERRUPTED
-    failures = run.failures()
-    if failures:
-        waiting = len(run.pending()) - len(failures)
-        left = f", and {waiting} {'was' if waiting == 1 else 'were'} not run" if waiting else ""
-        raise TrialsFailed(
-            f"{len(failures)} of {len(run.plan)} trials failed{left}; to run them again: {again}"
-        )
-    warned = digest(run).warned if manner.strict else []
-    if warned:
-        named = ", ".join(map(str, warned))
-        raise TrialsFailed(f"{len(warned)} of {len(run.plan)} trials have warnings (--strict): {named}")
+    refuse_failures(run, again, manner.strict)
     return 0 if unwritten is None else unwritten.exit_code
 
 

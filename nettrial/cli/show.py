@@ -15,7 +15,7 @@ from nettrial.metrics import METRICS
 from nettrial.running import permission
 from nettrial.running.checking import check_plan
 from nettrial.running.study_design import Design, DesignOptions
-from nettrial.study import Study
+from nettrial.study import Study, load
 
 TREATMENTS_SHOWN = 24
 """The number of treatments that are listed; any further ones are only counted."""
@@ -24,7 +24,7 @@ TREATMENTS_SHOWN = 24
 def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_json: bool = False) -> None:
     """Prints a study's design, and the number of trials that its stopping rule needs, estimated from earlier
     runs; raises BadInput, also for a design that its backend refuses."""
-    design = Design.of(name, options)
+    design = Design.of(load(name), options)
     if earlier and as_json:
         raise BadInput(READING, "--from", str(earlier[0]), "no --from with --json")
     if earlier:

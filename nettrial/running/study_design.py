@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from nettrial.backends import BACKENDS
-from nettrial.bounds import MOST_TRIALS
+from nettrial.bounds import LARGEST_SEED, MOST_TRIALS
 from nettrial.design import Treatment, refuse_unknown_interfaces, resolve, traffic_seconds, treatments
 from nettrial.errors import READING_OPTIONS, BadInput
 from nettrial.metrics import METRICS
 from nettrial.registry import UnknownName, near
 from nettrial.report import numbers
 from nettrial.scenario import Scenario
-from nettrial.study import Study, Until, load
+from nettrial.study import Study, Until
 from nettrial.study.document import READING as READING_STUDY
 
 PRECISION = re.compile(r"(?:(\S+?)\s*=\s*)?(\d+(?:\.\d+)?)\s*%")
@@ -29,6 +29,8 @@ PRECISION_EXPECTED = f'PERCENT or RESPONSE=PERCENT, such as "2%" or "rtt=5%"; or
 """The expected form of a precision, for error messages."""
 FEWEST_BLOCKS = 5
 """The fewest blocks before a stopping rule looks at intervals, unless `--min-blocks` is given."""
+FEWEST_BLOCKS_OF_A_RULE = 4
+"""The fewest blocks that `--min-blocks` and `--max-blocks` may ask for."""
 MOST_NODES_KEPT = 5000
 """The number of nodes above which the scenario of a treatment is not kept in memory."""
 SET_UP_SECONDS = 0.3
@@ -56,6 +58,18 @@ class DesignOptions:
     """The number of `--max-blocks`."""
     backend: str | None = None
     """The name of `--backend`; None for the study's."""
+
+    def __post_init__(self) -> None:
+        """Raises BadInput for a number that is out of range."""
+        for option, value, low, high in (
+            ("--replicates", self.replicates, 1, None),
+            ("--seed", self.seed, 0, LARGEST_SEED),
+            ("--min-blocks", self.minimum, FEWEST_BLOCKS_OF_A_RULE, None),
+            ("--max-blocks", self.maximum, FEWEST_BLOCKS_OF_A_RULE, None),
+        ):
+            if value is not None and not low <= value <= (value if high is None else high):
+                expected = f"{low} or more" if high is None else f"{low} to {high}"
+                raise BadInput(READING_OPTIONS, option, str(value), expected)
 
     def given(self) -> list[str]:
         """Returns the options that were given, verbatim."""
@@ -190,12 +204,12 @@ class Design:
     """The settings other than the replicates that `--full` changed, with their values."""
 
     @classmethod
-    def of(cls, name: str, options: DesignOptions) -> Design:
-        """Reads and resolves a study; raises BadInput."""
+    def of(cls, study: Study, options: DesignOptions) -> Design:
+        """Applies options to a study, and resolves its treatments; raises BadInput."""
         if options.full and options.replicates is not None:
             given = f"--full and --replicates {options.replicates}"
             raise BadInput(READING_OPTIONS, given, "both set the number of replicates", "one of the two")
-        read = options.on_backend(load(name))
+        read = options.on_backend(study)
         changed = read.full if options.full else {}
         study = (read.in_full() if changed else read).with_overrides(options.overrides())
         replicates = options.replicates or (study.full_replicates if options.full else study.replicates)

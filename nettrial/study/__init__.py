@@ -3,7 +3,7 @@
 from nettrial.fields import Wrong
 from nettrial.study.base import HostCost, LossBursts, Outage
 from nettrial.study.block import Block
-from nettrial.study.catalogue import examples, load, shipped
+from nettrial.study.catalogue import examples, given, load, shipped
 from nettrial.study.conclusions import Conclusion
 from nettrial.study.document import Document
 from nettrial.study.flows import EVERY
@@ -51,6 +51,7 @@ __all__ = [
     "Until",
     "Wrong",
     "examples",
+    "given",
     "imix",
     "load",
     "shipped",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import nettrial
 from nettrial.errors import BadInput
@@ -45,6 +47,19 @@ def load(name: str) -> Study:
             raise BadInput(READING, "STUDY", f"there is no study {name!r}", expected, hint)
         path = (EXAMPLES / path.name / STUDY_FILE).resolve()
     return read(path)
+
+
+def given(study: str | Path | Mapping[str, Any] | Study) -> Study:
+    """Returns a study that is given by its name or path, by its content as dictionaries and lists, or as a
+    model. Raises BadInput if there is none, or if it is invalid."""
+    if isinstance(study, Study):
+        if study.has_document:
+            return study
+        content = study.model_dump(by_alias=True, exclude_none=True)
+        return Study.of(Document.in_python(content))
+    if isinstance(study, Mapping):
+        return Study.of(Document.in_python(study))
+    return load(str(study))
 
 
 def read(path: Path) -> Study:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import ValidationError
 
 from nettrial.bounds import MOST_STUDY_BYTES
@@ -15,6 +16,7 @@ from nettrial.fields import Wrong
 from nettrial.files import Unreadable, read_text
 from nettrial.study import yaml_values
 from nettrial.study.yaml_values import Fields, Items
+from nettrial.units import Fraction
 
 READING = "reading the study"
 """The current action, for error messages."""
@@ -27,6 +29,18 @@ def shown(path: Path) -> str:
     path = path.absolute()
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML has no types
+    """Writes the content of a study that was defined in Python, also if it has types that are derived from
+    those of YAML."""
+
+
+_Dumper.add_representer(Fraction, lambda dumper, value: dumper.represent_str(value.print()))
+_Dumper.add_multi_representer(dict, lambda dumper, value: dumper.represent_dict(dict(value)))
+_Dumper.add_multi_representer(list, lambda dumper, value: dumper.represent_list(list(value)))
+_Dumper.add_multi_representer(str, lambda dumper, value: dumper.represent_str(str(value)))
+_Dumper.add_multi_representer(float, lambda dumper, value: dumper.represent_float(float(value)))
 
 
 def _read(path: Path, doing: str) -> str:
@@ -53,6 +67,9 @@ class Document:
     _tree: Any = None
     doing: str = READING
     """The purpose of reading the document, for error messages."""
+    is_file: bool = True
+    """False for a study defined in Python: `path` is then the name that its file would have in the working
+    directory."""
 
     @classmethod
     def load(cls, path: Path, doing: str = READING) -> Document:
@@ -64,6 +81,20 @@ class Document:
             place = shown(path) if why.line is None else f"{shown(path)}:{why.line}"
             raise BadInput(doing, place, why.found, why.expected) from None
         return cls(path, text, data, {}, data, doing)
+
+    @classmethod
+    def in_python(cls, data: Mapping[str, Any]) -> Document:
+        """Returns the document with that content, which is read as if it were in a file; raises BadInput if
+        it has other values than mappings, lists, texts, numbers, true, false and null."""
+        try:
+            text = yaml.dump(dict(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+            read = yaml_values.read(text)
+        except yaml.representer.RepresenterError as error:
+            expected = "dictionaries, lists, texts, numbers, True, False or None"
+            raise BadInput(READING, "the study", repr(error.args[-1]), expected) from None
+        except yaml_values.Refused as why:
+            raise BadInput(READING, "the study", why.found, why.expected) from None
+        return cls(Path("study.yaml"), text, read, {}, read, is_file=False)
 
     def where(self, place: Place) -> str:
         """Returns the place of a value as `file:line: dotted.path`, or the option that set it."""
@@ -87,7 +118,8 @@ class Document:
             else:
                 name = str(step)
             names.append(name)
-        return f"{shown(self.path)}:{line + 1}: {'.'.join(names)}".removesuffix(": ")
+        name = f"{shown(self.path)}:{line + 1}" if self.is_file else "the study"
+        return f"{name}: {'.'.join(names)}".removesuffix(": ")
 
     def _written(self, place: Place) -> list[str | int]:
         """Returns the path to a value without the members of unions, which are not steps in the file."""

@@ -280,6 +280,11 @@ class Study(Settings):
             raise ValueError("the study was not read from a study file")
         return self._document
 
+    @property
+    def has_document(self) -> bool:
+        """True if the study was read from a document."""
+        return self._document is not None
+
     def where(self, *place: str | int) -> str:
         """Returns a value's file, line and dotted path, or the option that set it; for a study from a run
         file, only the path."""

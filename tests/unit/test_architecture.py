@@ -39,10 +39,12 @@ ALLOWED = {
     "imports": BASE,
     "monitor": BASE | {"protocols", "metrics", "study", "machines", "backends", "analysis", "report"},
     "results": BASE | {"metrics", "study", "store", "export", "report"},
+    "comparison": BASE | {"metrics", "study", "design", "store", "analysis"},
+    "api": BASE | {"study", "store", "running", "results", "comparison"},
     "running": BASE | {"metrics", "study", "design", "machines", "backends", "store", "analysis", "report"},
     "cli": BASE
     | {"congestion", "topology", "stacks", "metrics", "study", "design", "machines", "guests", "backends"}
-    | {"protocols", "store", "analysis", "export", "monitor", "imports", "report", "running"},
+    | {"protocols", "store", "analysis", "export", "monitor", "imports", "report", "running", "comparison"},
 }
 """The other parts that each part may use."""
 
@@ -84,7 +86,9 @@ def test_every_part_is_known():
 @pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(PACKAGE)))
 def test_parts_depend_leftward_only(file):
     part = part_of(file)
-    allowed = BASE if part in BASE else {"results"} if part == "__init__" else ALLOWED[part]
+    allowed = (
+        BASE if part in BASE else {"api", "comparison", "results"} if part == "__init__" else ALLOWED[part]
+    )
     assert uses(file) - {part} <= allowed
 
 

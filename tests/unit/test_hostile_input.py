@@ -392,7 +392,7 @@ def test_a_study_with_any_value_anywhere_is_a_study_or_refused(tmp_path_factory,
     shutil.copy(FOLDER / "jumbo-ipv6" / "published.csv", folder)
     (folder / "study.yaml").write_text(json.dumps(document))
     with contextlib.suppress(BadInput):
-        Design.of(str(folder), DesignOptions()).study.published_text()
+        Design.of(load(str(folder)), DesignOptions()).study.published_text()
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

@@ -12,6 +12,7 @@ import pytest
 import nettrial
 from nettrial.errors import BadInput
 from nettrial.report.content import gather
+from tests.unit.conftest import FAKE_ENGINE
 from tests.unit.edge_runs import EDGE_RUNS
 from tests.unit.sweeps import make_sweep_run
 from tests.unit.synthetic import make_run
@@ -75,7 +76,7 @@ def test_the_summary_is_the_reports(results):
 
 
 def test_changes_are_the_reports(results):
-    table = results.compare()
+    table = results.changes()
     cells = [cell for response in gather(results.run).summary.responses for cell in response.cells]
     changes = [cell.change for cell in cells if cell.change]
     assert table["change_percent"].to_list() == [change.percent for change in changes]
@@ -120,7 +121,7 @@ def test_results_say_what_they_are(results):
     said = repr(results)
     assert "run of jumbo-ipv6" in said
     assert "36 of 36 trials" in said
-    assert ".compare()" in said
+    assert ".changes()" in said
 
 
 def test_a_sweeps_sizes(tmp_path):
@@ -139,7 +140,7 @@ def test_runs_at_the_edges_have_results(tmp_path, name):
     results = nettrial.load(tmp_path / "run")
     treatments = {tuple(trial.treatment.values()) for trial in results.run.plan}
     assert results.summary().height == len(treatments) * len(results.study.responses)
-    assert results.compare().height <= results.summary().height
+    assert results.changes().height <= results.summary().height
     assert results.trials.height == len(results.run.plan)
     assert results.responses.height == len(results.run.trials()) * len(results.study.responses)
     assert repr(results)
@@ -150,10 +151,13 @@ def test_runs_at_the_edges_have_results(tmp_path, name):
 def test_the_page_on_notebooks_runs_as_it_stands(tmp_path, monkeypatch):
     make_run(tmp_path / "runs" / "mine", replicates=3)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NETTRIAL_ENGINE", str(FAKE_ENGINE))
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
     assert len(blocks) > 3
     names = {}
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
     assert names["change"].height > 0
+    assert names["rates"].trials["state"].to_list() == ["finished"] * 6
+    assert {each.outcome for each in names["worse"]} <= {"does not hold", "can't tell"}
     assert (tmp_path / "throughput.pdf").exists()

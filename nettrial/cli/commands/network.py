@@ -7,8 +7,9 @@ from typing import Annotated, Optional
 
 import typer
 
+from nettrial.bounds import LARGEST_SEED
 from nettrial.cli.help import command
-from nettrial.cli.options import LARGEST_SEED, Ip, Json, Quiet, Verbose, address, between
+from nettrial.cli.options import Ip, Json, Quiet, Verbose, address, between
 
 commands = typer.Typer()
 """The parser of these commands."""

@@ -7,9 +7,9 @@ from typing import Annotated, Optional
 
 import typer
 
+from nettrial.bounds import LARGEST_SEED
 from nettrial.cli.help import command
 from nettrial.cli.options import (
-    LARGEST_SEED,
     AllowExec,
     BackendName,
     Full,
@@ -82,11 +82,12 @@ def _run(
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
     from nettrial.cli import run
+    from nettrial.running.start import Target
     from nettrial.running.study_design import DesignOptions
 
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
-    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet, on, allow_exec)
+    manner = run.Manner(strict, Target(machines_file, on), run.Form(as_json=as_json), quiet, allow_exec)
     if resume:
         raise typer.Exit(run.resume(study, options, out, manner))
     raise typer.Exit(run.start(study, options, out, manner, dry_run))
@@ -116,10 +117,11 @@ def _resume(
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
     from nettrial.cli import run
+    from nettrial.running.start import Target
     from nettrial.running.study_design import DesignOptions
 
     form = run.Form(as_json=as_json)
-    manner = run.Manner(strict, machines_file, form, quiet, on, allow_exec, another_apparatus)
+    manner = run.Manner(strict, Target(machines_file, on), form, quiet, allow_exec, another_apparatus)
     raise typer.Exit(run.resume(None, DesignOptions(), directory, manner))
 
 
