@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from nettrial.analysis.changes import change
 from nettrial.analysis.intervals import Interval, StandardError
 from nettrial.analysis.run_model import pairs
-from nettrial.analysis.spreads import SpreadComparison, compare_spreads
+from nettrial.analysis.spreads import SpreadComparison, compare_spreads, kurtosis_of
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline
 from nettrial.store import Run
 from nettrial.study import Study
@@ -108,7 +108,8 @@ def _agreement(study: Study, summary: Summary, row: PublishedRow, base: Publishe
                 found, ratio=cell.mean / value if value else None, inside=_inside(study, cell, row)
             )
         if row.sd:
-            found = replace(found, spread=compare_spreads(cell, float(row.sd), row.n))
+            kurtosis = kurtosis_of(response.cells)
+            found = replace(found, spread=compare_spreads(cell, float(row.sd), row.n, kurtosis))
         if row.difference and row.against:
             found = _beside_difference(study, found, response)
     else:

@@ -27,7 +27,7 @@ from nettrial.analysis.sequential import family
 
 PRIOR = 1.0
 """The prior degrees of freedom with which a variance is shrunk to the mean of all variances."""
-BOUND = 0.99
+BOUND = 0.975
 """The confidence level of the upper bound of a pair's variance from its own differences."""
 _FITS = 100
 """The largest number of passes of the fit of incomplete blocks; each removes most of the rest."""

@@ -29,6 +29,7 @@ EXAMPLES = {
         "nettrial run mine/study.yaml --backend sim --seed 1",
         "nettrial run jumbo-ipv6 --dry-run",
         'nettrial run jumbo-ipv6 --until "throughput=2%"',
+        'nettrial run jumbo-ipv6 --sessions 5 --apart "10 min"',
     ),
     "resume": ("nettrial resume runs/mine",),
     "runs": ("nettrial runs", "nettrial runs results --json"),

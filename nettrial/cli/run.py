@@ -49,6 +49,8 @@ class Form:
     """True if a JSON document is printed."""
     also: str | None = None
     """The additional statistics: "sd" or None."""
+    is_printed: bool = True
+    """False if only the page is written."""
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,9 @@ def _report(run: Run, form: Form, quiet: bool = False) -> tuple[Path | None, Rep
         page = html.write(run, report)  # first: whoever reads the output may stop reading
     except BadInput as why:
         unwritten = why
-    if form.as_json:
+    if not form.is_printed:
+        pass
+    elif form.as_json:
         from nettrial.cli import documents, run_document
 
         documents.show(run_document.report_document(report, page))

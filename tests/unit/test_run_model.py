@@ -130,7 +130,7 @@ def bounds(kind: str, levels: int, places: int, blocks: int) -> tuple[float, flo
     if kind == "noisy baseline" and levels > 2:
         return (0.90 if places > 1 else 0.83), 0.90, (0.80 if blocks < 5 else 0.89)
     if kind == "noisy level" and levels > 2:
-        return 0.95, 0.92, 0.91
+        return 0.95, (0.94 if blocks > 2 else 0.91), 0.91
     if kind in ("noisy level", "noisy baseline", "quiet level", "block by level", "unequal"):
         return 0.94, 0.94, 0.93
     return 0.95, 0.95, 0.94
@@ -175,7 +175,7 @@ def test_a_place_that_is_much_noisier_than_all_others_holds_less_often(blocks: i
     found = held("one noisy treatment", 2, 6, blocks, 3000)
     print(f"\n{blocks} blocks: the noisy place {found.worst:.1%}, joint {found.joint:.1%}")
     assert found.worst >= least(WORST[blocks], 3000)
-    assert found.joint >= least(0.91, 3000)
+    assert found.joint >= least(0.90, 3000)
 
 
 @pytest.mark.parametrize(("blocks", "seen", "width"), [(2, 0.20, 0.14), (3, 0.60, 0.5), (5, 0.97, 0.8)])
@@ -186,7 +186,7 @@ def test_more_is_shown_than_by_each_pair_alone(blocks: int, seen: float, width: 
     assert found.width <= width
 
 
-@pytest.mark.parametrize(("blocks", "times"), [(3, 7), (5, 3.3), (10, 2.2)])
+@pytest.mark.parametrize(("blocks", "times"), [(3, 4.5), (5, 2.7), (10, 2)])
 def test_treatments_a_hundred_times_as_noisy_widen_the_interval_of_a_quiet_pair_little(
     blocks: int, times: float
 ) -> None:

@@ -27,6 +27,7 @@ from nettrial.cli import pool as command
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.scenario import Record
+from tests.unit.conftest import CommandLine
 from tests.unit.synthetic import make_run, record
 
 Floats = npt.NDArray[np.float64]
@@ -192,3 +193,34 @@ def test_one_run_and_runs_of_other_treatments_are_no_pool(tmp_path: Path) -> Non
     other = make_run(tmp_path / "other", 5, {"mtu": "1500,9000"})
     with pytest.raises(BadInput, match="with the same 12 treatments"):
         pool([one, other])
+
+
+STUDY = str(Path(__file__).parents[2] / "nettrial/examples/loss/study.yaml")
+
+
+def test_a_study_runs_in_several_sessions(nettrial: CommandLine) -> None:
+    """Each session is a run with its own seed; they are reported together."""
+    options = ("--backend", "sim", "--seed", "1", "--replicates", "2", "--set", "loss=0.001,0.01")
+    done = nettrial("run", STUDY, *options, "--sessions", "2", "--out", "pooled", "--json")
+    assert done.returncode == 0
+    document = json.loads(done.stdout)
+    assert document["document"] == "pool"
+    assert document["runs"] == ["pooled/1", "pooled/2"]
+    again = nettrial("pool", "pooled", "--json")
+    assert json.loads(again.stdout)["means"] == document["means"]
+    history = nettrial("compare", "pooled/1", "pooled/2", "--history", "pooled", "--json")
+    assert json.loads(history.stdout)["sessions_of_a"] == 3
+
+
+@pytest.mark.parametrize("option", ["--resume", "--dry-run", "--until=2%"])
+def test_an_option_that_several_sessions_cannot_have_is_refused(option: str, nettrial: CommandLine) -> None:
+    done = nettrial("run", STUDY, option, "--sessions", "2")
+    assert done.returncode == 2
+    assert "not with --sessions" in done.stderr
+
+
+def test_a_wrong_time_between_sessions_is_refused(nettrial: CommandLine) -> None:
+    done = nettrial("run", STUDY, "--sessions", "2", "--apart", "soon")
+    assert done.returncode == 2
+    assert "--apart: soon" in done.stderr
+    assert nettrial("run", STUDY, "--apart", "1 s").returncode == 2

@@ -70,6 +70,19 @@ def _run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check that all trials can run, and write nothing.")
     ] = False,
+    sessions: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            callback=between(2),
+            metavar="N",
+            help="Run the plan N times, each in a session of its own with a new engine and network, as the "
+            "runs DIR/1 to DIR/N, and report what they have in common, as `nettrial pool` does.",
+        ),
+    ] = None,
+    apart: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="TIME", help='With --sessions: the time between two, such as "10 min".'),
+    ] = None,
     allow_exec: AllowExec = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -88,6 +101,18 @@ def _run(
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
     manner = run.Manner(strict, Target(machines_file, on), run.Form(as_json=as_json), quiet, allow_exec)
+    if sessions is not None:
+        from nettrial.cli import sessions as several
+        from nettrial.errors import READING_OPTIONS, BadInput
+
+        for option, given in (("--resume", resume), ("--dry-run", dry_run), ("--until", bool(until))):
+            if given:
+                raise BadInput(READING_OPTIONS, option, "given", "not with --sessions")
+        raise typer.Exit(several.start(study, options, out, manner, sessions, apart))
+    if apart is not None:
+        from nettrial.errors import READING_OPTIONS, BadInput
+
+        raise BadInput(READING_OPTIONS, "--apart", apart, "only with --sessions")
     if resume:
         raise typer.Exit(run.resume(study, options, out, manner))
     raise typer.Exit(run.start(study, options, out, manner, dry_run))

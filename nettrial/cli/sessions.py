@@ -1,0 +1,61 @@
+"""`nettrial run --sessions`: one plan in several independent sessions, each of which is a run."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nettrial.cli import READING, pool, run
+from nettrial.cli.console import say
+from nettrial.errors import BadInput
+from nettrial.report import numbers
+from nettrial.running.study_design import Design, DesignOptions
+from nettrial.store.directory import refuse_existing
+from nettrial.units import PERIOD, UnitError
+
+
+def start(
+    name: str | None,
+    options: DesignOptions,
+    out: Path | None,
+    manner: run.Manner,
+    sessions: int,
+    apart: str | None,
+) -> int:
+    """Runs a study in several sessions, `apart` from each other in time, in the directories 1, 2 and so on of
+    `out`; prints what they show together, and returns the exit status. Each session starts its own engine and
+    builds its own network, and has its own seed. The first one that fails or is stopped ends the others."""
+    if name is None:
+        raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
+    wait = 0 if apart is None else _seconds(apart)
+    study = Design.of(name, options).study
+    directory = out or Path("runs") / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    refuse_existing(directory)
+    seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
+    directories = [directory / f"{number:0{len(str(sessions))}}" for number in range(1, sessions + 1)]
+    for number, each in enumerate(directories, start=1):
+        if number > 1 and wait:
+            if not manner.quiet:
+                say(f"waiting for {apart} before the next session")
+            time.sleep(wait)
+        if not manner.quiet:
+            say(f"session {number} of {sessions}")
+        its_seed = (seed + number - 1) % 2**32
+        silent = replace(manner, form=replace(manner.form, is_printed=False))
+        status = run.start(name, replace(options, seed=its_seed), each, silent)
+        if status:
+            done = numbers.counted(number - 1, "session")
+            say(f"{done} finished; `nettrial pool {directory}` shows what two or more have in common")
+            return status
+    pool.show(directories, manner.form.as_json)
+    return 0
+
+
+def _seconds(text: str) -> int:
+    try:
+        return PERIOD.parse(text)
+    except UnitError:
+        raise BadInput(READING, "--apart", text, PERIOD.expected) from None
