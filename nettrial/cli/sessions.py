@@ -12,8 +12,9 @@ from nettrial.cli import READING, pool, run
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
 from nettrial.report import numbers
-from nettrial.running.study_design import Design, DesignOptions
+from nettrial.running.study_design import DesignOptions
 from nettrial.store.directory import refuse_existing
+from nettrial.study import load
 from nettrial.units import PERIOD, UnitError
 
 
@@ -31,7 +32,7 @@ def start(
     if name is None:
         raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
     wait = 0 if apart is None else _seconds(apart)
-    study = Design.of(name, options).study
+    study = load(name)
     directory = out or Path("runs") / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     refuse_existing(directory)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
