@@ -1,7 +1,7 @@
 """Controlled trials for network performance: this package plans and analyses, the engine measures.
 
 `nettrial.run` runs a study, `nettrial.load` returns the results of a run, and `nettrial.compare` the changes
-from one run to another."""
+from one run to another. `nettrial.measure` measures between this machine and another one."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -9,13 +9,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nettrial.api import compare, load, resume, run
     from nettrial.comparison import Comparison
+    from nettrial.measurements import Measurements, measure
     from nettrial.results import Results
 
-__all__ = ["Comparison", "Results", "__version__", "compare", "load", "resume", "run"]
+__all__ = [
+    "Comparison",
+    "Measurements",
+    "Results",
+    "__version__",
+    "compare",
+    "load",
+    "measure",
+    "resume",
+    "run",
+]
 __version__ = "0.1.0"
 """The version of the package, which is also that of the engine."""
 _LATER = {
     **dict.fromkeys(("run", "resume", "load", "compare"), "nettrial.api"),
+    **dict.fromkeys(("measure", "Measurements"), "nettrial.measurements"),
     "Comparison": "nettrial.comparison",
     "Results": "nettrial.results",
 }

@@ -33,7 +33,7 @@ READING_ARGUMENTS = "reading the arguments"
 Listener: TypeAlias = Callable[[Event], object]
 """A function that is called with each event of a session; `print` shows them all."""
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
-_ARGUMENTS = {"set": "settings", "token-file": "token_file", "response": "responses", "time": "duration"}
+_ARGUMENTS = {"set": "settings", "token-file": "token_file", "response": "responses"}
 
 
 def run(
@@ -85,7 +85,7 @@ def run(
     20
     """
     listener = _listener(progress)
-    with _arguments():
+    with arguments():
         options = DesignOptions(
             full=full,
             sets=_settings(settings or {}),
@@ -127,7 +127,7 @@ def resume(
     ['finished']
     """
     listener = _listener(progress)
-    with _arguments():
+    with arguments():
         stored = Run.open(Path(run))
         if is_unfinished(stored):
             with resumed_run(stored, _target(machines, on), listener, another_apparatus) as ready:
@@ -173,7 +173,7 @@ def compare(
     >>> [str(each.outcome) for each in comparison.judge("goodput < -90%")]
     ['does not hold', 'does not hold', 'does not hold', 'does not hold']
     """
-    with _arguments():
+    with arguments():
         return comparison.compare(a, b, responses, history)
 
 
@@ -229,7 +229,7 @@ def _results(made: Run, strict: bool) -> Results:
 
 
 @contextmanager
-def _arguments() -> Iterator[None]:
+def arguments() -> Iterator[None]:
     """Lets errors name arguments instead of the options of the command line."""
     try:
         yield

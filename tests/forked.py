@@ -25,7 +25,12 @@ from unittest.mock import patch
 ROOT = Path(__file__).parents[1]
 LOADED = (
     *("nettrial.cli.app", "nettrial.cli.run", "nettrial.cli.measure", "nettrial.cli.serve"),
-    *("nettrial.cli.measured_run", "nettrial.cli.machines", "nettrial.cli.compare", "nettrial.cli.show"),
+    *(
+        "nettrial.measuring.measured_run",
+        "nettrial.cli.machines",
+        "nettrial.cli.compare",
+        "nettrial.cli.show",
+    ),
     *("nettrial.report.screen", "nettrial.report.terminal", "nettrial.report.html"),
     *("tests.forked", "tests.without_report"),
 )

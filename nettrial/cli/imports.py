@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nettrial.cli.console import say
-from nettrial.cli.measured_run import Part, keep
 from nettrial.errors import BadInput, TrialsFailed
 from nettrial.imports import Imported, read
 from nettrial.imports.reading import DOING
+from nettrial.measuring.measured_run import Part, keep
 from nettrial.report import numbers
 from nettrial.scenario import Environment
 from nettrial.store.directory import refuse_existing

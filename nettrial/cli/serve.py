@@ -9,10 +9,8 @@ from nettrial import backends
 from nettrial.cli import READING
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
-from nettrial.files import Unreadable, read_secret
+from nettrial.measuring.options import check_token
 
-MOST_TOKEN_BYTES = 4096
-"""The largest size of a file with a token."""
 HERE = "127.0.0.1"
 """The address on which servers listen unless another is given: only this machine reaches it."""
 
@@ -83,11 +81,3 @@ def serve(options: ServeOptions) -> None:
     arguments += ["--token-file", str(options.token_file)] if options.token_file is not None else []
     arguments += ["--json"] if options.as_json else []
     backends.serve(arguments)
-
-
-def check_token(file: Path) -> None:
-    """Raises BadInput if a token can't be in a file, which the engine then reads."""
-    try:
-        read_secret(file, MOST_TOKEN_BYTES)
-    except Unreadable as why:
-        raise BadInput(READING, "--token-file", str(file), "a file with the token", str(why)) from None

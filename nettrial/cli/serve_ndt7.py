@@ -11,9 +11,9 @@ from pathlib import Path
 from nettrial.admission import Log
 from nettrial.cli import READING, documents
 from nettrial.cli.console import say
-from nettrial.cli.measure_ndt7 import LACKS, PORT
 from nettrial.cli.serve import ServeOptions
 from nettrial.errors import BadInput, CannotRun, Lack
+from nettrial.measuring.ndt7 import LACKS, PORT
 from nettrial.systems import is_writable_by_all, port_remedy
 
 
@@ -59,7 +59,7 @@ def _tls(
     if plain:
         return (
             None,
-            "without TLS: clients use ws:// (`nettrial measure --ndt7 --plain`, `ndt7-client -scheme ws`)",
+            "without TLS: clients use ws:// (`nettrial measure HOST ndt7 --plain`, `ndt7-client -scheme ws`)",
         )
     try:
         from nettrial.protocols.ndt7.certificate import context, self_signed
@@ -77,7 +77,7 @@ def _tls(
             raise BadInput(READING, "--certificate", str(certificate), expected, why) from None
     made, fingerprint = self_signed(address)
     return made, (
-        "with a certificate of its own, which clients must be told to accept (`nettrial measure --ndt7 "
+        "with a certificate of its own, which clients must be told to accept (`nettrial measure HOST ndt7 "
         "--no-verify`, `ndt7-client -no-verify`); browsers need a trusted one (--certificate) or --plain\n"
         f"SHA-256 fingerprint: {fingerprint}"
     )

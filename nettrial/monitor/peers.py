@@ -6,23 +6,17 @@ import json
 
 from nettrial.backends import find_server
 from nettrial.errors import BadInput
+from nettrial.measuring import ndt7, stamp
+from nettrial.measuring.measurement import RepeatFailed
 from nettrial.monitor.outcome import Figure, Measured, Missed
 from nettrial.monitor.task import SET_UP_SECONDS, Task
 from nettrial.protocols.figures import Outcome
 from nettrial.protocols.stamp import figures as stamp_figures
 from nettrial.protocols.stamp.key import key_of
-from nettrial.protocols.stamp.packet import base_size, is_size, sizes
-from nettrial.protocols.stamp.reflector import PORT as STAMP_PORT
-from nettrial.protocols.stamp.sender import NotReached as NotReflected
-from nettrial.protocols.stamp.sender import Sender, Session
+from nettrial.protocols.stamp.packet import is_size, sizes
+from nettrial.protocols.stamp.sender import Sender
 from nettrial.units import SIZE
 
-NDT7_PORT, NDT7_SECONDS = 4443, 10.0
-"""The default port of an ndt7 server, and the longest transfer that its specification allows, in seconds."""
-STAMP_INTERVAL = 0.02
-"""The time between two packets of a STAMP session, in seconds."""
-STAMP_WAIT_SECONDS = 1.0
-"""The longest time for which answers are awaited after the last packet."""
 MEASURING = "measuring with STAMP"
 """The current action, for error messages."""
 
@@ -58,7 +52,7 @@ def _measured(kind: str, headline: str, found: Outcome, names: dict[str, str], s
 
 
 class Ndt7:
-    """A download from an ndt7 server, or an upload to it, as of `nettrial measure --ndt7`."""
+    """A download from an ndt7 server, or an upload to it, as of `nettrial measure HOST ndt7`."""
 
     title = "ndt7"
     headline = "goodput"
@@ -71,30 +65,29 @@ class Ndt7:
 
     def seconds(self, task: Task) -> float:
         """Returns the expected time of a measurement."""
-        return task.seconds(NDT7_SECONDS) + SET_UP_SECONDS
+        return task.seconds(ndt7.LONGEST) + SET_UP_SECONDS
 
     def run(self, task: Task) -> Measured:
         """Measures once; raises Missed."""
+        far, port = task.far, task.far.port or ndt7.PORT
+        assert far.address is not None
+        address = _address(task, port)
         try:
-            from nettrial.protocols.ndt7.client import Client, NotReached, Target
+            client = ndt7.client(far.address, address, port, far.tls == "none", far.tls == "verified")
             from nettrial.protocols.ndt7.figures import outcome
         except ImportError:
-            raise Missed("failed", "its Python packages are missing: pip install 'nettrial[ndt7]'") from None
-        far, port = task.far, task.far.port or NDT7_PORT
-        assert far.address is not None
-        target = Target(far.address, _address(task, port), port, far.tls == "none", far.tls == "verified")
+            why = f"its Python packages are missing: {ndt7.LACKS.remedy}"
+            raise Missed("failed", why) from None
+        direction = "download" if task.reverse else "upload"
         try:
-            transfer = Client(target).run(
-                "download" if task.reverse else "upload", task.seconds(NDT7_SECONDS)
-            )
-        except NotReached as why:
-            raise Missed("host gone", str(why)) from None
-        names = {transfer.direction: ""}
-        return _measured("ndt7", self.headline, outcome(transfer), names, transfer.num_bytes)
+            found = ndt7.transfer(client, direction, task.seconds(ndt7.LONGEST))
+        except RepeatFailed as failed:
+            raise Missed("host gone", str(failed)) from None
+        return _measured("ndt7", self.headline, outcome(found), {direction: ""}, found.num_bytes)
 
 
 class Stamp:
-    """A session with a reflector of STAMP or TWAMP Light, as of `nettrial measure --stamp`."""
+    """A session with a reflector of STAMP or TWAMP Light, as of `nettrial measure HOST stamp`."""
 
     title = "STAMP"
     headline = "rtt"
@@ -120,25 +113,27 @@ class Stamp:
 
     def seconds(self, task: Task) -> float:
         """Returns the expected time of a measurement."""
-        return task.seconds() + STAMP_WAIT_SECONDS
+        return task.seconds() + stamp.WAIT_SECONDS
 
     def run(self, task: Task) -> Measured:
         """Measures once; raises Missed."""
-        far, port = task.far, task.far.port or STAMP_PORT
+        far, port = task.far, task.far.port or stamp.PORT
         try:
             key = key_of(far.token_file, MEASURING, "token_file")
         except BadInput as bad:
             raise Missed("failed", "; ".join(bad.faults[0].lines())) from None
-        given = task.settings.size
-        size = base_size(key) if given is None else SIZE.parse(given)
-        packets = max(1, int(task.seconds() / STAMP_INTERVAL))
-        session = Session(_address(task, port), port, packets, STAMP_INTERVAL, size, 0, key)
+        size = task.settings.size
+        session = stamp.session(
+            _address(task, port),
+            port,
+            task.seconds(),
+            size=None if size is None else SIZE.parse(size),
+            key=key,
+        )
         try:
-            result = Sender(session).run()
-        except NotReflected as why:
-            raise Missed("host gone", str(why)) from None
-        except OSError as error:
-            raise Missed("host gone", error.strerror or str(error)) from None
+            result = stamp.exchange(Sender(session))
+        except RepeatFailed as failed:
+            raise Missed("host gone", str(failed)) from None
         # Each packet passes both hosts there, and comes back.
-        moved = size * (result.sent + len(result.answers))
+        moved = session.size * (result.sent + len(result.answers))
         return _measured("stamp", self.headline, stamp_figures.outcome(result), self.names, moved)

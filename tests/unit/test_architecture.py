@@ -37,16 +37,24 @@ ALLOWED = {
     "export": BASE | {"metrics", "study", "design", "store", "analysis"},
     "report": BASE | {"metrics", "stacks", "topology", "study", "design", "store", "analysis"},
     "imports": BASE,
-    "monitor": BASE | {"protocols", "metrics", "study", "machines", "backends", "analysis", "report"},
+    "measuring": BASE
+    | {"metrics", "study", "design", "backends", "protocols", "store", "analysis", "report", "imports"}
+    | {"running"},
+    "monitor": BASE
+    | {"measuring", "protocols", "metrics", "study", "machines", "backends", "analysis", "report"},
     "results": BASE | {"metrics", "study", "store", "export", "report"},
     "comparison": BASE | {"metrics", "study", "design", "store", "analysis"},
     "api": BASE | {"study", "store", "running", "results", "comparison"},
+    "measurements": BASE | {"api", "measuring", "running"},
     "running": BASE | {"metrics", "study", "design", "machines", "backends", "store", "analysis", "report"},
     "cli": BASE
     | {"congestion", "topology", "stacks", "metrics", "study", "design", "machines", "guests", "backends"}
-    | {"protocols", "store", "analysis", "export", "monitor", "imports", "report", "running", "comparison"},
+    | {"protocols", "store", "analysis", "export", "monitor", "imports", "report", "running"}
+    | {"comparison", "measuring"},
 }
 """The other parts that each part may use."""
+PUBLIC = {"api", "comparison", "measurements", "results"}
+"""The parts whose names `nettrial` itself has."""
 
 
 def files():
@@ -87,7 +95,11 @@ def test_every_part_is_known():
 def test_parts_depend_leftward_only(file):
     part = part_of(file)
     allowed = (
-        BASE if part in BASE else {"api", "comparison", "results"} if part == "__init__" else ALLOWED[part]
+        BASE
+        if part in BASE
+        else {"api", "comparison", "measurements", "results"}
+        if part == "__init__"
+        else ALLOWED[part]
     )
     assert uses(file) - {part} <= allowed
 

@@ -10,14 +10,16 @@ import pytest
 import typer
 
 from nettrial.backends import BACKENDS
-from nettrial.cli import listing, measure, options
+from nettrial.cli import listing, options
 from nettrial.cli.app import app
 from nettrial.cli.help import EXAMPLES, GROUPS
+from nettrial.measuring.options import with_unit
 from nettrial.metrics import METRICS
 from nettrial.report.numbers import as_time
 from nettrial.stacks import STACKS
 from nettrial.store import Run
 from nettrial.topology import TOPOLOGIES
+from nettrial.units import DURATION, RATE, SIZE
 from tests.unit.synthetic import make_run
 
 VECTOR = Path(__file__).parents[1] / "vectors" / "path.json"
@@ -175,14 +177,14 @@ def test_doctor_looks_at_the_backend_that_was_asked_for(nettrial):
 
 def test_numbers_without_units_mean_what_they_mean_to_iperf3():
     given = [
-        ("5", "time"),
-        ("500 ms", "time"),
-        ("100M", "rate"),
-        ("1.5g", "rate"),
-        ("1400", "size"),
-        ("8K", "size"),
+        ("5", DURATION),
+        ("500 ms", DURATION),
+        ("100M", RATE),
+        ("1.5g", RATE),
+        ("1400", SIZE),
+        ("8K", SIZE),
     ]
-    told = [measure._with_unit(text, measure.IPERF3_UNITS[which]) for text, which in given]
+    told = [with_unit(quantity, text) for text, quantity in given]
     assert told == ["5 s", "500 ms", "100 Mbit/s", "1.5 Gbit/s", "1400 B", "8 KiB"]
 
 

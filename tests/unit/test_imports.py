@@ -17,13 +17,13 @@ from nettrial.analysis import absences, repeated
 from nettrial.analysis.compare import compare
 from nettrial.cli.ci import as_markdown
 from nettrial.cli.imports import _environment, import_files
-from nettrial.cli.measured_run import Part, _document
 from nettrial.design import plan, scenario_of
 from nettrial.errors import BadInput, TrialsFailed
 from nettrial.export import export
 from nettrial.imports import read
 from nettrial.imports.figures import distribution
 from nettrial.imports.pscheduler import seconds_of
+from nettrial.measuring.measured_run import Part, _document
 from nettrial.report.content import gather
 from nettrial.report.html import write
 from nettrial.report.terminal import render

@@ -3,9 +3,9 @@
 import pytest
 
 from nettrial.analysis import absences, repeated, seen
-from nettrial.cli.measured_run import Part, _document
-from nettrial.cli.peer_runs import of_ndt7, of_stamp
 from nettrial.imports.figures import together
+from nettrial.measuring.measured_run import Part, _document
+from nettrial.measuring.sources import of_ndt7, of_stamp
 from nettrial.protocols.figures import Outcome
 from nettrial.protocols.ndt7.figures import outcome as ndt7_outcome
 from nettrial.protocols.stamp.clock import ErrorEstimate

@@ -1,6 +1,9 @@
 """nettrial in Python: the functions that do what the commands do."""
 
 import logging
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +23,7 @@ from nettrial.study import Document, Study, given, load, yaml_values
 from tests.unit.conftest import environment
 from tests.unit.synthetic import make_run
 
+ROOT = Path(__file__).parents[2]
 SETTINGS = {"mtu": [1500, 9000], "sender": "linux-cubic", "receiver": "linux-cubic"}
 CONTENT = yaml_values.read(load("examples/loss").document.text)
 
@@ -211,3 +215,55 @@ def test_logs_are_left_to_the_caller(capfd):
     nettrial.run("jumbo-ipv6", settings=SETTINGS, replicates=1, seed=3, out="mine")
     logging.getLogger("nettrial.running").error("a message")
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"kind": "sctp"}, "reading the arguments: KIND: sctp"),
+        ({"kind": "ndt7", "rate": "1M"}, "reading the arguments: rate: 1M\n  expected: no rate with ndt7"),
+        ({"kind": "stamp", "plain": True}, "reading the arguments: plain\n  expected: no plain with stamp"),
+        ({"interval": "1 s"}, "reading the arguments: interval: 1 s\n  expected: no interval with tcp"),
+        ({"parallel": 0}, "reading the arguments: parallel: 0\n  expected: 1 to 128"),
+        ({"replicates": 0}, "reading the arguments: replicates: 0\n  expected: 1 to 1000"),
+        ({}, "reading the arguments: token_file: missing"),
+        ({"out": "."}, "keeping the measurement: out: ."),
+    ],
+)
+def test_errors_of_a_measurement_name_arguments(arguments, expected):
+    if "out" in arguments:
+        arguments["iperf3"] = True
+    with pytest.raises(BadInput) as refused:
+        nettrial.measure("127.0.0.1", **arguments)
+    assert expected in str(refused.value)
+
+
+EXTRAS = ("nettrial.monitor", "nettrial.protocols", "nettrial.measuring", "nettrial.controllers")
+"""The parts that most users of nettrial never need."""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import nettrial",
+        "import nettrial.api; nettrial.load",
+        "sys.argv[1:] = ['run', '--help']; main()",
+        "sys.argv[1:] = ['path', '--help']; main()",
+        "sys.argv[1:] = ['path', '127.0.0.1']; main()",
+        "sys.argv[1:] = ['list', 'studies']; main()",
+    ],
+)
+def test_the_core_loads_no_extras(code):
+    script = f"import atexit, sys\nfrom nettrial.cli import main\n{SHOW}\n{code}"
+    if "main()" not in code:
+        script = f"import atexit, sys\n{SHOW}\n{code}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] == "loaded: []", done.stderr
+
+
+SHOW = f"""
+def show():
+    roots = {(*EXTRAS, "websockets", "os_ken", "cryptography", "distributed")!r}
+    print("loaded:", sorted(name for name in sys.modules for root in roots if name == root))
+atexit.register(show)
+"""

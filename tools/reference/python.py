@@ -18,8 +18,8 @@ These functions do what the commands do, and return objects instead of printing.
 [Use a notebook](../how-to/use-a-notebook.md) shows them at work. The package has types (`py.typed`). Names
 that begin with `_`, and modules that this page does not name, may change.
 """
-FUNCTIONS = ("run", "resume", "load", "compare")
-CLASSES = ("Results", "Comparison")
+FUNCTIONS = ("run", "resume", "load", "compare", "measure")
+CLASSES = ("Results", "Comparison", "Measurements")
 ERRORS = (
     errors.NettrialError,
     errors.BadInput,

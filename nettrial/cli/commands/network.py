@@ -7,9 +7,10 @@ from typing import Annotated, Optional
 
 import typer
 
-from nettrial.bounds import LARGEST_SEED
+from nettrial.cli import READING
 from nettrial.cli.help import command
 from nettrial.cli.options import Ip, Json, Quiet, Verbose, address, between
+from nettrial.errors import BadInput
 
 commands = typer.Typer()
 """The parser of these commands."""
@@ -131,38 +132,37 @@ def _serve(
 def _measure(
     host: Annotated[str, typer.Argument(metavar="HOST", help="The machine that runs the server.")],
     kind: Annotated[
-        str, typer.Argument(metavar="[KIND]", help="tcp, udp, or rr: requests and responses over TCP.")
+        str,
+        typer.Argument(
+            metavar="[KIND]",
+            help="tcp, udp, rr (requests and responses over TCP), ndt7 (M-Lab; each repeat is a download and "
+            "an upload), or stamp (delays and loss with a reflector of STAMP or TWAMP Light).",
+        ),
     ] = "tcp",
     iperf3: Annotated[bool, typer.Option("--iperf3", help="Measure against an iperf3 server.")] = False,
     ndt7: Annotated[
         bool,
-        typer.Option(
-            "--ndt7", help="Measure against an ndt7 server (M-Lab). Each repeat is a download and an upload."
-        ),
+        typer.Option("--ndt7", hidden=True, help="The kind ndt7."),
     ] = False,
     stamp: Annotated[
         bool,
-        typer.Option("--stamp", help="Measure delays and loss with a reflector of STAMP or TWAMP Light."),
+        typer.Option("--stamp", hidden=True, help="The kind stamp."),
     ] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
-            callback=between(1, 65535),
             metavar="PORT",
             help="The server's port.",
             show_default="5210, iperf3: 5201, ndt7: 4443, stamp: 862",
         ),
     ] = None,
     ip: Ip = None,
-    replicates: Annotated[
-        int, typer.Option(callback=between(1, 1000), metavar="N", help="Number of repeats, after a warm-up.")
-    ] = 10,
+    replicates: Annotated[int, typer.Option(metavar="N", help="Number of repeats, after a warm-up.")] = 10,
     parallel: Annotated[
         int,
         typer.Option(
             "--parallel",
             "-P",
-            callback=between(1, 128),
             metavar="N",
             help="Number of streams at the same time.",
         ),
@@ -200,14 +200,11 @@ def _measure(
     ] = None,
     dscp: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(
-            callback=between(0, 63), metavar="N", help="stamp: the packets' DSCP.", show_default="0"
-        ),
+        typer.Option(metavar="N", help="stamp: the packets' DSCP.", show_default="0"),
     ] = None,
     seed: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
-            callback=between(0, LARGEST_SEED),
             metavar="N",
             help="Seed of the random numbers.",
             show_default="random",
@@ -234,56 +231,33 @@ def _measure(
 
     Exit status: 0 done, 2 bad input, 3 no session with that machine, 4 repeats failed, 130 interrupted.
     """
-    from nettrial.cli import measure, peers
+    from nettrial.cli import measure
+    from nettrial.measuring.options import MeasureOptions
 
-    of_others: dict[str, object] = {
-        "KIND": kind != "tcp" and kind,
-        "--iperf3": iperf3,
-        "--parallel": parallel != 1 and parallel,
-        "--reverse": reverse,
-        "--rate": rate,
-        "--seed": seed,
-    }
-    of_ndt7: dict[str, object] = {"--plain": plain, "--no-verify": no_verify}
-    of_stamp: dict[str, object] = {"--interval": interval, "--dscp": dscp is not None and str(dscp)}
-    if ndt7:
-        from nettrial.cli import measure_ndt7
-
-        also = {"--stamp": stamp, "--size": size, "--token-file": token_file}
-        peers.refuse("--ndt7", {**of_others, **of_stamp, **also})
-        ndt7_options = measure_ndt7.Ndt7Options(
-            host, port, ip, replicates, time, plain, not no_verify, as_json, quiet, out
-        )
-        raise typer.Exit(measure_ndt7.measure(ndt7_options))
-    if stamp:
-        from nettrial.cli import measure_stamp
-
-        peers.refuse("--stamp", {**of_others, **of_ndt7})
-        stamp_options = measure_stamp.StampOptions(
-            host, port, ip, replicates, time, size, interval, dscp or 0, token_file, as_json, quiet, out
-        )
-        raise typer.Exit(measure_stamp.measure(stamp_options))
-    peers.refuse("this server; --ndt7 has it", of_ndt7)
-    peers.refuse("this server; --stamp has it", of_stamp)
-    options = measure.MeasureOptions(
-        host,
-        kind,
-        iperf3,
-        port,
-        ip,
-        replicates,
-        parallel,
-        time or measure.TIME,
-        reverse,
-        rate,
-        size,
-        seed,
-        token_file,
-        as_json,
-        quiet,
-        out,
+    for name, is_given in (("ndt7", ndt7), ("stamp", stamp)):
+        if is_given and kind not in ("tcp", name):
+            raise BadInput(READING, "KIND", kind, f"no {kind} with --{name}")
+        kind = name if is_given else kind
+    options = MeasureOptions(
+        host=host,
+        kind=kind,
+        iperf3=iperf3,
+        port=port,
+        ip=ip,
+        replicates=replicates,
+        parallel=parallel,
+        time=time,
+        reverse=reverse,
+        rate=rate,
+        size=size,
+        interval=interval,
+        dscp=dscp,
+        seed=seed,
+        token_file=token_file,
+        plain=plain,
+        no_verify=no_verify,
     )
-    raise typer.Exit(measure.measure(options))
+    raise typer.Exit(measure.measure(options, measure.Form(as_json, quiet, out)))
 
 
 @command(commands, "monitor")

@@ -110,7 +110,8 @@ class Client:
 
     def __init__(self, target: Target) -> None:
         """Prepares tests against `target`."""
-        self._target = target
+        self.target = target
+        """The server."""
         self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Transfer]] | None = None
 
     def run(self, direction: str, seconds: float = DURATION) -> Transfer:
@@ -125,7 +126,7 @@ class Client:
             loop.call_soon_threadsafe(task.cancel)
 
     async def _run(self, direction: str, seconds: float) -> Transfer:
-        task = asyncio.ensure_future(transfer(self._target, direction, seconds))
+        task = asyncio.ensure_future(transfer(self.target, direction, seconds))
         self._running = asyncio.get_running_loop(), task
         try:
             return await task

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nettrial.cli.measured_run import Part, keep
 from nettrial.imports.figures import Source, distribution, together
+from nettrial.measuring.measured_run import Part, keep
 from nettrial.protocols.figures import Outcome
 from nettrial.protocols.stamp import figures as stamp_figures
 from nettrial.protocols.stamp.figures import FORWARD, WHOLE, Direction
