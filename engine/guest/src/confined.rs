@@ -7,6 +7,7 @@
 
 use crate::machine::PROGRAM;
 use anyhow::{Context, Result};
+use nettrial_admission::output;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::unistd::{Gid, Uid};
@@ -15,8 +16,9 @@ use std::io;
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The user and the group `nobody` of Linux distributions, and the kernel's default overflow IDs.
 const NOBODY: u32 = 65_534;
@@ -24,6 +26,9 @@ const NOBODY: u32 = 65_534;
 /// this one needs (qemu(1)).
 const SANDBOX: [&str; 2] =
     ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"];
+/// The most bytes of QEMU's list of machines, and the time that printing it may take.
+const MOST_HELP_BYTES: u64 = 1 << 20;
+const PATIENCE: Duration = Duration::from_secs(60);
 /// The bits of PR_SET_SECUREBITS with which root has no capabilities after execve(2), and their locks
 /// (include/uapi/linux/securebits.h: NOROOT and NO_SETUID_FIXUP).
 const NO_ROOT: libc::c_ulong = 0b1111;
@@ -90,8 +95,7 @@ pub(crate) fn sandbox() -> &'static [&'static str] {
     let works = *FOUND.get_or_init(|| {
         let mut command = Command::new(PROGRAM);
         command.args(SANDBOX).args(["-machine", "help"]);
-        let done = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        done.is_ok_and(|status| status.success())
+        output(&mut command, MOST_HELP_BYTES, PATIENCE).is_ok()
     });
     if works {
         return &SANDBOX;

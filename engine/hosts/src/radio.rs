@@ -31,9 +31,13 @@ pub fn of(name: &str) -> Option<Wireless> {
 /// Returns the output of a command; empty if it fails.
 #[cfg(not(target_os = "linux"))]
 fn output(program: &str, words: &[&str]) -> String {
-    let made = std::process::Command::new(program).args(words).stdin(std::process::Stdio::null()).output();
-    let made = made.ok().filter(|made| made.status.success());
-    made.map_or_else(String::new, |made| String::from_utf8_lossy(&made.stdout).into_owned())
+    /// The most bytes that a command may print. That of macOS lists all networks around.
+    const MOST_BYTES: u64 = 4 << 20;
+    /// The time that a command may take.
+    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+    let mut command = std::process::Command::new(program);
+    let made = nettrial_admission::output(command.args(words), MOST_BYTES, PATIENCE);
+    String::from_utf8_lossy(&made.unwrap_or_default()).into_owned()
 }
 
 /// Returns the centre frequency of a channel's primary 20 MHz, from its number and band (IEEE 802.11-2020 annex

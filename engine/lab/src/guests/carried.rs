@@ -3,6 +3,7 @@
 use crate::environment::processor_model;
 use crate::{affinity, guests::Guests};
 use anyhow::{Context, Result};
+use nettrial_admission::output;
 use nettrial_guest::{Catalogue, PROGRAM};
 use nettrial_scenario::{Rate, Record, Scenario};
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 use std::{fs, process};
 
 /// The file of the cache with the rate (`nettrial/guests/catalogue.py`).
@@ -19,6 +21,9 @@ const NOT_CALIBRATED: Rate = Rate(50_000_000);
 /// The number of transfers of a session. There are several, because other work on the machine may slow one down.
 pub const ATTEMPTS: u32 = 3;
 
+/// The most bytes that QEMU may print about its version, and the time that this may take.
+const MOST_VERSION_BYTES: u64 = 4096;
+const PATIENCE: Duration = Duration::from_secs(60);
 /// The step to which the rate is rounded.
 const STEP_BPS: u64 = 1_000_000;
 
@@ -121,8 +126,8 @@ fn file(catalogue: &Catalogue) -> Option<PathBuf> {
 
 /// Returns the properties of this machine on which the rate depends.
 fn machine_in_words() -> String {
-    let qemu = Command::new(PROGRAM).arg("--version").output();
-    let qemu = qemu.map(|output| String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned));
+    let qemu = output(Command::new(PROGRAM).arg("--version"), MOST_VERSION_BYTES, PATIENCE);
+    let qemu = qemu.map(|output| String::from_utf8_lossy(&output).lines().next().map(str::to_owned));
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let build = if cfg!(debug_assertions) { " (debug)" } else { "" };
     let parts = [
