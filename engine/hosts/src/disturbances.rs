@@ -29,7 +29,7 @@ pub fn disturbances(
 ) {
     for ((node, before), (_, after)) in before.iter().zip(after) {
         let Some((name, _)) = mapping.machine(node) else { continue };
-        findings.clock(&format!("machine {name}"), after.wall_ns - before.wall_ns);
+        findings.clock(&format!("machine {name}"), after.wall_ns.saturating_sub(before.wall_ns));
         let object = format!("machine {name}");
         for message in pace::changes(&before.pace, &after.pace) {
             findings.warn(
@@ -52,8 +52,8 @@ pub fn disturbances(
                 wireless(&object, was, is, findings);
             }
             if was.carrier_changes != is.carrier_changes {
-                let message =
-                    format!("its link went up or down {} times", is.carrier_changes - was.carrier_changes);
+                let changes = is.carrier_changes.abs_diff(was.carrier_changes);
+                let message = format!("its link went up or down {changes} times");
                 findings.warn("link_down", &object, message, "the traffic was interrupted");
             } else if was.speed_bps != is.speed_bps {
                 let megabits = |speed: Option<u64>| match speed {
@@ -76,13 +76,14 @@ pub fn disturbances(
         let own = own_bytes(mapping.scenario, node, flows);
         let count = |part: fn(&Counted) -> u64| -> u64 {
             let pairs = before.interfaces.iter().zip(&after.interfaces);
-            pairs.map(|(was, is)| part(is).saturating_sub(part(was))).sum()
+            pairs.map(|(was, is)| part(is).saturating_sub(part(was))).fold(0, u64::saturating_add)
         };
         let (sent, received) = (count(|counted| counted.sent_bytes), count(|counted| counted.received_bytes));
-        let headers = count(|counted| counted.sent_pkts + counted.received_pkts) * ETHERNET_BYTES;
+        let packets = count(|counted| counted.sent_pkts.saturating_add(counted.received_pkts));
+        let headers = packets.saturating_mul(ETHERNET_BYTES);
         if let Some(own) = own {
-            let expected = own + headers;
-            let others = (sent + received).saturating_sub(expected) as f64;
+            let expected = own.saturating_add(headers);
+            let others = sent.saturating_add(received).saturating_sub(expected) as f64;
             if others > own as f64 * OTHERS_SHARE + OTHERS_BYTES_PER_SECOND * seconds {
                 findings.warn(
                     "other_traffic",
@@ -150,7 +151,7 @@ fn own_bytes(scenario: &Scenario, node: &str, flows: &[FlowRecord]) -> Option<u6
             Traffic::Sweep(_) => there.saturating_mul(2),
             Traffic::Tool(_) => return None,
         };
-        bytes = Some(bytes.unwrap_or(0) + there + back);
+        bytes = Some(there.saturating_add(back).saturating_add(bytes.unwrap_or(0)));
     }
     bytes
 }
@@ -269,6 +270,17 @@ mod tests {
         assert_eq!(codes(|seen| seen.pace.throttled += 1), ["pace_changed"]);
         assert_eq!(codes(|seen| seen.pace.slept += 1), ["pace_changed"]);
         assert_eq!(codes(|seen| seen.late_ns = 80_000_000), ["agent_starved"]);
+    }
+
+    #[test]
+    fn a_machine_may_report_any_figures() {
+        let any = |seen: &mut Observation| {
+            let counted = &mut seen.interfaces[0];
+            (counted.sent_bytes, counted.sent_pkts, counted.carrier_changes) = (u64::MAX, u64::MAX, 1);
+            (counted.received_bytes, counted.received_pkts) = (u64::MAX, u64::MAX);
+            (seen.wall_ns, seen.late_ns, seen.pace.throttled) = (i64::MIN, u64::MAX, u64::MAX);
+        };
+        assert_eq!(codes(any), ["clock_step", "pace_changed", "agent_starved", "link_down"]);
     }
 
     #[test]

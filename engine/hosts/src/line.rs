@@ -210,7 +210,8 @@ impl Line {
         }
         let offset =
             Offset::of(&rounds).with_context(|| format!("the clock of {} goes backwards", self.name))?;
-        Ok((offset, offset.offset_ns + wall - crate::describe::wall_ns()))
+        let wall = offset.offset_ns.saturating_add(wall).saturating_sub(crate::describe::wall_ns());
+        Ok((offset, wall))
     }
 
     /// Returns a handle with which another thread ends the session.

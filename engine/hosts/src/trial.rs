@@ -2,11 +2,12 @@
 
 use crate::disturbances::disturbances;
 use crate::expectations;
+use crate::inventory::Given;
 use crate::line::Line;
 use crate::mapping::Mapping;
-use crate::message::{FromMachine, Observation, ToMachine};
+use crate::message::{Counted, FromMachine, Observation, ToMachine};
 use crate::wanted;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use nettrial_scenario::{
     Absence, Check, Flow, FlowRecord, HostRecord, IpVersion, Machine, NodeKind, Phases, Record, Scenario,
     nanoseconds,
@@ -214,8 +215,8 @@ fn clocks<'a>(lines: &Lines<'a>) -> Result<HashMap<&'a str, Offset>> {
 fn lead(flow: &Flow, clocks: &HashMap<&str, Offset>) -> Option<ClockOffset> {
     let (from, to) = (clocks.get(flow.from.as_str())?, clocks.get(flow.to.as_str())?);
     Some(ClockOffset {
-        ahead_ns: to.offset_ns - from.offset_ns,
-        error_ns: (to.error_ns + from.error_ns).unsigned_abs(),
+        ahead_ns: to.offset_ns.saturating_sub(from.offset_ns),
+        error_ns: to.error_ns.saturating_add(from.error_ns).unsigned_abs(),
     })
 }
 
@@ -262,10 +263,20 @@ fn observe<'a>(mapping: &Mapping, lines: &Lines<'a>) -> Result<Vec<(&'a str, Obs
             machine.interfaces.iter().map(|interface| interface.name.clone()).collect()
         }),
     };
-    ask_all(lines, question, |answer| match answer {
+    let answers = ask_all(lines, question, |answer| match answer {
         FromMachine::Observed(observation) => Some(observation),
         _ => None,
-    })
+    })?;
+    for (node, observation) in &answers {
+        let asked = mapping.machine(node).map_or(&[][..], |(_, machine)| &machine.interfaces);
+        let is_same = |(asked, told): (&Given, &Counted)| asked.name == told.name;
+        let told = &observation.interfaces;
+        ensure!(
+            asked.len() == told.len() && asked.iter().zip(told).all(is_same),
+            "the machine of {node} reported other interfaces than it was asked for"
+        );
+    }
+    Ok(answers)
 }
 
 /// Adds the drift of the clocks to the error of a flow's one-way delays, and removes the delays if the smallest
@@ -363,7 +374,7 @@ fn hosts(
             (Some((before, after)), false) => {
                 let spent = before.until(&after);
                 let all_ns = before.span_ns(&after).saturating_mul(spent.len() as u64);
-                let busy_ns: u64 = spent.values().map(|spent| spent.busy_ns).sum();
+                let busy_ns = spent.values().map(|spent| spent.busy_ns).fold(0, u64::saturating_add);
                 Ok((busy_ns, busy_ns as f64 / all_ns.max(1) as f64 * 100.0))
             }
             (_, true) => Err("its machine runs the same kernel as the machine of another node"),

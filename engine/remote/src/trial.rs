@@ -6,7 +6,9 @@ use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
     Absence, Check, Flow, FlowRecord, HostAddress, HostRecord, Measure, Phases, Record, Warning, nanoseconds,
 };
-use nettrial_session::{Direction, Findings, Offset, Pending, Planned, Reading, Ready, open, path_mtus};
+use nettrial_session::{
+    Direction, Findings, Offset, Pending, Planned, Reading, Ready, impossible, open, path_mtus,
+};
 use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
 use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -17,8 +19,6 @@ const GRACE: Duration = Duration::from_secs(60);
 const UNTIMED: Duration = Duration::from_secs(3600);
 /// The smallest MTU of a link (RFC 791, section 3.2).
 const SMALLEST_MTU: u64 = 68;
-/// The largest difference of two clocks' rates, as a fraction: 1/1000 is twice what the kernel's adjtimex allows.
-const CLOCK_RATES: u64 = 1000;
 /// The largest IP packet.
 const LARGEST_PACKET: u64 = 65_535;
 
@@ -105,47 +105,22 @@ fn carry(
         let from = side.flow.from.clone();
         client.agents.order(&from, Command::Start { side, destination, sample_ns: measure.interval.0 })
     };
+    let names: Vec<String> = ready.iter().map(|ready| ready.side.flow.name.clone()).collect();
     let pending = ready.into_iter().map(start).collect::<Result<Vec<Pending>>>()?;
     let mut flows = Vec::with_capacity(pending.len());
-    for pending in &pending {
+    for (name, pending) in names.iter().zip(&pending) {
         let left = deadline.saturating_duration_since(Instant::now());
         let Reply::Finished(record, cautions) = client.agents.collect(pending, Some(left))? else {
             bail!("a flow ended without a record");
         };
         let took = nanoseconds(begin.elapsed());
-        if let Some(why) = impossible(&record, took) {
-            bail!("the record of flow {:?} can't be right: {why}", record.name);
+        if let Some(why) = impossible(name, &record, took) {
+            bail!("the record of flow {name:?} can't be right: {why}");
         }
         flows.push(*record);
         findings.warnings.extend(cautions);
     }
     Ok(flows)
-}
-
-/// Returns the reason why a record that the other machine may have made, of a flow that took `took_ns` here, cannot be
-/// right; none if it may be.
-fn impossible(record: &FlowRecord, took_ns: u64) -> Option<String> {
-    // The two machines' clocks may have different rates.
-    let longest_ns = took_ns.saturating_add(took_ns / CLOCK_RATES).saturating_add(1_000_000);
-    let ended_ns = record.span.map(|span| span.ended_ns).into_iter().chain(record.ended_ns).max();
-    if let Some(ended_ns) = ended_ns.filter(|ended_ns| *ended_ns > longest_ns) {
-        return Some(format!("it ended after {ended_ns} ns, and took {took_ns} ns here"));
-    }
-    let goodput_bps = record.goodput_bps.filter(|goodput| !(goodput.is_finite() && *goodput >= 0.0));
-    if let Some(goodput_bps) = goodput_bps {
-        return Some(format!("a goodput of {goodput_bps:e} bit/s"));
-    }
-    let optional = [&record.completion_us, &record.rtt_us].into_iter().flatten();
-    let times = [&record.connect_us, &record.srtt_us].into_iter().chain(optional);
-    let longest_us = longest_ns as f64 / 1e3;
-    for time in times.filter(|time| time.count > 0) {
-        if !(0.0..=longest_us).contains(&time.minimum) || !(0.0..=longest_us).contains(&time.maximum) {
-            let (minimum, maximum) = (time.minimum, time.maximum);
-            return Some(format!("times of {minimum:e} to {maximum:e} µs, in a flow that took {took_ns} ns"));
-        }
-    }
-    let counts = record.packets.filter(|counts| counts.lost_pkts > counts.sent_pkts);
-    counts.map(|counts| format!("{} of {} packets were lost", counts.lost_pkts, counts.sent_pkts))
 }
 
 /// Returns the address at which the other host reaches `host`.
@@ -273,36 +248,4 @@ fn surroundings(client: &Client) -> Vec<Warning> {
 fn absences(host: Host) -> [Absence; 2] {
     let reason = "the machine's CPUs also do other work, and none is set apart for the traffic";
     Absence::of_cpu_time(host.name(), reason)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use nettrial_scenario::{Distribution, PacketCounts, Span};
-
-    #[test]
-    fn a_record_that_cannot_be_right_is_refused() {
-        let flow = serde_json::from_str(
-            r#"{"name": "measured", "from": "client", "to": "server", "transport": "tcp", "ip": 4,
-                "traffic": {"kind": "transfer", "duration": "1 s"}}"#,
-        );
-        let right = || FlowRecord::blank(flow.as_ref().unwrap());
-        let second = 1_000_000_000;
-        let span = |ended_ns| Some(Span { began_ns: 0, ended_ns, active_ns: ended_ns, bytes: 1 });
-        let times = |maximum| Distribution { count: 1, maximum, ..Distribution::default() };
-        let lost = |lost_pkts| Some(PacketCounts { sent_pkts: 5, lost_pkts, ..PacketCounts::default() });
-        for (record, reason) in [
-            (FlowRecord { span: span(second), packets: lost(5), ..right() }, None),
-            (FlowRecord { span: span(u64::MAX), ..right() }, Some("ended after 18446744073709551615 ns")),
-            (FlowRecord { ended_ns: Some(2 * second), ..right() }, Some("ended after 2000000000 ns")),
-            (FlowRecord { goodput_bps: Some(-1.0), ..right() }, Some("a goodput of -1e0 bit/s")),
-            (FlowRecord { srtt_us: times(1e9), ..right() }, Some("times of 0e0 to 1e9 µs")),
-            (FlowRecord { rtt_us: Some(times(-1.0)), ..right() }, Some("times of 0e0 to -1e0 µs")),
-            (FlowRecord { packets: lost(6), ..right() }, Some("6 of 5 packets were lost")),
-        ] {
-            let found = impossible(&record, second);
-            assert_eq!(found.is_some(), reason.is_some(), "{found:?}");
-            assert!(reason.is_none_or(|reason| found.as_ref().unwrap().contains(reason)), "{found:?}");
-        }
-    }
 }

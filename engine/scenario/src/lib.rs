@@ -133,6 +133,6 @@ impl Scenario {
                 matches!(flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_) | Traffic::Packets(_));
             (counts && (flow.from == host || flow.to == host)).then_some(record.bytes)
         };
-        self.workload.iter().zip(flows).filter_map(of_host).sum()
+        self.workload.iter().zip(flows).filter_map(of_host).fold(0, u64::saturating_add)
     }
 }

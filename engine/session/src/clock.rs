@@ -49,7 +49,7 @@ impl Offset {
 
     /// Returns the shortest round-trip time of the rounds, in nanoseconds, to one.
     pub fn round_trip_ns(self) -> u64 {
-        self.error_ns.unsigned_abs() * 2
+        self.error_ns.unsigned_abs().saturating_mul(2)
     }
 
     /// Returns the offset halfway between two estimates. Half of the drift between the estimates is added to the
@@ -69,7 +69,7 @@ impl Offset {
     /// meanwhile.
     pub fn drift_error_ns(before: Self, after: Self) -> u64 {
         let drifted = after.offset_ns.abs_diff(before.offset_ns);
-        drifted.saturating_add((after.error_ns - before.error_ns).max(0).unsigned_abs())
+        drifted.saturating_add(after.error_ns.saturating_sub(before.error_ns).max(0).unsigned_abs())
     }
 }
 

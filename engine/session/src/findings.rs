@@ -164,7 +164,7 @@ impl Findings {
     /// Verifies that the wall clock of `machine` was not set during the traffic. `drift_ns` is its drift against
     /// the monotonic clock.
     pub fn clock(&mut self, machine: &str, drift_ns: i64) {
-        let passed = drift_ns.abs() <= CLOCK_STEP_NS;
+        let passed = drift_ns.saturating_abs() <= CLOCK_STEP_NS;
         self.checks.push(Check {
             name: "clock".into(),
             object: machine.into(),

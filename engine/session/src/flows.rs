@@ -1,12 +1,13 @@
 //! Opens the flows of a trial at their receivers, inspects them, and starts them together.
 
 use crate::agents::QUICK;
-use crate::{Agents, Findings, Pending};
+use crate::{Agents, Findings, Pending, impossible};
 use anyhow::{Context, Result, bail};
-use nettrial_scenario::{Flow, FlowRecord, IpVersion, Scenario, Traffic, Transport};
+use nettrial_scenario::{Flow, FlowRecord, IpVersion, Scenario, Traffic, Transport, nanoseconds};
 use nettrial_traffic::{Command, Connection, Reply, Side, is_download};
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
 
 /// A flow before one of its hosts listens.
 pub struct Planned {
@@ -111,7 +112,7 @@ fn has_connection(flow: &Flow) -> bool {
 /// Warnings of the agents are added to `findings`.
 ///
 /// # Errors
-/// Fails if a flow does, or an agent ends.
+/// Fails if a flow does, if an agent ends, or if its record can't be right.
 pub fn drive(
     agents: &mut Agents,
     ready: &[Ready],
@@ -122,12 +123,16 @@ pub fn drive(
         let command = Command::Start { side: flow.side.clone(), destination: flow.destination, sample_ns };
         agents.order(flow.host(), command)
     };
+    let begin = Instant::now();
     let pending = ready.iter().map(start).collect::<Result<Vec<Pending>>>()?;
     let mut flows = Vec::new();
     for (pending, ready) in pending.iter().zip(ready) {
         let name = &ready.side.flow.name;
         match agents.collect(pending, None).with_context(|| format!("flow {name:?}"))? {
             Reply::Finished(flow, warnings) => {
+                if let Some(why) = impossible(name, &flow, nanoseconds(begin.elapsed())) {
+                    bail!("the record of flow {name:?} can't be right: {why}");
+                }
                 findings.window_seen(&ready.side.flow, &flow);
                 flows.push(*flow);
                 findings.warnings.extend(warnings);
