@@ -4,12 +4,15 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -252,6 +255,52 @@ def test_a_guest_that_does_not_boot_costs_one_trial_and_shows_its_console(
         assert "booting the guest of client" in str(failure.value)
         assert said in str(failure.value)
         assert backend.run("good", between(None, None, **SHORT), 300).flows[0].goodput_bps
+
+
+ENDLESS_QEMU = """#!/bin/sh
+case "$*" in
+  *--version* | *"-machine help"*) exec {real} "$@" ;;
+esac
+timeout 60 yes "a line of a console" >&2 &
+{output}
+"""
+"""A program in QEMU's place whose console and port to the engine have no end."""
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("exec tr '\\\\0' '<' < /dev/zero", "sent a line of more than 67108864 bytes"),
+        ("exec yes '<a line of the agent'", "said something before it was ready"),
+    ],
+)
+def test_a_machine_that_sends_without_end_is_read_in_bounded_memory(
+    output: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = shutil.which("qemu-system-x86_64")
+    started: list[int] = []
+    popen = subprocess.Popen
+
+    def noted(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = popen(*arguments, **options)
+        started.append(process.pid)
+        return process
+
+    # QEMU runs as nobody, who can't enter a directory of pytest's.
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        fake = Path(directory) / "qemu-system-x86_64"
+        fake.write_text(ENDLESS_QEMU.format(real=real, output=output))
+        fake.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{directory}:{os.environ['PATH']}")
+        monkeypatch.setenv(GUEST_SYSTEMS, str(SYSTEMS))
+        monkeypatch.setattr("nettrial.backends.engine.subprocess.Popen", noted)
+        with Backend("lab") as backend:
+            with pytest.raises(TrialFailed, match=said):
+                backend.run("endless", between(OLD, None, **SHORT), 300)
+            status = Path(f"/proc/{started[-1]}/status").read_text()
+    (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
+    assert int(peak) < 400 * 1024
 
 
 @pytest.mark.slow
