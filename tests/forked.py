@@ -86,7 +86,9 @@ class Process:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
+        if kind is not None:  # Nobody else ends the command after an error.
+            self.kill()
         self.stdout.close()
         self.stderr.close()
         self._process.join()

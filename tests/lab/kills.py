@@ -693,6 +693,8 @@ measurements:
         with contextlib.closing(sqlite3.connect(files[0])) as connection:
             if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
                 raise Failed("the archive is damaged")
+            if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'entry'").fetchall():
+                return
             entries = set(connection.execute("SELECT first, last, at_s, reason, record FROM entry"))
         for first, last, at_s, reason, record in self.entries - entries:
             # The next monitor extends a gap that comes directly before its own.
