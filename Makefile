@@ -109,8 +109,9 @@ $(stamp)package: $(stamp)packages pyproject.toml
 audit: $(stamp)packages ## known vulnerabilities of crates and Python packages, if the network has their data
 	@$(stage) audit $(python) tools/audit.py
 
-fuzz: $(stamp)package ## each fuzz target of the package, for a minute
-	@$(stage) "fuzz targets" $(python) -m fuzz.package --seconds 60
+fuzz: $(stamp)package ## each fuzz target of the package and of the engine, for a minute
+	@$(stage) "fuzz targets of the package" $(python) -m fuzz.package --seconds 60
+	@$(stage) "fuzz targets of the engine" $(python) -m fuzz.engine --seconds 60
 
 kills: test-build $(stamp)tests ## more than 110 kills of long commands at random moments, and a table of what each left
 	@$(stage) kills $(as_root) $(python) -m tests.lab.kills

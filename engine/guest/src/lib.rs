@@ -17,6 +17,8 @@ mod catalogue;
 mod confined;
 mod disk;
 mod elf;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod init;
 mod lines;
 mod machine;

@@ -186,6 +186,16 @@ fn entries(journal: &[u8]) -> Vec<Entry> {
     lines.map(|line| Entry { line: line.to_vec(), change: serde_json::from_slice(line) }).collect()
 }
 
+/// Reads `journal` as a journal, of which nothing is carried out.
+#[cfg(fuzzing)]
+pub fn fuzz(journal: &[u8]) {
+    let entries = entries(journal);
+    let why = || Obstacle { why: "it is not carried out".into(), is_absent: true };
+    let obstacles = oldest(&entries).into_iter().map(|change| (change.setting.clone(), why())).collect();
+    let kept = entries.iter().filter_map(|entry| entry.kept(&obstacles)).count();
+    assert_eq!(kept, journal.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count());
+}
+
 /// Returns the changes that restore the settings. Two sessions may leave several entries for one setting, of which
 /// the first has the oldest value.
 fn oldest(entries: &[Entry]) -> Vec<&Change> {

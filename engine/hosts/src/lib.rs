@@ -23,6 +23,8 @@ mod disturbances;
 mod elsewhere;
 mod expectations;
 mod far;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod guard;
 mod inventory;
 mod journal;
@@ -37,7 +39,7 @@ mod place;
 #[cfg(target_os = "linux")]
 mod ports;
 mod preflight;
-#[cfg(any(not(target_os = "linux"), test))]
+#[cfg(any(not(target_os = "linux"), test, fuzzing))]
 mod radio;
 mod settings;
 mod supported;

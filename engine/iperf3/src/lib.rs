@@ -9,6 +9,8 @@
 mod arrivals;
 mod client;
 mod datagram;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod guests;
 mod message;
 mod pace;

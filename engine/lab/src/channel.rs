@@ -33,6 +33,8 @@ use crate::delay_line::{self, Switch};
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
 use anyhow::{Context, Result, anyhow};
 use driver::Driver;
+#[cfg(fuzzing)]
+pub use driver::fuzz;
 pub use held::{Held, tap};
 use nettrial_scenario::{Capture, ChannelRecord, Link, Wlan, ethernet};
 use sniffing::Sniffing;

@@ -43,6 +43,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use transmitter::Transmitter;
+#[cfg(fuzzing)]
+pub use transmitter::fuzz;
 pub use worker::{EARLY_NS, LATE_NS, Switch, is_to_a_group, monotonic_ns, wall_offset_ns};
 use worker::{Tally, Worker};
 

@@ -20,6 +20,8 @@ mod clock;
 mod congestion;
 mod delay_line;
 mod environment;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod gso;
 mod guest_node;
 mod guests;

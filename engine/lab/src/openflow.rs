@@ -97,6 +97,17 @@ pub struct Attached {
     pub addresses: Vec<String>,
 }
 
+/// Reads `input` as the bytes of an OpenFlow connection, whole and in pieces, which must give the same messages.
+#[cfg(fuzzing)]
+pub fn fuzz(input: &[u8]) {
+    let read = |size: usize| {
+        let (mut messages, mut found) = (message::Messages::default(), Vec::new());
+        input.chunks(size).for_each(|piece| messages.take(piece, |message| found.push(message)));
+        found
+    };
+    assert_eq!(read(input.len().max(1)), read(7));
+}
+
 /// The engine's message to a controller of nettrial.
 #[derive(Serialize)]
 struct Told<'a> {

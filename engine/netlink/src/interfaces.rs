@@ -68,7 +68,7 @@ pub fn interfaces() -> Result<Vec<Interface>> {
     Ok(found)
 }
 
-fn interface(answer: RouteNetlinkMessage) -> Option<Interface> {
+pub(crate) fn interface(answer: RouteNetlinkMessage) -> Option<Interface> {
     let RouteNetlinkMessage::NewLink(message) = answer else { return None };
     let mut found = Interface {
         name: String::new(),

@@ -1,6 +1,8 @@
 //! Sends route netlink requests in batches: many requests in one message to the kernel, and one answer for all of
 //! them. Reads the state of Wi-Fi interfaces by generic netlink.
 
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod icmp;
 mod interfaces;
 mod wireless;
@@ -163,22 +165,29 @@ impl Netlink {
         sent.map(|_| ())
     }
 
-    /// Reads one datagram and passes its messages to `take` until `take` returns true.
-    fn receive(&self, mut take: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> bool) -> Result<()> {
+    /// Reads one datagram and passes its messages to `take` until `take` returns false.
+    fn receive(&self, take: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> bool) -> Result<()> {
         let mut buffer = Vec::with_capacity(ANSWER_BYTES);
         self.socket.recv(&mut buffer, 0).context("receiving from the kernel")?;
-        let mut rest = buffer.as_slice();
-        while !rest.is_empty() {
-            let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
-                .map_err(|error| anyhow::anyhow!("reading the kernel's answer: {error}"))?;
-            let length = (message.header.length as usize).next_multiple_of(4).min(rest.len());
-            rest = &rest[length..];
-            if !take(message) {
-                break;
-            }
-        }
-        Ok(())
+        messages(&buffer, take)
     }
+}
+
+/// Passes the messages of a datagram to `take` until `take` returns false.
+fn messages(
+    mut rest: &[u8],
+    mut take: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> bool,
+) -> Result<()> {
+    while !rest.is_empty() {
+        let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
+            .map_err(|error| anyhow::anyhow!("reading the kernel's answer: {error}"))?;
+        let length = (message.header.length as usize).next_multiple_of(4).min(rest.len());
+        rest = &rest[length..];
+        if !take(message) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the bytes of one netlink attribute: length, kind, value and padding.

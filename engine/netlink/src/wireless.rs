@@ -71,7 +71,7 @@ pub fn wireless(index: u32) -> Result<Option<Wireless>> {
 
 impl Wireless {
     /// Reads the attributes of an interface and of the stations with which it is associated.
-    fn of(interface: &[u8], stations: &[Vec<u8>]) -> Self {
+    pub(crate) fn of(interface: &[u8], stations: &[Vec<u8>]) -> Self {
         let told = attributes(interface);
         let width = told.get(&ATTR_CHANNEL_WIDTH).and_then(|value| number(value));
         let mut found = Self {
@@ -163,7 +163,7 @@ impl Generic {
 }
 
 /// Adds the attributes of each message in `buffer` to `answers`; returns true if the last message was among them.
-fn read(buffer: &[u8], sequence: u32, answers: &mut Vec<Vec<u8>>) -> Result<bool> {
+pub(crate) fn read(buffer: &[u8], sequence: u32, answers: &mut Vec<Vec<u8>>) -> Result<bool> {
     let mut rest = buffer;
     while let Some(header) = rest.get(..16) {
         let length = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
@@ -179,7 +179,7 @@ fn read(buffer: &[u8], sequence: u32, answers: &mut Vec<Vec<u8>>) -> Result<bool
                     if code == 0 {
                         return Ok(true);
                     }
-                    bail!(std::io::Error::from_raw_os_error(-code));
+                    bail!(std::io::Error::from_raw_os_error(code.saturating_neg()));
                 }
                 _ => answers.extend(message.get(HEADERS..).map(<[u8]>::to_vec)),
             }

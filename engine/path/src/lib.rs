@@ -17,6 +17,8 @@ mod directions;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod examine;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod hops;
 #[cfg(target_os = "linux")]
 mod local;

@@ -279,6 +279,31 @@ fn echo_numbers(message: &[u8], types: [u8; 2]) -> Option<(u16, u16)> {
     is_echo.then(|| (u16::from_be_bytes([header[4], header[5]]), u16::from_be_bytes([header[6], header[7]])))
 }
 
+/// Reads `bytes` as an answer to each kind of probe, and as an ICMP error that quotes a probe.
+#[cfg(fuzzing)]
+pub fn fuzz(bytes: &[u8]) {
+    thread_local! {
+        static WIRES: [Wire; 2] = ["127.0.0.1:0", "[::1]:0"]
+            .map(|target| Wire::udp(target.parse().expect("an address")).expect("a UDP socket"));
+    }
+    let [kind, code, mtu, ..] = *bytes else { return };
+    WIRES.with(|wires| {
+        for wire in wires {
+            for kind_of_socket in [Kind::Raw, Kind::Ping, Kind::Udp] {
+                let socket = wire.socket.try_clone().expect("a descriptor");
+                let wire = Wire { kind: kind_of_socket, ..Wire::new(socket, kind_of_socket, wire.target) };
+                let (from, bytes) = (Some(wire.target), bytes.to_vec());
+                let quoted = bytes.clone();
+                let _ = wire.answered(&Received { from, bytes, fragment: None });
+                let from = Some(wire.target.ip());
+                let error =
+                    IcmpError { from, kind: (kind, code), mtu: mtu.into(), destination: None, quoted };
+                let _ = (wire.blamed(&error), wire.judge(&error, Duration::ZERO));
+            }
+        }
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,8 @@
 //! the session ends.
 
 mod client;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod interface;
 mod message;
 mod rules;

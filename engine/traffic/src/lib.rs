@@ -18,6 +18,8 @@ mod failure;
 mod file_transfer;
 mod flow;
 mod flow_record;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod listener;
 #[cfg(not(target_os = "linux"))]
 pub mod machine;

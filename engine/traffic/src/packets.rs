@@ -7,7 +7,7 @@
 
 mod batch;
 mod datagrams;
-mod header;
+pub(crate) mod header;
 mod pacer;
 mod sender;
 mod stream;

@@ -111,6 +111,14 @@ fn program(name: ToolName) -> &'static dyn Program {
     }
 }
 
+/// Reads `text` as both outputs and the log of the program.
+#[cfg(fuzzing)]
+pub fn fuzz(flow: &Flow, tool: &Tool, text: &str) {
+    let (printed, complained, logged) = (text.to_owned(), text.to_owned(), text.to_owned());
+    let finished = Finished { succeeded: true, printed, complained, logged, ..Finished::default() };
+    let _ = program(tool.tool).record(flow, tool, &finished);
+}
+
 /// Returns the reasons why `tool` can't carry `flow`, which is at `place`, on this machine; empty if there are
 /// none.
 pub fn problems(flow: &Flow, tool: &Tool, place: &Place) -> Vec<Problem> {

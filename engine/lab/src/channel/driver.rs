@@ -78,6 +78,16 @@ fn flow(bytes: &[u8]) -> u32 {
     parts.into_iter().flatten().fold(0x811c_9dc5, step)
 }
 
+/// Reads `bytes` as a frame that a station sends.
+#[cfg(fuzzing)]
+pub fn fuzz(bytes: &[u8]) {
+    let mut marked = bytes.to_vec();
+    mark(&mut marked);
+    assert_eq!(category(&marked), category(bytes));
+    let _ = flow(&marked);
+    assert_eq!(can_be_marked(bytes), ecn_field(bytes).is_some_and(|(place, bits)| bytes[place] & bits != 0));
+}
+
 fn new_medium(wlan: &Wlan, stations: &[WlanStation], random: Random, keeps_delays: bool) -> Medium {
     let mut medium = Medium::new(wlan, stations, random);
     if keeps_delays {

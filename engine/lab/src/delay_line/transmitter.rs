@@ -50,6 +50,12 @@ fn wire_bytes(bytes: &[u8]) -> u64 {
     })
 }
 
+/// Reads `bytes` as a frame that a host sends.
+#[cfg(fuzzing)]
+pub fn fuzz(bytes: &[u8]) {
+    assert!(Transmitter::new(Some(Rate(1_000_000)), 0).transmit(1, bytes) > 1);
+}
+
 /// The pieces of a GSO packet: the bytes of the headers of each of its frames, and those of the payload.
 struct Gso {
     headers: u64,

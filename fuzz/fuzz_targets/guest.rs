@@ -1,0 +1,4 @@
+//! Lines of a guest, and programs.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| nettrial_guest::fuzzing::read(input));
