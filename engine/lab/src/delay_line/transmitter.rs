@@ -46,7 +46,7 @@ fn wire_bytes(bytes: &[u8]) -> u64 {
     let alone = (length + OUTSIDE_BYTES).max(MINIMUM_BYTES);
     gso(header, frame).map_or(alone, |Gso { headers, segment }| {
         let payload = length.saturating_sub(headers);
-        payload + payload.div_ceil(segment) * (headers + OUTSIDE_BYTES)
+        (payload + payload.div_ceil(segment) * (headers + OUTSIDE_BYTES)).max(alone)
     })
 }
 
@@ -113,6 +113,9 @@ mod tests {
         // This is VIRTIO_NET_HDR_GSO_UDP_L4.
         let header = [1, 5, 0, 0, size_low, size_high, start_low, start_high, 6, 0];
         assert_eq!(wire_bytes(&frame(header, 42 + 3 * 1448)), 3 * (1448 + 42 + 24));
+        // Headers that are longer than the packet don't make it shorter.
+        let header = [1, 5, 0, 0, 255, 255, 255, 255, 6, 0];
+        assert_eq!(wire_bytes(&frame(header, 100)), 124);
     }
 
     #[test]
