@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
@@ -21,29 +20,27 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from nettrial.bounds import MOST_FILE_BYTES, MOST_TREATMENTS
+from nettrial.bounds import MOST_FILE_BYTES
 from nettrial.capabilities import CAPABILITIES, MEASURED, OF_MEASUREMENTS
 from nettrial.errors import BadInput
 from nettrial.fields import (
     LONGEST_VALUE_SHOWN,
     Name,
     Strict,
-    Wrong,
     as_text,
     as_value,
-    in_short,
     name_in,
     wrong,
 )
 from nettrial.files import Unreadable, beside, read_text
 from nettrial.metrics import METRICS
-from nettrial.registry import near
 from nettrial.scenario import Capabilities
+from nettrial.study import checks
 from nettrial.study.conclusions import Conclusion
 from nettrial.study.document import READING as READING_STUDY
 from nettrial.study.document import Document
 from nettrial.study.overrides import READING, apply
-from nettrial.study.paths import NoSuchSetting, setting, substitute
+from nettrial.study.paths import substitute
 from nettrial.study.settings import Settings
 
 LARGEST_PRECISION = 100.0
@@ -88,10 +85,6 @@ def _as_percent(value: Any) -> float:
     if not 0 < number <= LARGEST_PRECISION:
         raise wrong(expected='a percentage above 0 and up to 100, such as "2%"')
     return number
-
-
-IN_WORDS = {"link": "interface", "station": "station of a radio channel, including its access point"}
-"""The kinds of objects of metrics that have different names in words."""
 
 
 class Response(Strict):
@@ -149,10 +142,6 @@ class Source(Strict):
     """The year of publication, if the source states it."""
     doi: str | None = None
     """The digital object identifier."""
-
-
-RESERVED = ("number", "block", "response", "unit", "value", "absent")
-"""Column names in the table of a run's trials, in which each factor also has a column."""
 
 
 class Published(Strict):
@@ -374,205 +363,19 @@ class Study(Settings):
         """Returns a level in its setting's canonical form, or unchanged if it is not a level of the
         factor."""
         try:
-            return self._level(factor, level, ())
+            return self.checked_level(factor, level, ())
         except PydanticCustomError:
             return level
 
-    @model_validator(mode="after")
-    def _factors_fit(self) -> Study:
-        """Converts levels to their canonical form, for which each is applied to the settings."""
-        combinations = math.prod(len(factor.levels) for factor in self.factors.values())
-        if combinations > MOST_TREATMENTS:
-            counts = " x ".join(str(len(factor.levels)) for factor in self.factors.values())
-            expected = f"up to {MOST_TREATMENTS} treatments: combinations of levels"
-            raise wrong(("factors",), f"{counts} levels make {combinations} treatments", expected)
-        for name, factor in list(self.factors.items()):
-            at = ("factors", name)
-            if name in RESERVED:
-                raise wrong(at, name, f"a name other than {', '.join(RESERVED)}", "they name other columns")
-            for other, before in self.factors.items():
-                if other == name:
-                    break
-                for path in factor.paths:
-                    if path in before.paths:
-                        raise wrong(
-                            (*at, "sets"), path, "another setting", f"the factor {other} already sets it"
-                        )
-            levels: list[str] = []
-            for number, level in enumerate(factor.levels):
-                text = self._level(name, level, (*at, "levels", number))
-                if text in levels:
-                    raise wrong((*at, "levels", number), text, "each level once")
-                levels.append(text)
-            baseline = levels[0]
-            if factor.baseline is not None:
-                baseline = self._level(name, factor.baseline, (*at, "baseline"))
-                if baseline not in levels:
-                    raise wrong((*at, "baseline"), baseline, ", ".join(levels))
-            self.factors[name] = factor.model_copy(update={"levels": levels, "baseline": baseline})
-        return self
-
-    def _level(self, factor: str, level: str, at: tuple[str | int, ...]) -> str:
+    def checked_level(self, factor: str, level: str, at: tuple[str | int, ...]) -> str:
+        """Returns a level in its setting's canonical form. `at` is its place in the study; raises pydantic's
+        error for it."""
         if (factor, level) not in self._canonical:
-            self._canonical[factor, level] = self._checked_level(factor, level, at)
+            self._canonical[factor, level] = checks.canonical_level(self, factor, level, at)
         return self._canonical[factor, level]
 
-    def _checked_level(self, factor: str, level: str, at: tuple[str | int, ...]) -> str:
-        sets = self.factors[factor].sets
-        place: tuple[str | int, ...] = ("factors", factor, "sets")
-        if not isinstance(sets, str) and level not in sets:
-            raise wrong(at, level, ", ".join(sets), near(level, sets))
-        try:
-            settings = self.settings({factor: level})
-        except NoSuchSetting as error:
-            names = ", ".join(error.names)
-            raise wrong(place, error.path, names, near(error.path.split(".")[-1], error.names)) from None
-        except ValidationError as error:
-            found = Wrong.of(error)[0]
-            if not isinstance(sets, str):
-                said = f"{found.value} ({'.'.join(map(str, found.place))})"
-                raise wrong((*place, level), said, found.expected, found.hint) from None
-            if found.unknown_field and found.place[-1] == sets.split(".")[-1]:
-                raise wrong(place, sets, found.expected, found.hint) from None
-            raise wrong(at, level, found.expected, found.hint) from None
-        return as_text(setting(settings.model_dump(by_alias=True), sets)) if isinstance(sets, str) else level
-
     @model_validator(mode="after")
-    def _responses_fit(self) -> Study:
-        flows = [flow.flow for flow in self.workload]
-        made = [member.name for flow in flows for member in self.members(flow)]
-        named = list(dict.fromkeys([*flows, *made]))
-        expected = {"flow": named, "group": named, "size": named}
-        expected |= {
-            "host": self.host_names(),
-            "link": self.ends(),
-            "station": self.stations(),
-            "controller": ["controller"],
-            "network": ["network"],
-        }
-        for number, response in enumerate(self.responses):
-            metric, at = METRICS[response.metric], ("responses", number)
-            if response.name in [other.name for other in self.responses[:number]]:
-                raise wrong((*at, "name"), response.name, "a name that no other response has")
-            of, kind = response.of, IN_WORDS.get(metric.of, metric.of)
-            if metric.of == "size":
-                of, _, size = of.partition(".")
-                if not size.isdecimal():
-                    raise wrong((*at, "of"), response.of, "FLOW.BYTES", "such as sweep.11000")
-            if of not in expected[metric.of]:
-                hint = f"{metric.name} is a metric of a {kind}"
-                raise wrong((*at, "of"), response.of, in_short(expected[metric.of]), hint)
-            if response.unit != metric.unit:
-                raise wrong((*at, "unit"), response.unit, metric.unit, f"the unit of {metric.name}")
+    def _fits(self) -> Study:
+        """Checks the whole study, and converts its levels to their canonical form."""
+        checks.check(self)
         return self
-
-    @model_validator(mode="after")
-    def _is_described(self) -> Study:
-        """Requires what trials need; measurements have none of it."""
-        for name in ("network", "measurement"):
-            if (getattr(self, name) is None) != self.measured:
-                value, expected = (
-                    ("given", "nothing") if self.measured else ("nothing", f"settings of the {name}")
-                )
-                raise wrong((name,), value, expected)
-        return self
-
-    @model_validator(mode="after")
-    def _until_fits(self) -> Study:
-        if self.until is None:
-            return self
-        names = [response.name for response in self.responses]
-        for name in self.until.percent:
-            if name not in names:
-                raise wrong(("until", "percent", name), name, ", ".join(names), near(name, names))
-        if self.until.maximum < self.until.minimum:
-            least = str(self.until.minimum)
-            raise wrong(("until", "maximum"), str(self.until.maximum), f"{least} or more, the minimum")
-        return self
-
-    @model_validator(mode="after")
-    def _layout_fits(self) -> Study:
-        named = [self.layout.rows, *self.layout.columns]
-        if sorted(named) != sorted(self.factors):
-            expected = f"each factor once: {', '.join(self.factors)}"
-            raise wrong(("layout",), ", ".join(named), expected)
-        return self
-
-    @model_validator(mode="after")
-    def _headline_fits(self) -> Study:
-        if self.headline is None:
-            return self
-        factor, at = self.headline.factor, ("headline",)
-        if factor is not None and factor not in self.factors:
-            raise wrong((*at, "factor"), factor, ", ".join(self.factors), near(factor, self.factors))
-        if self.headline.pairs and (factor is not None or self.headline.responses):
-            raise wrong(
-                (*at, "pairs"), "together with factor or responses", "either pairs, or factor and responses"
-            )
-        names = [response.name for response in self.responses]
-        for name in [*self.headline.responses, *self.headline.pairs, *self.headline.pairs.values()]:
-            if name not in names:
-                raise wrong(at, name, ", ".join(names), near(name, names))
-        units = {response.name: response.unit for response in self.responses}
-        for name, other in self.headline.pairs.items():
-            if units[name] != units[other]:
-                raise wrong((*at, "pairs", name), other, f"a response in {units[name]}")
-        return self
-
-    @model_validator(mode="after")
-    def _published_fits(self) -> Study:
-        for factor, levels in (self.published.levels if self.published else {}).items():
-            at = ("published", "levels", factor)
-            if factor not in self.factors:
-                raise wrong(at, factor, ", ".join(self.factors), near(factor, self.factors))
-            for theirs, ours in levels.items():
-                levels[theirs] = self._level(factor, ours, (*at, theirs))
-        return self
-
-    @model_validator(mode="after")
-    def _conclusions_fit(self) -> Study:
-        names = [response.name for response in self.responses]
-        for number, each in enumerate(self.conclusions):
-            at = ("conclusions", number)
-            if each.name in [other.name for other in self.conclusions[:number]]:
-                raise wrong((*at, "name"), each.name, "a name that no other conclusion has")
-            compared = {"response": each.response, "expect": each.expect}
-            if each.not_testable is not None:
-                if any(compared.values()) or each.factor or each.than_response:
-                    raise wrong((*at, "not_testable"), "together with a comparison", "one of the two")
-                continue
-            for field, value in compared.items():
-                if value is None:
-                    hint = "or not_testable with the reason why there is no comparison"
-                    raise wrong(at, f"no {field}", "response, expect, and factor or than_response", hint)
-            for field in ("response", "than_response"):
-                name = getattr(each, field)
-                if name is not None and name not in names:
-                    raise wrong((*at, field), name, ", ".join(names), near(name, names))
-            if (each.factor is None) == (each.than_response is None):
-                raise wrong(at, "factor and than_response" if each.factor else "neither", "one of the two")
-            if each.expect == "same" and not each.by:
-                raise wrong(
-                    (*at, "by"), "0", 'a percentage above 0, such as "5%"', "no two means are exactly equal"
-                )
-            self.conclusions[number] = self._with_levels(each, at)
-        return self
-
-    def _with_levels(self, conclusion: Conclusion, at: tuple[str | int, ...]) -> Conclusion:
-        """Returns the conclusion with its levels in canonical form, and with the study's baseline if it names
-        none. A run may lack them if `--set` chose others."""
-        for name in [*filter(None, [conclusion.factor]), *conclusion.where]:
-            if name not in self.factors:
-                raise wrong((*at, "where"), name, ", ".join(self.factors), near(name, self.factors))
-        where = {
-            name: self._level(name, level, (*at, "where", name)) for name, level in conclusion.where.items()
-        }
-        factor, level = conclusion.factor, conclusion.level
-        if factor is None:
-            return conclusion.model_copy(update={"where": where})
-        if level is None:
-            raise wrong((*at, "level"), "none", f"a level of {factor}")
-        level = self._level(factor, level, (*at, "level"))
-        than = [self._level(factor, other, (*at, "than", i)) for i, other in enumerate(conclusion.than)]
-        than = than or [self.factors[factor].baseline or self.factors[factor].levels[0]]
-        return conclusion.model_copy(update={"where": where, "level": level, "than": than})

@@ -1,0 +1,225 @@
+"""The checks of a whole study: of its factors, responses and conclusions against its settings and each
+other."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from nettrial.bounds import MOST_TREATMENTS
+from nettrial.fields import Wrong, as_text, in_short, wrong
+from nettrial.metrics import METRICS
+from nettrial.registry import near
+from nettrial.study.conclusions import Conclusion
+from nettrial.study.paths import NoSuchSetting, setting
+
+if TYPE_CHECKING:
+    from nettrial.study.model import Study
+
+IN_WORDS = {"link": "interface", "station": "station of a radio channel, including its access point"}
+"""The kinds of objects of metrics that have different names in words."""
+RESERVED = ("number", "block", "response", "unit", "value", "absent")
+"""Column names in the table of a run's trials, in which each factor also has a column."""
+
+
+def check(study: Study) -> None:
+    """Converts levels to their canonical form, and checks the study; raises pydantic's errors."""
+    _check_factors(study)
+    _check_responses(study)
+    _check_description(study)
+    _check_until(study)
+    _check_layout(study)
+    _check_headline(study)
+    _check_published(study)
+    _check_conclusions(study)
+
+
+def _check_factors(study: Study) -> None:
+    """Converts levels to their canonical form, for which each is applied to the settings."""
+    combinations = math.prod(len(factor.levels) for factor in study.factors.values())
+    if combinations > MOST_TREATMENTS:
+        counts = " x ".join(str(len(factor.levels)) for factor in study.factors.values())
+        expected = f"up to {MOST_TREATMENTS} treatments: combinations of levels"
+        raise wrong(("factors",), f"{counts} levels make {combinations} treatments", expected)
+    for name, factor in list(study.factors.items()):
+        at = ("factors", name)
+        if name in RESERVED:
+            raise wrong(at, name, f"a name other than {', '.join(RESERVED)}", "they name other columns")
+        for other, before in study.factors.items():
+            if other == name:
+                break
+            for path in factor.paths:
+                if path in before.paths:
+                    raise wrong((*at, "sets"), path, "another setting", f"the factor {other} already sets it")
+        levels: list[str] = []
+        for number, level in enumerate(factor.levels):
+            text = study.checked_level(name, level, (*at, "levels", number))
+            if text in levels:
+                raise wrong((*at, "levels", number), text, "each level once")
+            levels.append(text)
+        baseline = levels[0]
+        if factor.baseline is not None:
+            baseline = study.checked_level(name, factor.baseline, (*at, "baseline"))
+            if baseline not in levels:
+                raise wrong((*at, "baseline"), baseline, ", ".join(levels))
+        study.factors[name] = factor.model_copy(update={"levels": levels, "baseline": baseline})
+
+
+def canonical_level(study: Study, factor: str, level: str, at: tuple[str | int, ...]) -> str:
+    """Returns a level in its setting's canonical form. `at` is its place in the study; raises pydantic's
+    error for it."""
+    sets = study.factors[factor].sets
+    place: tuple[str | int, ...] = ("factors", factor, "sets")
+    if not isinstance(sets, str) and level not in sets:
+        raise wrong(at, level, ", ".join(sets), near(level, sets))
+    try:
+        settings = study.settings({factor: level})
+    except NoSuchSetting as error:
+        names = ", ".join(error.names)
+        raise wrong(place, error.path, names, near(error.path.split(".")[-1], error.names)) from None
+    except ValidationError as error:
+        found = Wrong.of(error)[0]
+        if not isinstance(sets, str):
+            said = f"{found.value} ({'.'.join(map(str, found.place))})"
+            raise wrong((*place, level), said, found.expected, found.hint) from None
+        if found.unknown_field and found.place[-1] == sets.split(".")[-1]:
+            raise wrong(place, sets, found.expected, found.hint) from None
+        raise wrong(at, level, found.expected, found.hint) from None
+    return as_text(setting(settings.model_dump(by_alias=True), sets)) if isinstance(sets, str) else level
+
+
+def _check_responses(study: Study) -> None:
+    flows = [flow.flow for flow in study.workload]
+    made = [member.name for flow in flows for member in study.members(flow)]
+    named = list(dict.fromkeys([*flows, *made]))
+    expected = {"flow": named, "group": named, "size": named}
+    expected |= {
+        "host": study.host_names(),
+        "link": study.ends(),
+        "station": study.stations(),
+        "controller": ["controller"],
+        "network": ["network"],
+    }
+    for number, response in enumerate(study.responses):
+        metric, at = METRICS[response.metric], ("responses", number)
+        if response.name in [other.name for other in study.responses[:number]]:
+            raise wrong((*at, "name"), response.name, "a name that no other response has")
+        of, kind = response.of, IN_WORDS.get(metric.of, metric.of)
+        if metric.of == "size":
+            of, _, size = of.partition(".")
+            if not size.isdecimal():
+                raise wrong((*at, "of"), response.of, "FLOW.BYTES", "such as sweep.11000")
+        if of not in expected[metric.of]:
+            hint = f"{metric.name} is a metric of a {kind}"
+            raise wrong((*at, "of"), response.of, in_short(expected[metric.of]), hint)
+        if response.unit != metric.unit:
+            raise wrong((*at, "unit"), response.unit, metric.unit, f"the unit of {metric.name}")
+
+
+def _check_description(study: Study) -> None:
+    """Requires what trials need; measurements have none of it."""
+    for name in ("network", "measurement"):
+        if (getattr(study, name) is None) != study.measured:
+            value, expected = (
+                ("given", "nothing") if study.measured else ("nothing", f"settings of the {name}")
+            )
+            raise wrong((name,), value, expected)
+
+
+def _check_until(study: Study) -> None:
+    if study.until is None:
+        return
+    names = [response.name for response in study.responses]
+    for name in study.until.percent:
+        if name not in names:
+            raise wrong(("until", "percent", name), name, ", ".join(names), near(name, names))
+    if study.until.maximum < study.until.minimum:
+        least = str(study.until.minimum)
+        raise wrong(("until", "maximum"), str(study.until.maximum), f"{least} or more, the minimum")
+
+
+def _check_layout(study: Study) -> None:
+    named = [study.layout.rows, *study.layout.columns]
+    if sorted(named) != sorted(study.factors):
+        expected = f"each factor once: {', '.join(study.factors)}"
+        raise wrong(("layout",), ", ".join(named), expected)
+
+
+def _check_headline(study: Study) -> None:
+    if study.headline is None:
+        return
+    factor, at = study.headline.factor, ("headline",)
+    if factor is not None and factor not in study.factors:
+        raise wrong((*at, "factor"), factor, ", ".join(study.factors), near(factor, study.factors))
+    if study.headline.pairs and (factor is not None or study.headline.responses):
+        raise wrong(
+            (*at, "pairs"), "together with factor or responses", "either pairs, or factor and responses"
+        )
+    names = [response.name for response in study.responses]
+    for name in [*study.headline.responses, *study.headline.pairs, *study.headline.pairs.values()]:
+        if name not in names:
+            raise wrong(at, name, ", ".join(names), near(name, names))
+    units = {response.name: response.unit for response in study.responses}
+    for name, other in study.headline.pairs.items():
+        if units[name] != units[other]:
+            raise wrong((*at, "pairs", name), other, f"a response in {units[name]}")
+
+
+def _check_published(study: Study) -> None:
+    for factor, levels in (study.published.levels if study.published else {}).items():
+        at = ("published", "levels", factor)
+        if factor not in study.factors:
+            raise wrong(at, factor, ", ".join(study.factors), near(factor, study.factors))
+        for theirs, ours in levels.items():
+            levels[theirs] = study.checked_level(factor, ours, (*at, theirs))
+
+
+def _check_conclusions(study: Study) -> None:
+    names = [response.name for response in study.responses]
+    for number, each in enumerate(study.conclusions):
+        at = ("conclusions", number)
+        if each.name in [other.name for other in study.conclusions[:number]]:
+            raise wrong((*at, "name"), each.name, "a name that no other conclusion has")
+        compared = {"response": each.response, "expect": each.expect}
+        if each.not_testable is not None:
+            if any(compared.values()) or each.factor or each.than_response:
+                raise wrong((*at, "not_testable"), "together with a comparison", "one of the two")
+            continue
+        for field, value in compared.items():
+            if value is None:
+                hint = "or not_testable with the reason why there is no comparison"
+                raise wrong(at, f"no {field}", "response, expect, and factor or than_response", hint)
+        for field in ("response", "than_response"):
+            name = getattr(each, field)
+            if name is not None and name not in names:
+                raise wrong((*at, field), name, ", ".join(names), near(name, names))
+        if (each.factor is None) == (each.than_response is None):
+            raise wrong(at, "factor and than_response" if each.factor else "neither", "one of the two")
+        if each.expect == "same" and not each.by:
+            raise wrong(
+                (*at, "by"), "0", 'a percentage above 0, such as "5%"', "no two means are exactly equal"
+            )
+        study.conclusions[number] = _with_levels(study, each, at)
+
+
+def _with_levels(study: Study, conclusion: Conclusion, at: tuple[str | int, ...]) -> Conclusion:
+    """Returns the conclusion with its levels in canonical form, and with the study's baseline if it names
+    none. A run may lack them if `--set` chose others."""
+    for name in [*filter(None, [conclusion.factor]), *conclusion.where]:
+        if name not in study.factors:
+            raise wrong((*at, "where"), name, ", ".join(study.factors), near(name, study.factors))
+    where = {
+        name: study.checked_level(name, level, (*at, "where", name))
+        for name, level in conclusion.where.items()
+    }
+    factor, level = conclusion.factor, conclusion.level
+    if factor is None:
+        return conclusion.model_copy(update={"where": where})
+    if level is None:
+        raise wrong((*at, "level"), "none", f"a level of {factor}")
+    level = study.checked_level(factor, level, (*at, "level"))
+    than = [study.checked_level(factor, other, (*at, "than", i)) for i, other in enumerate(conclusion.than)]
+    than = than or [study.factors[factor].baseline or study.factors[factor].levels[0]]
+    return conclusion.model_copy(update={"where": where, "level": level, "than": than})
