@@ -8,8 +8,9 @@ from pathlib import Path
 
 from nettrial.analysis import CONFIDENCE, warnings
 from nettrial.analysis.costs import Cost, Costs, HostFit, costs
-from nettrial.cli import documents
 from nettrial.cli.console import print_table
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import calibrate as calibrate_documents
 from nettrial.report import numbers
 from nettrial.store import Run
 from nettrial.units import DURATION
@@ -112,8 +113,8 @@ def _options(fits: Sequence[HostFit]) -> list[str]:
     ]
 
 
-def _document(run: Run, found: Costs) -> documents.CalibrateDocument:
-    return documents.CalibrateDocument(
+def _document(run: Run, found: Costs) -> calibrate_documents.CalibrateDocument:
+    return calibrate_documents.CalibrateDocument(
         run=str(run.directory),
         trials_left_out=list(found.left_out),
         fits=[_fit(fit) for fit in found.hosts],
@@ -126,8 +127,8 @@ def _document(run: Run, found: Costs) -> documents.CalibrateDocument:
     )
 
 
-def _fit(fit: HostFit) -> documents.CostFit:
-    return documents.CostFit(
+def _fit(fit: HostFit) -> calibrate_documents.CostFit:
+    return calibrate_documents.CostFit(
         host=fit.host,
         per_packet_us=fit.per_packet.value,
         per_kilobyte_us=fit.per_kilobyte.value,
@@ -135,11 +136,11 @@ def _fit(fit: HostFit) -> documents.CostFit:
         per_kilobyte_interval_us=documents.bounds(fit.per_kilobyte.interval),
         r_squared=fit.r_squared,
         errors_held_out_percent=[
-            documents.HeldOut(factor=factor, level=level, error=error)
+            calibrate_documents.HeldOut(factor=factor, level=level, error=error)
             for (factor, level), error in fit.errors.items()
         ],
         treatments=[
-            documents.WorkOfTreatment(
+            calibrate_documents.WorkOfTreatment(
                 treatment=work.treatment,
                 trials=work.trials,
                 busy_us=work.busy_us,

@@ -12,8 +12,10 @@ from nettrial.analysis.changes import BANERJEE, SESSIONS
 from nettrial.analysis.compare import Difference, RunComparison
 from nettrial.analysis.intervals import CONFIDENCE, quantile
 from nettrial.analysis.outcomes import Outcome
-from nettrial.cli import READING, documents
+from nettrial.cli import READING
 from nettrial.cli.console import print_table, say
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import compare as compare_documents
 from nettrial.cli.pool import expanded
 from nettrial.comparison import Judgement, compare
 from nettrial.design.trial_order import in_words
@@ -249,12 +251,14 @@ def _outcome(judged: Judgement) -> str:
 
 def _document(
     found: RunComparison, first: Path, second: Path, judgements: Sequence[Judgement]
-) -> documents.CompareDocument:
-    return documents.CompareDocument(
+) -> compare_documents.CompareDocument:
+    return compare_documents.CompareDocument(
         a=str(first),
         b=str(second),
-        apparatus=[documents.Circumstance(name=name, a=a, b=b) for name, a, b in found.apparatus],
-        circumstances=[documents.Circumstance(name=name, a=a, b=b) for name, a, b in found.circumstances],
+        apparatus=[compare_documents.Circumstance(name=name, a=a, b=b) for name, a, b in found.apparatus],
+        circumstances=[
+            compare_documents.Circumstance(name=name, a=a, b=b) for name, a, b in found.circumstances
+        ],
         sessions_of_a=found.sessions,
         intervals=found.intervals,
         differences=[_as_document(each) for each in found.differences],
@@ -263,7 +267,7 @@ def _document(
         responses_of_a=list(found.responses_of_one[0]),
         responses_of_b=list(found.responses_of_one[1]),
         conditions=[
-            documents.Judgement(
+            compare_documents.Judgement(
                 condition=str(each.condition),
                 treatment=each.difference.treatment,
                 holds=HOLDS[each.outcome],
@@ -274,9 +278,9 @@ def _document(
     )
 
 
-def _as_document(each: Difference) -> documents.Difference:
+def _as_document(each: Difference) -> compare_documents.Difference:
     shown, verdict = documents.judged(each.shown, METRICS[each.response.metric].better)
-    return documents.Difference(
+    return compare_documents.Difference(
         response=each.response.name,
         unit=each.response.unit,
         treatment=each.treatment,

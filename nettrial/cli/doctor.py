@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from nettrial.backends import BACKENDS, Configuration
 from nettrial.capabilities import CAPABILITIES
-from nettrial.cli import READING, documents
+from nettrial.cli import READING
 from nettrial.cli.console import print_table
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import doctor as doctor_documents
 from nettrial.errors import BadInput, CannotRun, by_remedy
 from nettrial.registry import UnknownName
 from nettrial.scenario import Environment, Preflight
@@ -19,7 +21,7 @@ def doctor(only: str | None = None, as_json: bool = False) -> int:
     counted = [name for name in lacking if only is not None or not BACKENDS[name].is_extra]
     status = CannotRun.exit_code if counted else 0
     if as_json:
-        documents.show(documents.DoctorDocument(backends=[_state(*each) for each in found.items()]))
+        documents.show(doctor_documents.DoctorDocument(backends=[_state(*each) for each in found.items()]))
         return status
     for name, preflight in found.items():
         can = "can't run trials" if preflight.missing else "can run trials"
@@ -61,8 +63,8 @@ def _preflights(only: str | None) -> dict[str, Preflight]:
     return found
 
 
-def _state(name: str, preflight: Preflight) -> documents.BackendState:
-    return documents.BackendState(
+def _state(name: str, preflight: Preflight) -> doctor_documents.BackendState:
+    return doctor_documents.BackendState(
         backend=name,
         can_run=not preflight.missing,
         missing=preflight.missing,

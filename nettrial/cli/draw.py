@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from nettrial.cli import READING, documents
+from nettrial.cli import READING
 from nettrial.cli.console import print_table, say
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import draw as draw_documents
 from nettrial.errors import BadInput, Fault
 from nettrial.fields import Wrong, as_value
 from nettrial.registry import UnknownName
@@ -105,7 +107,7 @@ def _show(
         pages.write(out, data, "writing the picture")
         say(f"picture: {out}")
     if document is not None:
-        documents.show(documents.DrawDocument.model_validate({**document, **_plain(facts)}))
+        documents.show(draw_documents.DrawDocument.model_validate({**document, **_plain(facts)}))
     else:
         print_table(["fact", "value"], rows)
 

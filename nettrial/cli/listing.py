@@ -7,8 +7,9 @@ from collections.abc import Callable
 from nettrial import study
 from nettrial.backends import BACKENDS, Configuration
 from nettrial.capabilities import CAPABILITIES
-from nettrial.cli import documents
 from nettrial.cli.console import print_table
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import listing as listing_documents
 from nettrial.congestion import CONTROLS, Control, backends_of
 from nettrial.errors import BadInput
 from nettrial.metrics import METRICS
@@ -104,6 +105,6 @@ def show(what: str, as_json: bool = False) -> None:
         raise BadInput("reading the options", "WHAT", str(unknown), unknown.expected, unknown.hint) from None
     if as_json:
         entries = [dict(zip(columns, row, strict=True)) for row in rows]
-        documents.show(documents.ListDocument(list=what, entries=entries))
+        documents.show(listing_documents.ListDocument(list=what, entries=entries))
         return
     print_table(columns, rows)

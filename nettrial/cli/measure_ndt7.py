@@ -7,7 +7,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nettrial.cli import documents, peers
+from nettrial.cli import peers
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import measure as measure_documents
 from nettrial.measuring.ndt7 import Ndt7Measurement, Ndt7Test
 from nettrial.protocols.figures import Outcome
 from nettrial.report import numbers
@@ -25,22 +27,24 @@ def show(measured: Ndt7Measurement, tests: Sequence[Ndt7Test], as_json: bool) ->
         peers.show(f"{measured.words}, {numbers.counted(len(tests), 'test')}", outcomes)
 
 
-def _document(server: str, tests: Sequence[Ndt7Test], outcomes: Sequence[Outcome]) -> documents.Ndt7Document:
-    return documents.Ndt7Document(
+def _document(
+    server: str, tests: Sequence[Ndt7Test], outcomes: Sequence[Outcome]
+) -> measure_documents.Ndt7Document:
+    return measure_documents.Ndt7Document(
         command=shlex.join(["nettrial", *sys.argv[1:]]),
         server=server,
         metrics=peers.metrics(outcomes),
         absent=peers.absent(outcomes),
         warnings=peers.warnings(outcomes),
         repeats=[
-            documents.Ndt7Repeat(download=_transfer(test.download), upload=_transfer(test.upload))
+            measure_documents.Ndt7Repeat(download=_transfer(test.download), upload=_transfer(test.upload))
             for test in tests
         ],
     )
 
 
-def _transfer(transfer: Transfer) -> documents.Ndt7Transfer:
-    return documents.Ndt7Transfer(
+def _transfer(transfer: Transfer) -> measure_documents.Ndt7Transfer:
+    return measure_documents.Ndt7Transfer(
         num_bytes=transfer.num_bytes,
         elapsed_us=transfer.elapsed_us,
         ended=transfer.ended,

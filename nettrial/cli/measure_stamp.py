@@ -6,7 +6,9 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from nettrial.cli import documents, peers
+from nettrial.cli import peers
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import measure as measure_documents
 from nettrial.measuring.stamp import StampMeasurement, StampSession
 from nettrial.protocols.figures import Outcome
 from nettrial.protocols.stamp.clock import ErrorEstimate
@@ -26,8 +28,8 @@ def show(measured: StampMeasurement, sessions: Sequence[StampSession], as_json: 
 
 def _document(
     server: str, sessions: Sequence[StampSession], outcomes: Sequence[Outcome]
-) -> documents.StampDocument:
-    return documents.StampDocument(
+) -> measure_documents.StampDocument:
+    return measure_documents.StampDocument(
         command=shlex.join(["nettrial", *sys.argv[1:]]),
         server=server,
         metrics=peers.metrics(outcomes),
@@ -37,8 +39,8 @@ def _document(
     )
 
 
-def _repeat(result: Result) -> documents.StampRepeat:
-    return documents.StampRepeat(
+def _repeat(result: Result) -> measure_documents.StampRepeat:
+    return measure_documents.StampRepeat(
         sent=result.sent,
         foreign=result.foreign,
         kernel_departures=result.departures,
@@ -46,7 +48,7 @@ def _repeat(result: Result) -> documents.StampRepeat:
         own_estimate=_estimate(result.own),
         reflector_estimate=_estimate(result.answers[-1].estimate),
         answers=[
-            documents.StampAnswer(
+            measure_documents.StampAnswer(
                 number=each.number,
                 reflector_number=each.reflector_number,
                 sent_ns=each.sent_ns,
@@ -60,5 +62,5 @@ def _repeat(result: Result) -> documents.StampRepeat:
     )
 
 
-def _estimate(estimate: ErrorEstimate) -> documents.StampEstimate:
-    return documents.StampEstimate(synchronised=estimate.synchronised, seconds=estimate.seconds)
+def _estimate(estimate: ErrorEstimate) -> measure_documents.StampEstimate:
+    return measure_documents.StampEstimate(synchronised=estimate.synchronised, seconds=estimate.seconds)

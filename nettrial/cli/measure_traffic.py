@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from nettrial.analysis import absences, repeated, seen
-from nettrial.cli import documents
 from nettrial.cli.console import print_lists, print_table
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import measure as measure_documents
 from nettrial.measuring.traffic import TrafficMeasurement
 from nettrial.metrics import METRICS
 from nettrial.report import numbers
@@ -71,10 +72,10 @@ def _print_streams(measured: TrafficMeasurement, records: list[Record]) -> None:
     )
 
 
-def _measured(records: list[Record], flows: Sequence[str]) -> list[documents.Measured]:
+def _measured(records: list[Record], flows: Sequence[str]) -> list[measure_documents.Measured]:
     """Returns every metric of the flows together, over the repeats."""
     return [
-        documents.Measured(
+        measure_documents.Measured(
             metric=found.metric.name,
             unit=found.metric.unit,
             repeats=found.cell.n,
@@ -91,11 +92,13 @@ def _print_document(measured: TrafficMeasurement, records: list[Record]) -> None
     """Prints the records and the metrics over them as one document."""
     streams = measured.streams
     documents.show(
-        documents.MeasureDocument(
+        measure_documents.MeasureDocument(
             command=shlex.join(["nettrial", *sys.argv[1:]]),
             seed=measured.seed,
             metrics=_measured(records, streams),
-            streams=[documents.Stream(flow=name, metrics=_measured(records, [name])) for name in streams],
+            streams=[
+                measure_documents.Stream(flow=name, metrics=_measured(records, [name])) for name in streams
+            ],
             records=[r.model_dump(mode="json", by_alias=True, exclude_none=True) for r in records],
         )
     )

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from nettrial.cli import documents
 from nettrial.cli.console import print_lists, print_table
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import measure as measure_documents
 from nettrial.measuring.measurement import RepeatedMetric, metrics_of
 from nettrial.protocols.figures import Figure, Outcome
 from nettrial.report import numbers
 
 
-def metrics(outcomes: Sequence[Outcome]) -> list[documents.DirectedMeasured]:
+def metrics(outcomes: Sequence[Outcome]) -> list[measure_documents.DirectedMeasured]:
     """Returns the metrics over the repeats, as they are in documents."""
     return [
-        documents.DirectedMeasured(
+        measure_documents.DirectedMeasured(
             direction=each.direction,
             metric=each.metric,
             unit=each.unit,
@@ -29,7 +30,7 @@ def metrics(outcomes: Sequence[Outcome]) -> list[documents.DirectedMeasured]:
     ]
 
 
-def absent(outcomes: Sequence[Outcome]) -> list[documents.AbsentMetric]:
+def absent(outcomes: Sequence[Outcome]) -> list[measure_documents.AbsentMetric]:
     """Returns the metrics that some repeats did not give, with the reasons."""
     reasons = Counter(
         (each.direction, each.metric, each.value)
@@ -38,15 +39,15 @@ def absent(outcomes: Sequence[Outcome]) -> list[documents.AbsentMetric]:
         if isinstance(each.value, str)
     )
     return [
-        documents.AbsentMetric(direction=direction, metric=metric, reason=reason, repeats=repeats)
+        measure_documents.AbsentMetric(direction=direction, metric=metric, reason=reason, repeats=repeats)
         for (direction, metric, reason), repeats in reasons.items()
     ]
 
 
-def warnings(outcomes: Sequence[Outcome]) -> list[documents.Observed]:
+def warnings(outcomes: Sequence[Outcome]) -> list[measure_documents.Observed]:
     """Returns the warnings, with the number of repeats that have each."""
     counted = Counter(text for outcome in outcomes for text in dict.fromkeys(outcome.warnings))
-    return [documents.Observed(message=text, repeats=repeats) for text, repeats in counted.items()]
+    return [measure_documents.Observed(message=text, repeats=repeats) for text, repeats in counted.items()]
 
 
 def show(heading: str, outcomes: Sequence[Outcome]) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from nettrial.analysis import Change, Interval
 from nettrial.analysis.sessions import Pool, PooledResponse, SessionMean, pool, repeated_change
-from nettrial.cli import documents
 from nettrial.cli.console import print_table, say
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import pool as pool_documents
 from nettrial.design.trial_order import in_words
 from nettrial.report import numbers
 from nettrial.store import Run
@@ -141,13 +142,13 @@ def _print_shares(found: Pool) -> None:
     print_table(["response", *columns], rows)
 
 
-def _document(found: Pool, runs: Sequence[Run]) -> documents.PoolDocument:
-    return documents.PoolDocument(
+def _document(found: Pool, runs: Sequence[Run]) -> pool_documents.PoolDocument:
+    return pool_documents.PoolDocument(
         study=found.study.study,
         runs=[str(run.directory) for run in runs],
         blocks=found.blocks,
         means=[
-            documents.SessionMean(
+            pool_documents.SessionMean(
                 response=response.response.name,
                 unit=response.response.unit,
                 treatment=each.treatment,
@@ -160,7 +161,7 @@ def _document(found: Pool, runs: Sequence[Run]) -> documents.PoolDocument:
             for each in response.means
         ],
         changes=[
-            documents.SessionChange(
+            pool_documents.SessionChange(
                 response=response.response.name,
                 factor=finding.factor,
                 level=effect.level,
@@ -180,7 +181,7 @@ def _document(found: Pool, runs: Sequence[Run]) -> documents.PoolDocument:
             ]
         ],
         variance=[
-            documents.SessionVariance(
+            pool_documents.SessionVariance(
                 response=response.response.name,
                 session=response.shares.session,
                 treatment_by_session=response.shares.treatment_by_session,

@@ -9,8 +9,11 @@ from pathlib import Path
 from nettrial.analysis.model import Model, models
 from nettrial.analysis.mtu_fits import ETHERNET_BYTES, Fit
 from nettrial.analysis.predictions import Prediction, predict
-from nettrial.cli import READING, documents
+from nettrial.cli import READING
 from nettrial.cli.console import print_table
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import calibrate as calibrate_documents
+from nettrial.cli.documents import predict as predict_documents
 from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput
 from nettrial.report import numbers
@@ -56,16 +59,16 @@ def show(directory: Path, mtus: str, as_json: bool = False) -> None:
     )
 
 
-def _document(run: Run, found: Sequence[Model], sizes: Sequence[int]) -> documents.PredictDocument:
-    return documents.PredictDocument(
+def _document(run: Run, found: Sequence[Model], sizes: Sequence[int]) -> predict_documents.PredictDocument:
+    return predict_documents.PredictDocument(
         run=str(run.directory),
         models=[
-            documents.MtuModel(
+            predict_documents.MtuModel(
                 others=model.others,
                 header_bytes=model.header_bytes,
                 rate_mbps=model.rate_mbps,
                 fits=[
-                    documents.ModelFit(
+                    predict_documents.ModelFit(
                         response=name,
                         bound_by=bound,
                         fitted=fit.words(),
@@ -78,7 +81,7 @@ def _document(run: Run, found: Sequence[Model], sizes: Sequence[int]) -> documen
             for model in found
         ],
         predictions=[
-            documents.Predicted(
+            predict_documents.Predicted(
                 others=each.others,
                 mtu_bytes=each.mtu_bytes,
                 response=each.response,
@@ -105,8 +108,8 @@ def _size(text: str) -> int:
     return size
 
 
-def _fits(model: Model) -> list[tuple[str, documents.BoundBy, Fit]]:
-    fits: list[tuple[str, documents.BoundBy, Fit]] = [
+def _fits(model: Model) -> list[tuple[str, calibrate_documents.BoundBy, Fit]]:
+    fits: list[tuple[str, calibrate_documents.BoundBy, Fit]] = [
         (name, "link", fit) for name, fit in model.wires.items()
     ]
     fits += [(name, "host", fit) for name, fit in model.transfers.items()]

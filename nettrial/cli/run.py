@@ -239,7 +239,8 @@ def _report(run: Run, form: Form, quiet: bool = False) -> tuple[Path | None, Rep
     if not form.is_printed:
         pass
     elif form.as_json:
-        from nettrial.cli import documents, run_document
+        from nettrial.cli import run_document
+        from nettrial.cli.documents import base as documents
 
         documents.show(run_document.report_document(report, page))
     elif form.tables or form.also is not None:

@@ -7,8 +7,9 @@ from typing import Literal
 
 from nettrial.analysis import Effect as WarningEffect
 from nettrial.analysis import Finding, LevelEffect, ResponseSummary
-from nettrial.cli import documents
-from nettrial.cli.documents import ReportDocument
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import report as report_documents
+from nettrial.cli.documents.report import ReportDocument
 from nettrial.metrics import METRICS
 from nettrial.report import conclusions
 from nettrial.report.content import Report
@@ -34,7 +35,7 @@ def report_document(report: Report, page: Path | None) -> ReportDocument:
         command=run.command,
         backend=study.backend,
         seed=run.seed,
-        trials=documents.Trials(
+        trials=report_documents.Trials(
             planned=len(run.plan),
             finished=len(report.trials),
             failed=sum(len(group.trials) for group in report.failures),
@@ -49,7 +50,7 @@ def report_document(report: Report, page: Path | None) -> ReportDocument:
         ],
         values=[value for response in report.summary.responses for value in _values(response)],
         warnings=[
-            documents.WarningGroup(
+            report_documents.WarningGroup(
                 code=group.code,
                 object=group.object,
                 message=group.message,
@@ -60,7 +61,7 @@ def report_document(report: Report, page: Path | None) -> ReportDocument:
             for group in report.warnings
         ],
         failures=[
-            documents.FailureGroup(message=group.message, trials=list(group.trials))
+            report_documents.FailureGroup(message=group.message, trials=list(group.trials))
             for group in report.failures
         ],
         stopping=report.stopping,
@@ -68,10 +69,10 @@ def report_document(report: Report, page: Path | None) -> ReportDocument:
     )
 
 
-def _effect(found: Finding, effect: LevelEffect) -> documents.Effect:
+def _effect(found: Finding, effect: LevelEffect) -> report_documents.Effect:
     change = effect.overall
     shown, verdict = documents.judged(change.shown, METRICS[found.response.metric].better)
-    return documents.Effect(
+    return report_documents.Effect(
         response=found.response.name,
         factor=found.factor,
         baseline=found.baseline,
@@ -91,9 +92,9 @@ def _effect(found: Finding, effect: LevelEffect) -> documents.Effect:
     )
 
 
-def _values(summary: ResponseSummary) -> list[documents.Value]:
+def _values(summary: ResponseSummary) -> list[report_documents.Value]:
     return [
-        documents.Value(
+        report_documents.Value(
             response=summary.response.name,
             unit=summary.response.unit,
             treatment=cell.treatment,

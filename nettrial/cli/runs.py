@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nettrial.cli import READING, documents
+from nettrial.cli import READING
 from nettrial.cli.console import print_table
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import runs as runs_documents
 from nettrial.errors import BadInput, NettrialError
 from nettrial.report import numbers
 from nettrial.store import Run
@@ -22,7 +24,7 @@ def show(directory: Path, as_json: bool) -> None:
         raise BadInput(READING, "DIR", str(directory), "a directory that contains runs", hint)
     found = [_described(each.parent) for each in sorted(directory.glob(f"*/{RUN_FILE}"))]
     if as_json:
-        documents.show(documents.RunsDocument(runs=found))
+        documents.show(runs_documents.RunsDocument(runs=found))
         return
     print_table(
         ["run", "study", "state", "size"],
@@ -30,7 +32,7 @@ def show(directory: Path, as_json: bool) -> None:
     )
 
 
-def _described(directory: Path) -> documents.RunState:
+def _described(directory: Path) -> runs_documents.RunState:
     """Returns the name, study, state and size of a run; for a run that can't be read, the state is the
     reason."""
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
@@ -40,7 +42,7 @@ def _described(directory: Path) -> documents.RunState:
         run.close()
     except NettrialError as error:
         study, state = "", f"unreadable: {str(error).splitlines()[0]}"
-    return documents.RunState(run=str(directory), study=study, state=state, bytes=size)
+    return runs_documents.RunState(run=str(directory), study=study, state=state, bytes=size)
 
 
 def _state(run: Run) -> str:

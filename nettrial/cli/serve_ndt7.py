@@ -9,8 +9,9 @@ import ssl
 from pathlib import Path
 
 from nettrial.admission import Log
-from nettrial.cli import READING, documents
+from nettrial.cli import READING
 from nettrial.cli.console import say
+from nettrial.cli.documents import serve as serve_documents
 from nettrial.cli.serve import ServeOptions
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.measuring.ndt7 import LACKS, PORT
@@ -36,7 +37,7 @@ def serve(options: ServeOptions) -> None:
             say(f"serving ndt7 clients at {where}; anyone who reaches it can use it")
             say(note)
             if options.as_json:
-                served = documents.ServeDocument(address=where, port=on, token=None)
+                served = serve_documents.ServeDocument(address=where, port=on, token=None)
                 print(served.model_dump_json(), flush=True)
             await asyncio.Event().wait()
 

@@ -6,8 +6,9 @@ import contextlib
 import socket
 
 from nettrial.admission import Log
-from nettrial.cli import READING, documents
+from nettrial.cli import READING
 from nettrial.cli.console import say
+from nettrial.cli.documents import serve as serve_documents
 from nettrial.cli.serve import ServeOptions
 from nettrial.errors import CannotRun, Lack
 from nettrial.protocols.stamp.key import key_of
@@ -34,7 +35,7 @@ def serve(options: ServeOptions) -> None:
     mode = "authenticated mode" if key else "unauthenticated mode; anyone who reaches it can use it"
     say(f"serving STAMP and TWAMP Light at {where} in {mode}")
     if options.as_json:
-        served = documents.ServeDocument(address=where, port=on, token=None)
+        served = serve_documents.ServeDocument(address=where, port=on, token=None)
         print(served.model_dump_json(), flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         reflect(Reflector(Log(say), key), opened, key)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nettrial.cli import READING, documents
+from nettrial.cli import READING
 from nettrial.cli.console import print_table
+from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import show as show_documents
 from nettrial.cli.progress import say_event
 from nettrial.design import plan
 from nettrial.design.trial_order import in_words
@@ -94,28 +96,28 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_jso
         )
 
 
-def _document(design: Design, seed: int | None) -> documents.ShowDocument:
+def _document(design: Design, seed: int | None) -> show_documents.ShowDocument:
     study, source, until = design.study, design.study.source, design.study.until
     requests = permission.requests(study, design.scenarios)
-    return documents.ShowDocument(
+    return show_documents.ShowDocument(
         study=study.study,
         title=study.title,
         question=study.question,
         source=source
-        and documents.Source(
+        and show_documents.Source(
             authors=source.authors, title=source.title, venue=source.venue, year=source.year
         ),
         backend=study.backend,
         changed=design.changed,
         factors=[
-            documents.Factor(
+            show_documents.Factor(
                 name=name, sets=list(factor.paths), levels=list(factor.levels), baseline=factor.baseline
             )
             for name, factor in study.factors.items()
         ],
         treatments=[treatment.levels for treatment in design.scenarios.treatments],
         responses=[
-            documents.Response(
+            show_documents.Response(
                 name=response.name,
                 metric=response.metric,
                 of=response.of,
@@ -134,7 +136,7 @@ def _document(design: Design, seed: int | None) -> documents.ShowDocument:
         order=None
         if seed is None
         else [
-            documents.OrderedTrial(trial=trial.number, block=trial.block, treatment=trial.treatment)
+            show_documents.OrderedTrial(trial=trial.number, block=trial.block, treatment=trial.treatment)
             for trial in plan(study, design.replicates, seed)
         ],
     )

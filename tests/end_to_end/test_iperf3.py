@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nettrial.analysis import mean_interval
-from nettrial.cli.documents import MeasureDocument
+from nettrial.cli.documents.measure import MeasureDocument
 from tests.end_to_end.serving import (
     EVERYWHERE,
     PATIENCE,

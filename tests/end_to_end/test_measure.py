@@ -17,7 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nettrial.cli.documents import MeasureDocument, ServeDocument
+from nettrial.cli.documents.measure import MeasureDocument
+from nettrial.cli.documents.serve import ServeDocument
 from tests.end_to_end.serving import EVERYWHERE, TOKEN, Server, nettrial, serving, start, until
 
 pytestmark = pytest.mark.end_to_end

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from nettrial.admission import Log
-from nettrial.cli.documents import Ndt7Document
+from nettrial.cli.documents.measure import Ndt7Document
 from nettrial.protocols.ndt7.server import Server
 from nettrial.store import Run
 from tests.end_to_end.serving import PATIENCE, nettrial, serving

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nettrial.cli.documents import StampDocument
+from nettrial.cli.documents.measure import StampDocument
 from tests.end_to_end.serving import PATIENCE, nettrial, serving, until
 
 pytestmark = pytest.mark.end_to_end

@@ -14,7 +14,7 @@ from nettrial import scenario
 from nettrial.analysis.costs import Costs, HostFit, costs
 from nettrial.analysis.costs import fit as fit_host
 from nettrial.analysis.mtu_fits import ETHERNET_BYTES
-from nettrial.cli.documents import CalibrateDocument
+from nettrial.cli.documents.calibrate import CalibrateDocument
 from nettrial.design import PlannedTrial, scenario_of
 from nettrial.errors import BadInput
 from nettrial.scenario import InterfaceRecord, Record

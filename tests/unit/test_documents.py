@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nettrial.cli import documents
-from nettrial.cli.documents import DOCUMENTS
+from nettrial.cli.documents import report as report_documents
+from nettrial.cli.documents.kinds import DOCUMENTS
 from nettrial.report import pages
 
 KINDS = {kind.model_fields["document"].default: kind for kind in DOCUMENTS}
@@ -27,7 +27,7 @@ def test_a_run_and_the_commands_that_read_it(nettrial):
     done = nettrial(*RUN)
     assert (done.returncode, done.stderr) == (0, "")
     ran = read(done)
-    assert ran.trials == documents.Trials(planned=6, finished=6, failed=0, warned=0)
+    assert ran.trials == report_documents.Trials(planned=6, finished=6, failed=0, warned=0)
     assert {(effect.baseline, effect.level) for effect in ran.effects} == {
         ("1500 B", "4000 B"),
         ("1500 B", "9000 B"),

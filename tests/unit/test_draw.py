@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nettrial.cli.documents import DrawDocument
+from nettrial.cli.documents.draw import DrawDocument
 from nettrial.report.network_page import as_png, as_svg
 from nettrial.report.picture import picture
 from nettrial.topology import TOPOLOGIES

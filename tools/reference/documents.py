@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from nettrial.cli.documents import DOCUMENTS
+from nettrial.cli.documents.kinds import DOCUMENTS
 from reference.markdown import one_line, page, table
 
 Schema = dict[str, Any]
