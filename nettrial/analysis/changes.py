@@ -115,6 +115,13 @@ class Change:
         of the difference; None without either."""
         return self.relative or self.simultaneous_difference
 
+    def is_smaller_than(self, percent: float) -> bool:
+        """Returns whether the change is known to be smaller than `percent` in size, by two one-sided tests:
+        the simultaneous interval lies within these bounds (D. J. Schuirmann, Journal of Pharmacokinetics and
+        Biopharmaceutics 15, 1987)."""
+        bounds = self.simultaneous
+        return bounds is not None and -percent < bounds.low and bounds.high < percent
+
     @property
     def shown(self) -> int:
         """Returns 1 or -1 if the interval that reports state lies above or below 0, so that a change is

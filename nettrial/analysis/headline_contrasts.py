@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
 
 from nettrial.analysis.changes import Change, averaged_change, change
-from nettrial.analysis.level_effects import Finding
+from nettrial.analysis.level_effects import Finding, LevelEffect, Place
 from nettrial.analysis.run_model import paired
 from nettrial.analysis.sequential import family
-from nettrial.analysis.summary import Summary
+from nettrial.analysis.summary import Levels, ResponseSummary, Summary
 from nettrial.study import Response, Study
 
 
@@ -25,14 +26,22 @@ class Contrast:
     against: str
     """The baseline, or the title of the response with which it is compared."""
     change: Change
-    """The change averaged over the other factors, with each block counted once; corrected for all contrasts
-    of its family."""
+    """The change averaged over the other factors, with each block counted once, or, if places differ, that at
+    one place; corrected for all changes of its family."""
     rises: int = 0
     """The number of combinations of the other factors' levels at which a rise is shown."""
     falls: int = 0
     """The number of combinations of the other factors' levels at which a fall is shown."""
     places: int = 1
     """The number of combinations of the other factors' levels."""
+    values: tuple[float, float] | None = None
+    """The means before and after the change, in the response's unit; None if either is absent."""
+    at: Levels = field(default_factory=dict)
+    """The levels of the other factors with several levels, if `change` is that of one place; empty if it is
+    an average over all places, or if there is only one."""
+    ends: tuple[Place, Place] | None = None
+    """The places with the smallest and the largest change, if places differ, so that nothing is averaged over
+    them."""
 
     @property
     def is_mixed(self) -> bool:
@@ -51,23 +60,69 @@ def headline(
     if len(study.factors[name].levels) < 2:
         name = study.layout.rows
     wanted = (study.headline and study.headline.responses) or [response.name for response in study.responses]
-    title = study.factors[name].title
+    known = {each.response.name: each for each in summary.responses}
     found = [each for wants in wanted for each in findings.get(wants, ()) if each.factor == name]
     levels = range(max((len(each.effects) for each in found), default=0))
-    return tuple(
-        Contrast(
-            each.response,
-            f"{title} {effect.level}",
-            each.baseline,
-            effect.overall,
-            effect.rises,
-            effect.falls,
-            len(effect.places),
-        )
+    contrasts = [
+        _of_level(study, known[each.response.name], each, each.effects[number])
         for number in levels
         for each in found
-        for effect in [each.effects[number]]
+    ]
+    level = study.headline.level if study.headline else None
+    chosen = [each for each in contrasts if each.subject == f"{study.factors[name].title} {level}"]
+    return tuple(chosen or contrasts)
+
+
+def _of_level(study: Study, summary: ResponseSummary, found: Finding, effect: LevelEffect) -> Contrast:
+    """Returns the contrast of a level: at the study's place, over all places if they agree, or else at the
+    baseline's place."""
+    wanted = study.headline.place if study.headline else {}
+    differ = effect.is_mixed or bool(effect.exceptions)
+    place = _place(study, found, effect, wanted) if wanted or differ else None
+    places = [place] if place else list(effect.places)
+    change = place.change if place else effect.overall
+    ordered = sorted((each for each in effect.places if each.change.percent is not None), key=_percent)
+    return Contrast(
+        response=found.response,
+        subject=f"{study.factors[found.factor].title} {effect.level}",
+        against=found.baseline,
+        change=change,
+        rises=effect.rises,
+        falls=effect.falls,
+        places=len(effect.places),
+        values=_values(summary, found, effect, places),
+        at={name: place.others[name] for name in found.others} if place else {},
+        ends=(ordered[0], ordered[-1]) if place and differ and not wanted and len(ordered) > 1 else None,
     )
+
+
+def _percent(place: Place) -> float:
+    assert place.change.percent is not None
+    return place.change.percent
+
+
+def _place(study: Study, found: Finding, effect: LevelEffect, wanted: Levels) -> Place | None:
+    """Returns the place with the `wanted` levels, and the baselines of all other factors; None if the run
+    lacks it."""
+    bases = {name: factor.baseline or factor.levels[0] for name, factor in study.factors.items()}
+    levels = {**bases, **wanted}
+    fitting = (each for each in effect.places if all(levels[name] == on for name, on in each.others.items()))
+    return next(fitting, None)
+
+
+def _values(
+    summary: ResponseSummary, found: Finding, effect: LevelEffect, places: Sequence[Place]
+) -> tuple[float, float] | None:
+    """Returns the means before and after a change, over places; None if one is absent."""
+    means = {tuple(sorted(cell.treatment.items())): cell.mean for cell in summary.cells}
+    sides = [
+        [means.get(tuple(sorted({**place.others, found.factor: level}.items()))) for place in places]
+        for level in (found.baseline, effect.level)
+    ]
+    before, after = ([mean for mean in side if mean is not None] for side in sides)
+    if len(before) < len(places) or len(after) < len(places):
+        return None
+    return fmean(before), fmean(after)
 
 
 def _of_responses(study: Study, summary: Summary, compared: Mapping[str, str]) -> tuple[Contrast, ...]:
@@ -92,6 +147,15 @@ def _of_responses(study: Study, summary: Summary, compared: Mapping[str, str]) -
             at.count(1),
             at.count(-1),
             len(at),
+            _both_means(other, mine),
         )
         for (mine, other), whole, at in zip(found, changes, shown, strict=True)
     )
+
+
+def _both_means(before: ResponseSummary, after: ResponseSummary) -> tuple[float, float] | None:
+    """Returns the means of two responses over all treatments; None if one is absent."""
+    sides = [[cell.mean for cell in each.cells if cell.mean is not None] for each in (before, after)]
+    if any(len(side) < len(before.cells) for side in sides):
+        return None
+    return fmean(sides[0]), fmean(sides[1])

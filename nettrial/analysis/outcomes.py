@@ -18,6 +18,9 @@ class Outcome(StrEnum):
     """Every value of the interval agrees with the claim."""
     DOES_NOT_HOLD = "does not hold"
     """No value of the interval agrees with the claim."""
+    NO_CHANGE = "no change"
+    """The quantity is known to be smaller than the smallest effect of interest, so that its sign does not
+    matter."""
     UNKNOWN = "can't tell"
     """Some values of the interval agree with the claim and others do not, or there is no interval."""
 
@@ -51,7 +54,9 @@ def together(outcomes: Iterable[Outcome]) -> Outcome:
     found = set(outcomes)
     if Outcome.DOES_NOT_HOLD in found:
         return Outcome.DOES_NOT_HOLD
-    return Outcome.HOLDS if found == {Outcome.HOLDS} else Outcome.UNKNOWN
+    if found == {Outcome.HOLDS}:
+        return Outcome.HOLDS
+    return Outcome.NO_CHANGE if found and Outcome.UNKNOWN not in found else Outcome.UNKNOWN
 
 
 def _outcome(*, all_agree: bool, none_agrees: bool) -> Outcome:

@@ -17,10 +17,13 @@ from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.metrics import METRICS
 from nettrial.study import Conclusion, Response, Study
 
-Judged: TypeAlias = Literal["confirmed", "contradicted", "mixed", "not shown", "not testable"]
-"""The verdict: the conclusion holds at every level of the factors that it does not name; at none; at some and
+Judged: TypeAlias = Literal["confirmed", "contradicted", "no change", "mixed", "not shown", "not testable"]
+"""The verdict: the conclusion holds at every level of the factors that it does not name; at none; the change
+is known to be smaller than the smallest effect of interest at every level; the conclusion holds at some and
 not at others; neither, because the intervals of some can't tell; or there is no comparison."""
-VERDICTS: tuple[Judged, ...] = ("confirmed", "contradicted", "mixed", "not shown", "not testable")
+VERDICTS: tuple[Judged, ...] = (
+    *("confirmed", "contradicted", "no change", "mixed", "not shown", "not testable"),
+)
 """All verdicts, in the order in which reports count them."""
 
 
@@ -78,8 +81,23 @@ class Verdict:
     """The response's unit."""
     absent: str | None
     """The reason why it is not testable, or not shown."""
+    smallest: float = 0.0
+    """The smallest effect of interest, in percent."""
     doubt: Doubt | None = None
     """The warnings that may make the verdict wrong; None if there are none."""
+
+
+def of_published_size(found: Verdict) -> tuple[float, float] | None:
+    """Returns the smallest and the largest measured change, in parts of the published size, if the size of
+    every comparison is known and none has the published one in its interval; otherwise None."""
+    size = found.conclusion.size
+    changes = [each.change for place in found.places for each in place.compared]
+    if not size or not changes:
+        return None
+    published = -size if found.conclusion.expect == "lower" else size
+    parts = [each.percent / published for each in changes if each.percent is not None]
+    inside = any(each.simultaneous is None or each.simultaneous.contains(published) for each in changes)
+    return None if inside or len(parts) < len(changes) else (min(parts), max(parts))
 
 
 def verdicts(study: Study, summary: Summary, warnings: Sequence[WarningGroup] = ()) -> tuple[Verdict, ...]:
@@ -117,7 +135,8 @@ def _verdict(
         cells = [each for cell, base, _ in sides for each in (cell, base) if each is not None]
         concerned = [response.response] + ([other.response] if other else [])
         doubt = _doubt(cells, concerned, _measured_hosts(study), warnings)
-    return Verdict(conclusion, judged, places, response.response.unit, absent, doubt)
+    smallest = response.response.smallest_effect
+    return Verdict(conclusion, judged, places, response.response.unit, absent, smallest, doubt)
 
 
 def _changes(
@@ -192,7 +211,7 @@ def _places(
         JudgedPlace(
             dict(zip(unnamed, levels, strict=True)),
             tuple(group),
-            together(_outcome(conclusion, each.change) for each in group),
+            together(_outcome(conclusion, each.change, response.response.smallest_effect) for each in group),
         )
         for levels, group in by_levels.items()
     )
@@ -205,9 +224,12 @@ def _bounds(conclusion: Conclusion, there: Change) -> Interval | None:
     return there.simultaneous
 
 
-def _outcome(conclusion: Conclusion, there: Change) -> Outcome:
-    """Returns the outcome of a comparison."""
+def _outcome(conclusion: Conclusion, there: Change, smallest: float) -> Outcome:
+    """Returns the outcome of a comparison. A direction is none if the change is known to be smaller than the
+    `smallest` effect of interest, in percent."""
     bounds = _bounds(conclusion, there)
+    if conclusion.expect != "same" and conclusion.by < smallest and there.is_smaller_than(smallest):
+        return Outcome.NO_CHANGE
     if conclusion.expect == "same":
         return within(bounds, conclusion.by)
     return above(bounds, conclusion.by) if conclusion.expect == "higher" else below(bounds, -conclusion.by)
@@ -223,9 +245,12 @@ def _judged(conclusion: Conclusion, places: Sequence[JudgedPlace]) -> tuple[Judg
     outcomes = {place.outcome for place in places}
     if outcomes == {Outcome.HOLDS}:
         return "confirmed", None
-    if outcomes == {Outcome.DOES_NOT_HOLD}:
+    if outcomes == {Outcome.NO_CHANGE}:
+        return "no change", None
+    if outcomes <= {Outcome.DOES_NOT_HOLD, Outcome.NO_CHANGE}:
         return "contradicted", None
-    return ("mixed" if outcomes >= {Outcome.HOLDS, Outcome.DOES_NOT_HOLD} else "not shown"), absent
+    against = outcomes & {Outcome.DOES_NOT_HOLD, Outcome.NO_CHANGE}
+    return ("mixed" if Outcome.HOLDS in outcomes and against else "not shown"), absent
 
 
 def _measured_hosts(study: Study) -> set[str]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nettrial.analysis import Contrast, Interval
+from nettrial.analysis import Change, Contrast, Interval
+from nettrial.analysis.detectable import detectable
 from nettrial.report import numbers
+from nettrial.report.tables import label
+from nettrial.study import Study
+
+_HEAD = re.compile(r",| (?:of|among|over|under|at|to|in|with) ")
+"""The end of a title's head, which is singular or plural."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +47,96 @@ def _estimate(contrast: Contrast) -> _Estimate | None:
     return _Estimate(contrast.subject, middle, bounds, unit, abs(change.difference or 0), absent)
 
 
-def change(contrast: Contrast) -> str:
-    """Returns a change in words, to follow a title, and whether it is an average of opposite changes. It must
-    have a value."""
+def change(study: Study, contrast: Contrast) -> str:
+    """Returns what happens to a response in words, with its values, the change and the place: "throughput
+    rises from 934 to 986 Mbit/s (+5.6%, 5.2 to 5.9%)". It must have a value."""
     told = _estimate(contrast)
     assert told is not None
-    mixed = f", {_mixed(contrast)}" if contrast.is_mixed else ""
+    title, unit = contrast.response.title, contrast.response.unit
+    name = quantity(title)
+    place = f" at {label(study, contrast.at)}" if contrast.at else ""
+    ends = f"; {_ends(study, contrast)}" if contrast.ends else ""
+    before, after = (numbers.three(each) for each in contrast.values) if contrast.values else ("", "")
+    size = _sized(told)
     if told.bounds is None:
-        return f" {numbers.signed(told.middle, 1)}{told.unit} ({told.absent}: no interval){mixed}"
+        values = f" from {before} to {numbers.with_unit(after, unit)}" if contrast.values else ""
+        return f"{name}{values}{place} ({size}; {told.absent}: no interval{ends})"
+    smallest = contrast.response.smallest_effect
+    if contrast.change.is_smaller_than(smallest):
+        about = f", {numbers.with_unit(before, unit)}" if contrast.values else ""
+        return f"{name}: no change of {smallest:g}% or more{place} ({size}{about}{ends})"
     if told.bounds.side == 0:
-        return f": no change shown ({_span(told.bounds, told.unit)}){mixed}"
-    size, span = _size(told, told.bounds)
-    return f" {size} {'higher' if told.middle > 0 else 'lower'} ({span}){mixed}"
+        about = f", from {before} to {numbers.with_unit(after, unit)}" if contrast.values else ""
+        missed = could_show(contrast.change, smallest)
+        return f"{name}: no change shown{place} ({size}{about}{ends}{f'; {missed}' if missed else ''})"
+    verb = ("rise" if told.bounds.side > 0 else "fall") + ("" if _is_plural(title) else "s")
+    if not contrast.values:
+        return f"{name} {verb}{place} ({size}{ends})"
+    if before == after:
+        return f"{name} {verb} slightly, from {numbers.with_unit(before, unit)}{place} ({size}{ends})"
+    return f"{name} {verb} from {before} to {numbers.with_unit(after, unit)}{place} ({size}{ends})"
+
+
+def compared(contrast: Contrast) -> str:
+    """Returns a comparison of two responses of the same trials in words: "Goodput of iperf3 920 against 934
+    Mbit/s of Goodput (-1.5%, -2.0 to -1.0%)"."""
+    told = _estimate(contrast)
+    assert told is not None
+    size = _sized(told) if told.bounds else f"{_sized(told)}; {told.absent}: no interval"
+    mixed = f"; {_mixed(contrast)}" if contrast.is_mixed else ""
+    none = "; no change shown" if told.bounds is not None and told.bounds.side == 0 else ""
+    if not contrast.values:
+        return f"{contrast.subject} against {contrast.against} ({size}{none}{mixed})"
+    before, after = (numbers.three(each) for each in contrast.values)
+    return (
+        f"{contrast.subject} {after} against {numbers.with_unit(before, contrast.response.unit)} of "
+        f"{quantity(contrast.against)} ({size}{none}{mixed})"
+    )
+
+
+def quantity(title: str) -> str:
+    """Returns a title in the form that it has within a sentence."""
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]
+
+
+def _is_plural(title: str) -> bool:
+    """Returns whether a title, such as "Lost packets of the flow", is plural."""
+    head = _HEAD.split(title)[0].strip()
+    return head.endswith("s") and not head.endswith(("ss", "us"))
+
+
+def _sized(told: _Estimate) -> str:
+    """Returns a change with its interval."""
+    if told.unit == "%":
+        return numbers.changed(told.middle, told.bounds)
+    text = f"{'+' if told.middle > 0 else ''}{numbers.three(told.middle)}{told.unit}"
+    if told.bounds is None:
+        return text
+    low, high = (numbers.three(bound) for bound in (told.bounds.low, told.bounds.high))
+    return f"{text}, {f'{low} to {high}' if low != high else numbers.narrow(told.bounds)}"
+
+
+def _ends(study: Study, contrast: Contrast) -> str:
+    """Returns the range of the changes over places, with the names of its ends."""
+    assert contrast.ends is not None
+    said = []
+    for place in contrast.ends:
+        assert place.change.percent is not None
+        where = label(study, {name: place.others[name] for name in contrast.at})
+        said.append(f"{numbers.changed(place.change.percent)} at {where}")
+    return " to ".join(said)
+
+
+def could_show(change: Change, smallest: float) -> str:
+    """Returns what a run that shows no change could have shown in words, and how many more blocks would show
+    a smaller one; empty if its interval does not say that."""
+    found = detectable(change, smallest)
+    if found is None:
+        return ""
+    seen = f"changes above {numbers.two(found.percent)}% would have been seen"
+    if found.blocks is None:
+        return seen
+    return f"{seen}; {numbers.counted(found.blocks, 'more block')} would show {found.wanted:g}%"
 
 
 def _mixed(contrast: Contrast) -> str:

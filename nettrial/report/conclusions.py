@@ -10,7 +10,7 @@ from nettrial.study import HostCost, Study
 
 MOST_LEVELS = 3
 """The largest number of levels of which the answer gives each change; of more, it gives the range."""
-MOST_RESPONSES = 4
+MOST_RESPONSES = 3
 """The largest number of responses in the answer; further ones are only counted."""
 MOST_ROWS = 60
 """The largest number of rows of the answer's chart: changes, and headings of levels."""
@@ -45,9 +45,7 @@ def sentences(report: Report) -> list[str]:
     if not known:
         return ["No response has a value at both levels yet: nothing can be concluded."]
     if study.headline is not None and study.headline.pairs:
-        said = "; ".join(
-            f"{each.subject} against {each.against}{change_words.change(each)}" for each in known
-        )
+        said = "; ".join(change_words.compared(each) for each in known)
         found = [f"{said} (95% intervals)."]
     else:
         levels = list(dict.fromkeys(each.subject for each in contrasts))
@@ -75,12 +73,11 @@ def drawn_levels(contrasts: Sequence[Contrast]) -> list[str]:
 def _level(report: Report, contrasts: Sequence[Contrast], subject: str) -> str:
     """Returns a sentence about the changes that a level makes."""
     of_it = [each for each in contrasts if each.subject == subject]
-    told = "; ".join(
-        f"{_inner(each.response.title)}{change_words.change(each)}" for each in of_it[:MOST_RESPONSES]
-    )
+    told = "; ".join(change_words.change(report.run.study, each) for each in of_it[:MOST_RESPONSES])
     more = len(of_it) - MOST_RESPONSES
-    rest = f"; {numbers.counted(more, 'more response')} below" if more > 0 else ""
-    return f"{subject} instead of {of_it[0].against}{_over(report, of_it[0])}: {told}{rest}{_sure(of_it)}."
+    rest = f"; {more} more below" if more > 0 else ""
+    over = "" if all(each.at for each in of_it) else _over(report, of_it[0])
+    return f"With {subject} instead of {of_it[0].against}{over}: {told}{rest}{_sure(of_it)}."
 
 
 def _many_levels(report: Report, contrasts: Sequence[Contrast], levels: int) -> list[str]:
@@ -114,7 +111,7 @@ def _finding(report: Report, contrast: Contrast) -> Finding:
 def _over(report: Report, contrast: Contrast) -> str:
     """Returns the factors over which a change is averaged, in words; empty if there are none."""
     others = [_inner(report.run.study.factors[name].title) for name in _finding(report, contrast).others]
-    return f", over each {numbers.listed(others)}" if others else ""
+    return f", averaged over {numbers.listed(others)}" if others else ""
 
 
 def _sure(contrasts: Sequence[Contrast]) -> str:

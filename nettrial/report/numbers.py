@@ -55,6 +55,52 @@ def with_half_width(cell: Cell, decimals: int | None = None) -> str:
     return fixed(cell.mean, decimals) + half
 
 
+def three(value: float) -> str:
+    """Returns a value with three significant digits, and a small whole number without decimals: "934",
+    "1.20", "12300", "2"."""
+    if value == 0 or not math.isfinite(value) or (value == int(value) and abs(value) < 1000):
+        return fixed(value, 0)
+    decimals = 2 - math.floor(math.log10(abs(value)))
+    return fixed(round(value, decimals), max(0, decimals))
+
+
+def two(value: float) -> str:
+    """Returns a value with two significant digits: "9.7", "75", "1200"."""
+    if value == 0:
+        return "0"
+    decimals = 1 - math.floor(math.log10(abs(value)))
+    return fixed(round(value, decimals), max(0, decimals))
+
+
+def changed(percent: float, bounds: Interval | None = None) -> str:
+    """Returns a change in percent with its interval, in at most three digits: "+5.6%, 5.2 to 5.9%". From
+    +100% on, it is a factor: "9.6 times, 9.1 to 10"."""
+    if percent >= 100:
+        text = f"{two(1 + percent / 100)} times"
+        ends = None if bounds is None else [two(1 + end / 100) for end in (bounds.low, bounds.high)]
+        return text if ends is None else f"{text}, {_between(ends, bounds)}"
+    size = abs(percent)
+    digits = 0 if size >= 10 or not size else 1 if size >= 1 else 2
+    text = f"{signed(percent, digits)}%"
+    if bounds is None:
+        return text
+    if bounds.contains(0):
+        ends = [signed(end, digits) for end in (bounds.low, bounds.high)]
+        return f"{text}, {_between(ends, bounds)}{'' if ends[0] == ends[1] else '%'}"
+    near, far = sorted((abs(bounds.low), abs(bounds.high)))
+    ends = [fixed(near, digits), fixed(far, digits)]
+    if ends[0] == ends[1] and digits < 2:
+        ends = [fixed(near, digits + 1), fixed(far, digits + 1)]
+    said = _between(ends, bounds)
+    return f"{text}, {said}{'' if ends[0] == ends[1] else '%'}"
+
+
+def _between(ends: Sequence[str], bounds: Interval | None) -> str:
+    """Returns the ends of an interval as text, or that they read the same."""
+    assert bounds is not None
+    return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else narrow(bounds)
+
+
 def signed(value: float, decimals: int) -> str:
     """Returns `value` with its sign; zero has none."""
     text = fixed(value, decimals)
@@ -83,6 +129,11 @@ def narrow(interval: Interval) -> str:
 
 def _bound(value: float, decimals: int) -> str:
     return signed(value, decimals) if abs(value) < _LARGE_PERCENT else f"{value:+.0e}"
+
+
+def with_unit(value: str, unit: str) -> str:
+    """Returns a number with its unit: "934 Mbit/s", "5%"."""
+    return f"{value}{unit}" if unit == "%" else f"{value} {unit}"
 
 
 def unit_of_difference(unit: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from nettrial.analysis import VERDICTS, Compared, Effect, Verdict
 from nettrial.analysis.outcomes import Outcome
+from nettrial.analysis.study_verdicts import of_published_size
 from nettrial.report import numbers
 from nettrial.report.tables import UNCLEAR, label
 from nettrial.study import Study
@@ -16,7 +17,8 @@ CAPTION = (
     "Each conclusion of the source with the comparison that tests it, at each level of the factors that the "
     "source does not name. At a level, a conclusion is confirmed if the whole 95% interval of every "
     "comparison agrees with it, and contradicted if no part of the interval of one does. It is mixed if it "
-    "is confirmed at some levels and contradicted at others."
+    "is confirmed at some levels and contradicted at others. Where the whole interval is within the smallest "
+    "effect of interest (1%, unless the study states another one), there is no change of that size."
 )
 """The caption of the table of conclusions."""
 
@@ -25,10 +27,13 @@ MOST_PLACES = 6
 """The largest number of levels of which a comparison gives each change; further ones are only counted."""
 _OUTCOMES = {
     Outcome.DOES_NOT_HOLD: "contradicted",
+    Outcome.NO_CHANGE: "no change of interest",
     Outcome.UNKNOWN: "not shown",
     Outcome.HOLDS: "confirmed",
 }
 """The verdict at one level, in the order in which changes are given."""
+_COUNTED = {"no change": "with no change of interest"}
+"""The verdicts whose words differ where they are counted."""
 _DOUBTS = {Effect.BIAS: "may be biased", Effect.NARROWER: "intervals may be too narrow"}
 """The doubt about a verdict for each effect of warnings."""
 
@@ -37,7 +42,11 @@ def counted(found: Sequence[Verdict]) -> str:
     """Returns the number of conclusions that have each verdict, and of the verdicts in doubt, in
     sentences."""
     judged = [each.judged for each in found]
-    counts = [f"{judged.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in judged]
+    counts = [
+        f"{judged.count(verdict)} {_COUNTED.get(verdict, verdict)}"
+        for verdict in VERDICTS
+        if verdict in judged
+    ]
     said = f"Of {numbers.counted(len(found), 'conclusion')} of the source: {numbers.listed(counts)}."
     biased = sum(each.doubt is not None and each.doubt.effect is Effect.BIAS for each in found)
     if biased:
@@ -46,10 +55,19 @@ def counted(found: Sequence[Verdict]) -> str:
 
 
 def judged(found: Verdict) -> str:
-    """Returns the verdict in words, with its doubt: "confirmed, may be biased"."""
+    """Returns the verdict in words, with its size and its doubt: "confirmed, may be biased", "no change of 1%
+    or more", "confirmed in direction, 0.02 of the published size"."""
+    said: str = found.judged
+    if found.judged == "no change":
+        said = f"no change of {found.smallest:g}% or more"
+    parts = of_published_size(found) if found.judged == "confirmed" else None
+    if parts is not None:
+        least, most = (numbers.two(part) for part in parts)
+        size = least if least == most else f"{least} to {most}"
+        said = f"confirmed in direction, {size} of the published size"
     if found.doubt is None or (found.doubt.effect is Effect.NARROWER and found.judged == "not shown"):
-        return found.judged
-    return f"{found.judged}, {_DOUBTS[found.doubt.effect]}"
+        return said
+    return f"{said}, {_DOUBTS[found.doubt.effect]}"
 
 
 def lines(study: Study, found: Sequence[Verdict]) -> list[tuple[str, ...]]:

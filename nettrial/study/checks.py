@@ -153,6 +153,17 @@ def _check_headline(study: Study) -> None:
     factor, at = study.headline.factor, ("headline",)
     if factor is not None and factor not in study.factors:
         raise wrong((*at, "factor"), factor, ", ".join(study.factors), near(factor, study.factors))
+    name = factor or study.layout.rows
+    if study.headline.level is not None:
+        canonical = study.checked_level(name, study.headline.level, (*at, "level"))
+        if canonical != study.headline.level:
+            raise wrong((*at, "level"), study.headline.level, canonical)
+    for other, level in study.headline.place.items():
+        where = (*at, "place", other)
+        if other not in study.factors or other == name:
+            expected = ", ".join(each for each in study.factors if each != name)
+            raise wrong(where, other, expected, near(other, study.factors))
+        study.headline.place[other] = study.checked_level(other, level, where)
     if study.headline.pairs and (factor is not None or study.headline.responses):
         raise wrong(
             (*at, "pairs"), "together with factor or responses", "either pairs, or factor and responses"

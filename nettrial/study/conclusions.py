@@ -45,6 +45,9 @@ class Conclusion(Strict):
     """The direction in which the response differs if the conclusion holds."""
     by: Annotated[float, BeforeValidator(_as_percent)] = 0
     """The difference in percent: the smallest for `higher` and `lower`, the largest for `same`."""
+    size: Annotated[float, BeforeValidator(_as_percent)] | None = None
+    """The size of the change that the source prints, in percent; reports state the measured one in parts of
+    it."""
     factor: str | None = None
     """The factor whose levels are compared."""
     level: Annotated[str, BeforeValidator(as_text)] | None = None

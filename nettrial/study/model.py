@@ -105,6 +105,9 @@ class Response(Strict):
     precision: Annotated[float, BeforeValidator(_as_percent)] | None = None
     """The desired precision of each treatment's mean: the half-width of its 95% interval, in percent of the
     mean, such as "2%". Reports name the treatments that did not reach it."""
+    smallest_effect: Annotated[float, BeforeValidator(_as_percent)] = 1.0
+    """The smallest change of interest, in percent, such as "1%", which is the default. Reports call a change
+    that is known to be smaller none of this size, whatever its direction."""
 
 
 class Layout(Strict):
@@ -127,6 +130,11 @@ class Headline(Strict):
     """The responses that are compared; by default, all."""
     pairs: dict[str, str] = {}
     """Instead of a factor: each response to compare, and the response with which it is compared."""
+    level: Annotated[str, BeforeValidator(as_text)] | None = None
+    """The level of the factor that is compared with the baseline; by default, each."""
+    place: Annotated[dict[str, Annotated[str, BeforeValidator(as_text)]], Field(default_factory=dict)]
+    """The levels of the other factors at which it is compared, by factor; factors that are not named have
+    their baseline. By default, changes are averaged over all places, if these agree."""
 
 
 class Source(Strict):

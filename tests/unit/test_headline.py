@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 from rich.console import Console
 
-from nettrial.analysis import Change, Contrast, Interval, answers, summarise
+from nettrial.analysis import Change, Contrast, Interval, answers, findings, summarise
 from nettrial.analysis.headline_contrasts import headline
 from nettrial.cli.ci import as_markdown
 from nettrial.cli.run_document import report_document
@@ -60,18 +60,18 @@ def opposed(trial: PlannedTrial) -> Record:
 
 
 def test_an_average_of_opposite_changes_says_so_everywhere(tmp_path: Path) -> None:
-    """Throughput rises by 6% with one receiver and falls by 17% with the other, and by 6% on average."""
+    """Throughput rises by 6% with one receiver and falls by 17% with the other: nothing is averaged."""
     two = {"mtu": "1500,9000", "sender": "linux-cubic"}
     run = make_run(tmp_path / "run", 5, two, opposed)
     report = gather(run)
     (found,) = [each for each in report.answers.headline if each.response.name == "throughput"]
     assert (found.rises, found.falls, found.places) == (1, 1, 2)
-    assert found.change.percent == pytest.approx(-6, abs=0.5)
-    assert found.change.shown == -1
-    said = (
-        "an average of opposite changes (higher at 1 and lower at 1 of 2 combinations of the other factors)"
-    )
-    assert f"), {said}" in conclusions.answer(report)
+    assert found.at == {"receiver": "linux-cubic"}
+    assert found.change.percent == pytest.approx(6, abs=0.5)
+    answer = conclusions.answer(report)
+    assert "throughput rises from " in answer
+    assert " at Receiver linux-cubic (+6." in answer
+    assert "; -17% at Receiver classic to +6." in answer
     assert forest.judged(found) == "mixed"
     effects = {(found.response.name, found.factor): (found, each) for found, each in screen.effects(report)}
     assert screen.told(*effects["throughput", "mtu"]).verdict == "mixed"
@@ -96,8 +96,23 @@ def test_a_comparison_of_responses_says_where_it_is_mixed(tmp_path: Path) -> Non
     study = with_headline(run.study, pairs={"cpu_sender": "cpu_receiver"})
     (found,) = headline(study, summarise(run), {})
     assert (found.rises, found.falls, found.places) == (1, 1, 2)
-    assert "an average of opposite changes" in change_words.change(found)
+    assert "an average of opposite changes" in change_words.compared(found)
     assert change_words.changes([found]).endswith("an average of opposite changes at every level")
+
+
+def test_a_study_picks_the_level_and_the_place_of_its_answer(run: Run) -> None:
+    summary = summarise(run)
+    study = with_headline(run.study, responses=["throughput"], level="9000 B", place={"receiver": "classic"})
+    changes = {each.response.name: findings(run.study, each) for each in summary.responses}
+    (found,) = headline(study, summary, changes)
+    assert found.subject == "MTU 9000 B"
+    assert found.at == {"sender": "linux-cubic", "receiver": "classic"}
+    throughput = next(each for each in summary.responses if each.response.name == "throughput")
+    base, here = (throughput.cell({**found.at, "mtu": level}) for level in ("1500 B", "9000 B"))
+    assert base is not None
+    assert here is not None
+    assert found.values == (base.mean, here.mean)
+    assert found.change == here.change
 
 
 def test_responses_are_compared_within_trials(run: Run) -> None:
@@ -122,6 +137,8 @@ def test_responses_are_compared_within_trials(run: Run) -> None:
         ({"responses": ["speed"]}, "speed"),
         ({"pairs": {"rtt": "throughput"}}, "throughput"),
         ({"factor": "mtu", "pairs": {"rtt": "jitter"}}, "together with factor or responses"),
+        ({"place": {"mtu": "9000 B"}}, "mtu"),
+        ({"level": "9000"}, "9000"),
     ],
 )
 def test_a_headline_of_nothing_is_refused(fields: dict[str, object], said: str) -> None:
@@ -236,13 +253,14 @@ def test_the_changes_at_many_levels_are_told_as_a_range(
 def test_the_answer_about_many_levels_has_a_sentence_for_each_response(tmp_path: Path) -> None:
     levels = {"mtu": "1500 B, 3000 B, 4000 B, 6000 B, 9000 B"}
     report = gather(make_run(tmp_path / "run", 3, levels))
-    first, *others = conclusions.sentences(report)[:6]
+    first, *others = conclusions.sentences(report)[:5]
     assert first == (
-        "4 levels of MTU compared with the baseline (1500 B), over each sender and receiver (95% intervals):"
+        "4 levels of MTU compared with the baseline (1500 B), averaged over sender and receiver "
+        "(95% intervals):"
     )
     titles = [each.response.title for each in report.answers.headline[: conclusions.MOST_RESPONSES]]
     assert [each.split(": ")[0] for each in others[: len(titles)]] == titles
-    assert others[-1] == "The tables have 3 more responses."
+    assert others[-1] == "The tables have 4 more responses."
     assert "\n\n".join(map(in_markdown, [first, *others])) in as_markdown(report)
 
 

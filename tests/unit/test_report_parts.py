@@ -1,13 +1,16 @@
 """Numbers as text, and the drawing of a network."""
 
+import math
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettrial.analysis import Change, Contrast, Interval
+from nettrial.analysis import Change, Contrast, Interval, change, corrected
+from nettrial.analysis.detectable import detectable
 from nettrial.design import scenario_of, treatments
 from nettrial.report import change_words, numbers, topology, vega
 from nettrial.scenario import Flow, Interface, Link, Node, Scenario
@@ -43,23 +46,94 @@ def test_ends_that_would_read_the_same_are_told_apart_or_said_to_be_alike() -> N
 
 
 @pytest.mark.parametrize(
-    ("interval", "said"),
+    ("interval", "values", "said"),
     [
-        (Interval(54.1931, 54.1934), " 54.1932% higher (54.1931 to 54.1934%)"),
-        (Interval(-54.19, -54.19), " 54.2% lower (the same in every block)"),
-        (Interval(54, 55), " 54.5% higher (54.0 to 55.0%)"),
-        (Interval(0, 0), ": no change shown (0.0%, the same in every block)"),
-        (Interval(-3, 1), ": no change shown (-3.0 to +1.0%)"),
+        (Interval(5.2, 6.0), (934, 986), "throughput rises from 934 to 986 Mbit/s (+5.6%, 5.2 to 6.0%)"),
+        (
+            Interval(54.1931, 54.1934),
+            (10, 15.42),
+            "throughput rises from 10 to 15.4 Mbit/s (+54%, certain to the digits shown)",
+        ),
+        (
+            Interval(-54.19, -54.19),
+            None,
+            "throughput falls (-54%, the same in every block)",
+        ),
+        (Interval(810, 910), (100, 960), "throughput rises from 100 to 960 Mbit/s (9.6 times, 9.1 to 10)"),
+        (
+            Interval(1.9, 2.1),
+            (100.0, 100.04),
+            "throughput rises slightly, from 100 Mbit/s (+2.0%, 1.9 to 2.1%)",
+        ),
+        (
+            Interval(0.25, 0.33),
+            (934, 936),
+            "throughput: no change of 1% or more (+0.29%, 0.25 to 0.33%, 934 Mbit/s)",
+        ),
+        (
+            Interval(0, 0),
+            (5, 5),
+            "throughput: no change of 1% or more (0%, the same in every block, 5 Mbit/s)",
+        ),
+        (
+            Interval(-3, 1),
+            (934, 925),
+            "throughput: no change shown (-1.0%, -3.0 to +1.0%, from 934 to 925 Mbit/s)",
+        ),
     ],
 )
-def test_a_conclusion_has_no_interval_whose_ends_read_the_same(interval: Interval, said: str) -> None:
+def test_a_change_is_told_as_an_engineer_would(
+    interval: Interval, values: tuple[float, float] | None, said: str
+) -> None:
     middle = (interval.low + interval.high) / 2
-    (response, *_) = load("jumbo-ipv6").responses
-    assert (
-        change_words.change(
-            Contrast(response, "", "", Change(middle, interval, 5, None, simultaneous=interval))
-        )
-        == said
+    study = load("jumbo-ipv6")
+    response = next(each for each in study.responses if each.name == "throughput")
+    changed = Change(middle, interval, 5, None, simultaneous=interval)
+    assert change_words.change(study, Contrast(response, "", "", changed, values=values)) == said
+
+
+@pytest.mark.parametrize(
+    ("title", "plural"),
+    [
+        ("Retransmissions", True),
+        ("Fairness among hosts", False),
+        ("CPU, sender", False),
+        ("MPDUs of a station's PPDU", True),
+        ("Shortest paths of two switches", True),
+        ("Loss of packets", False),
+    ],
+)
+def test_a_title_has_a_verb_of_its_number(title: str, plural: bool) -> None:
+    response = load("jumbo-ipv6").responses[0].model_copy(update={"title": title})
+    bounds = Interval(5, 6)
+    found = Contrast(response, "", "", Change(5.5, bounds, 5, None, simultaneous=bounds))
+    assert (" rise (" in change_words.change(load("jumbo-ipv6"), found)) == plural
+
+
+def test_what_an_inconclusive_run_could_have_shown() -> None:
+    """Runs with a true change of the stated size show it in four of five cases; with the stated blocks, they
+    show the smaller one as often."""
+    draw = np.random.default_rng(1)
+
+    def seen(log_ratio: float, blocks: int) -> float:
+        shown = 0
+        for _ in range(400):
+            logs = log_ratio + 0.1 * draw.normal(size=blocks)
+            (found,) = corrected([change([(1.0, math.exp(log)) for log in logs])])
+            shown += found.shown > 0
+        return shown / 400
+
+    logs = 0.1 * np.array([-1, -0.5, 0.5, 1, 0]) / np.std([-1, -0.5, 0.5, 1, 0], ddof=1)
+    (found,) = corrected([change([(1.0, math.exp(log)) for log in logs])])
+    told = detectable(found, 1)
+    assert told is not None
+    assert told.blocks is not None
+    assert seen(math.log1p(told.percent / 100), 5) == pytest.approx(0.8, abs=0.08)
+    assert seen(math.log1p(told.wanted / 100), 5 + told.blocks) == pytest.approx(0.8, abs=0.08)
+    said = change_words.could_show(found, 1)
+    assert said == (
+        f"changes above {numbers.two(told.percent)}% would have been seen; {told.blocks} more blocks would "
+        f"show {told.wanted:g}%"
     )
 
 

@@ -68,7 +68,7 @@ def test_the_verdict_is_that_of_the_interval_that_is_printed(tmp_path: Path) -> 
     assert told.change.endswith("Mbit/s")
     assert told.interval.startswith("[-")
     assert (told.shown, told.verdict) == (0, "no change shown")
-    assert "throughput: no change shown (-" in conclusions.answer(report)
+    assert "throughput: no change shown (" in conclusions.answer(report)
     assert "MTU 9000 B against 1500 B: no difference in it shown (-" in sentences.finding(
         run.study, next(each for each in report.answers.findings["throughput"] if each.factor == "mtu")
     )

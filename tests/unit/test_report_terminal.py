@@ -97,10 +97,10 @@ def test_a_warning_of_every_treatment_is_said_once_and_marks_no_cell(tmp_path: P
 def test_answer_has_estimates_with_their_intervals(run: Run) -> None:
     answer = " ".join(text(run).split("\n\n")[1].split())
     first, second, *_ = answer.split("(95% intervals).")
-    assert first.startswith("MTU 4000 B instead of 1500 B, over each sender and receiver: ")
-    assert second.startswith(" MTU 9000 B instead of 1500 B")
-    assert re.search(r"throughput (\d+\.\d+)% higher \((\d+\.\d+) to (\d+\.\d+)%\)", first)
-    assert first.count("% lower (") == 3
+    assert first.startswith("With MTU 4000 B instead of 1500 B, averaged over sender and receiver: ")
+    assert second.startswith(" With MTU 9000 B instead of 1500 B")
+    assert re.search(r"throughput rises from \d+ to \d+ Mbit/s \(\+\d\.\d%, \d\.\d to \d\.\d%\)", first)
+    assert first.count(" falls from ") == 2
 
 
 def test_absent_metrics_and_failures_are_told(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_absent_metrics_and_failures_are_told(tmp_path: Path) -> None:
     [
         (5, 0, "No trial has finished yet: nothing can be concluded."),
         (5, 1, "No response has a value at both levels yet"),
-        (1, None, "(one block: no interval)"),
+        (1, None, "; one block: no interval)"),
     ],
 )
 def test_runs_with_little_in_them(tmp_path: Path, replicates: int, trials: int | None, said: str) -> None:
@@ -137,9 +137,7 @@ def test_runs_with_little_in_them(tmp_path: Path, replicates: int, trials: int |
 def test_equal_values_show_no_change(tmp_path: Path) -> None:
     equal = PlannedTrial(1, 1, {"mtu": "1500 B", "sender": "classic", "receiver": "classic"})
     shown = " ".join(text(make_run(tmp_path / "run", maker=lambda trial: record(equal))).split())
-    said = (
-        "throughput 0.0% (all blocks have the same change, which is no evidence of its spread: no interval)"
-    )
+    said = "(0%; all blocks have the same change, which is no evidence of its spread: no interval)"
     assert said in shown
 
 

@@ -1,6 +1,8 @@
 """Verdicts on the conclusions of a study's source."""
 
 import math
+import re
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,35 @@ def judged(run: Run, **changed: Any) -> tuple[str, str]:
 )
 def test_the_whole_interval_decides(run: Run, changed: dict[str, Any], verdict: str) -> None:
     assert judged(run, **changed)[0] == verdict
+
+
+def test_a_change_smaller_than_the_smallest_of_interest_is_none(run: Run) -> None:
+    """Throughput rises by 6%: with a smallest effect of 10%, no direction is confirmed or contradicted."""
+    responses = [each.model_copy(update={"smallest_effect": 10.0}) for each in run.study.responses]
+    study = with_conclusions(run.study, FASTER).model_copy(update={"responses": responses})
+    summary = summarise(run)
+    coarse = replace(
+        summary,
+        responses=tuple(
+            replace(each, response=response)
+            for each, response in zip(summary.responses, responses, strict=True)
+        ),
+    )
+    (found,) = verdicts(study, coarse)
+    assert found.judged == "no change"
+    assert told.judged(found) == "no change of 10% or more"
+    assert "Of 1 conclusion of the source: 1 with no change of interest." in told.counted([found])
+
+
+def test_a_verdict_states_the_published_size(run: Run) -> None:
+    """Throughput rises by 6%, an eighth of the published 50%."""
+    study = with_conclusions(run.study, {**FASTER, "size": "50%"})
+    (found,) = verdicts(study, summarise(run))
+    assert re.fullmatch(
+        r"confirmed in direction, 0\.1[23]( to 0\.1[234])? of the published size", told.judged(found)
+    )
+    (as_published,) = verdicts(with_conclusions(run.study, {**FASTER, "size": "6.3%"}), summarise(run))
+    assert told.judged(as_published) == "confirmed"
 
 
 def test_a_comparison_is_told_with_its_interval(run: Run) -> None:
