@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from nettrial.registry import Registry, UnknownName, near
@@ -93,6 +93,16 @@ class Generated(BaseModel):
 
     pydantic builds their validators on first use: building all of them takes a third of a second, and most
     commands need only a few."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+Root = TypeVar("Root")
+"""The kind of a value that is no object."""
+
+
+class GeneratedRoot(RootModel[Root]):
+    """The base of generated types of values that are no objects, such as texts and unions."""
 
     model_config = ConfigDict(defer_build=True)
 

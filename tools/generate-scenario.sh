@@ -7,29 +7,20 @@ engine=${NETTRIAL_ENGINE:-target/release/nettrial-engine}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# generate MODULE WHAT CRATE [OPTION-OF-SCHEMA]
-generate() {
-  local module=$1 what=$2 crate=$3
+# model KIND MODULE SCHEMA [FURTHER-SCHEMA]
+model() {
+  local kind=$1 module=$2 schema=$3
   shift 3
-  # Sorted: the columns of exported tables are in the order of the fields.
-  "$engine" schema "$@" | .venv/bin/python -m json.tool --sort-keys >"$scratch/schema.json"
-  .venv/bin/datamodel-codegen --input "$scratch/schema.json" --input-file-type jsonschema \
-    --output "$scratch/$module" --output-model-type pydantic_v2.BaseModel --target-python-version 3.11 \
-    --base-class nettrial.fields.Generated --use-standard-collections --use-union-operator --use-annotated --use-schema-description \
-    --use-field-description --enum-field-as-literal all --use-title-as-name \
-    --use-double-quotes --use-one-literal-as-default --formatters ruff-format --disable-timestamp \
-    --custom-file-header '"""'"$what: generated from the engine's JSON Schema.
-
-Made by \`make generate\`; never edited by hand. The types are described in $crate.
-"'"""
-' 2>/dev/null
+  .venv/bin/python tools/generate-models.py "$kind" "$@" <"$schema" |
+    .venv/bin/ruff format --stdin-filename "nettrial/$module" - >"$scratch/$module"
 }
 
-generate scenario.py "The scenario, the record, and the lines that carry them" engine/scenario
-generate path_report.py "The request for an examination of a path, and its answer" engine/path --path
 mkdir "$scratch/study"
-"$engine" schema | .venv/bin/python tools/generate-study-models.py |
-  .venv/bin/ruff format --stdin-filename nettrial/study/base.py - >"$scratch/study/base.py"
+"$engine" schema >"$scratch/schema.json"
+"$engine" schema --path >"$scratch/path.json"
+model scenario scenario.py "$scratch/schema.json"
+model path path_report.py "$scratch/path.json" "$scratch/schema.json"
+model study study/base.py "$scratch/schema.json"
 "$engine" capabilities >"$scratch/capabilities.json"
 for module in scenario.py path_report.py study/base.py capabilities.json; do
   if [ "${1:-}" = --check ]; then

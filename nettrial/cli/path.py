@@ -11,7 +11,7 @@ from nettrial.backends import path as backend
 from nettrial.cli import path_page
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
-from nettrial.path_report import IpVersion, PathRequest, Port, Rate, Size
+from nettrial.path_report import IpVersion, PathRequest, Rate, Size
 from nettrial.report import pages
 from nettrial.units import RATE, SIZE, UnitError
 
@@ -56,10 +56,10 @@ def examine(
         path_page.show(report)
 
 
-def _port(port: int) -> Port:
+def _port(port: int) -> int:
     if not 1 <= port <= LARGEST_PORT:
         raise BadInput("reading the options", "--port", str(port), f"1 to {LARGEST_PORT}")
-    return Port(port)
+    return port
 
 
 def _with_unit(text: str | None) -> str:

@@ -15,7 +15,7 @@ def _used(station: StationRecord) -> int:
 
 
 def _aggregate(_: ChannelRecord, station: StationRecord) -> float | None:
-    counts = [count.root for count in station.aggregates]
+    counts = station.aggregates
     mpdus = sum(size * count for size, count in enumerate(counts, start=1))
     ppdus = sum(counts)
     return mpdus / ppdus if ppdus else None

@@ -136,7 +136,7 @@ def _rates(flow: FlowRecord) -> list[tuple[str, list[Row]]]:
     made = []
     for number in range(max(several)):
         counts = [
-            each.subflow_bytes[number].root if number < len(each.subflow_bytes or ()) else 0  # type: ignore[index]
+            each.subflow_bytes[number] if number < len(each.subflow_bytes or ()) else 0  # type: ignore[index]
             for each in samples
         ]
         name = f"{flow.name}, subflow {number + 1}"
@@ -152,7 +152,7 @@ def _windows(flow: FlowRecord) -> dict[str, list[Row]]:
     if count > 1:
         lines = {
             f"{flow.name}, subflow {number + 1}": [
-                (each.at_ns, each.subflow_cwnd_pkts[number].root)
+                (each.at_ns, each.subflow_cwnd_pkts[number])
                 for each in flow.intervals
                 if each.subflow_cwnd_pkts and number < len(each.subflow_cwnd_pkts)
             ]
