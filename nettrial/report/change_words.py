@@ -47,14 +47,15 @@ def _estimate(contrast: Contrast) -> _Estimate | None:
     return _Estimate(contrast.subject, middle, bounds, unit, abs(change.difference or 0), absent)
 
 
-def change(study: Study, contrast: Contrast) -> str:
+def change(study: Study, contrast: Contrast, names_place: bool = True) -> str:
     """Returns what happens to a response in words, with its values, the change and the place: "throughput
-    rises from 934 to 986 Mbit/s (+5.6%, 5.2 to 5.9%)". It must have a value."""
+    rises from 934 to 986 Mbit/s (+5.6%, 5.2 to 5.9%)". It must have a value. The place is left out if
+    `names_place` is false, because the sentence has it."""
     told = _estimate(contrast)
     assert told is not None
     title, unit = contrast.response.title, contrast.response.unit
     name = quantity(title)
-    place = f" at {label(study, contrast.at)}" if contrast.at else ""
+    place = f" at {label(study, contrast.at)}" if contrast.at and names_place else ""
     ends = f"; {_ends(study, contrast)}" if contrast.ends else ""
     before, after = (numbers.three(each) for each in contrast.values) if contrast.values else ("", "")
     size = _sized(told)
@@ -117,14 +118,14 @@ def _sized(told: _Estimate) -> str:
 
 
 def _ends(study: Study, contrast: Contrast) -> str:
-    """Returns the range of the changes over places, with the names of its ends."""
+    """Returns the range of the changes over all places, with the names of its ends."""
     assert contrast.ends is not None
     said = []
     for place in contrast.ends:
         assert place.change.percent is not None
         where = label(study, {name: place.others[name] for name in contrast.at})
-        said.append(f"{numbers.changed(place.change.percent)} at {where}")
-    return " to ".join(said)
+        said.append(f"{numbers.changed(place.change.percent)} with {where}")
+    return f"over all places {' to '.join(said)}"
 
 
 def could_show(change: Change, smallest: float) -> str:

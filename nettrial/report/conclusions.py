@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from nettrial.analysis import Contrast, Finding, baseline, clocks_are_known
 from nettrial.report import change_words, numbers, response_warnings
 from nettrial.report.content import Report
+from nettrial.report.tables import label
 from nettrial.scenario import Figure
 from nettrial.study import HostCost, Study
 
@@ -73,10 +74,14 @@ def drawn_levels(contrasts: Sequence[Contrast]) -> list[str]:
 def _level(report: Report, contrasts: Sequence[Contrast], subject: str) -> str:
     """Returns a sentence about the changes that a level makes."""
     of_it = [each for each in contrasts if each.subject == subject]
-    told = "; ".join(change_words.change(report.run.study, each) for each in of_it[:MOST_RESPONSES])
+    study, places = report.run.study, {tuple(each.at.items()) for each in of_it[:MOST_RESPONSES]}
+    is_one_place = len(places) == 1 and bool(of_it[0].at)
+    told = "; ".join(change_words.change(study, each, not is_one_place) for each in of_it[:MOST_RESPONSES])
     more = len(of_it) - MOST_RESPONSES
     rest = f"; {more} more below" if more > 0 else ""
     over = "" if all(each.at for each in of_it) else _over(report, of_it[0])
+    if is_one_place:
+        over = f", at {label(study, of_it[0].at)}"
     return f"With {subject} instead of {of_it[0].against}{over}: {told}{rest}{_sure(of_it)}."
 
 

@@ -114,7 +114,8 @@ def _effects(report: Report, console: Console) -> None:
     baselines = dict.fromkeys(
         f"{report.run.study.factors[found.factor].title} {found.baseline}" for found, _ in rows
     )
-    console.print(Text(f"Changes from {', '.join(baselines)}, averaged over the other factors:"))
+    over = ", averaged over the other factors" if any(found.others for found, _ in rows) else ""
+    console.print(Text(f"Changes from {', '.join(baselines)}{over}:"))
     cells = [_row(report, found, effect) for found, effect in rows[:EFFECTS_SHOWN]]
     grid = _grid(("response", "level", "", "change", "95% interval", ""), cells, 2)
     if grid.__rich_measure__(console, console.options.update(width=WIDE)).maximum > console.width:

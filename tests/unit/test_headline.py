@@ -71,7 +71,7 @@ def test_an_average_of_opposite_changes_says_so_everywhere(tmp_path: Path) -> No
     answer = conclusions.answer(report)
     assert "throughput rises from " in answer
     assert " at Receiver linux-cubic (+6." in answer
-    assert "; -17% at Receiver classic to +6." in answer
+    assert "; over all places -17% with Receiver classic to +6." in answer
     assert forest.judged(found) == "mixed"
     effects = {(found.response.name, found.factor): (found, each) for found, each in screen.effects(report)}
     assert screen.told(*effects["throughput", "mtu"]).verdict == "mixed"
