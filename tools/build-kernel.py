@@ -25,7 +25,8 @@ SOURCE = """\
 This program is Linux {release} for user-mode Linux (arch/um), under GPL-2.0-only.
 
 Its source is {source}, with the patches in this directory, in the order of
-their names. Its configuration is the file `config`. The program is made by
+their names, with the files in `net` here, and with the line `obj-y += nettrial/`
+at the end of net/ipv4/Makefile. Its configuration is the file `config`. The program is made by
 
     make ARCH=um linux
 
@@ -76,6 +77,10 @@ def build(given: str, scratch: Path) -> Path:
         "nettrial_kernel/SOURCE": (SOURCE.format(release=kernel.release, source=source).encode(), DATA),
     }
     files |= {f"nettrial_kernel/{patch.name}": (patch.read_bytes(), DATA) for patch in kernel_tree.patches()}
+    files |= {
+        f"nettrial_kernel/{name}": (file.read_bytes(), DATA)
+        for name, file in kernel_tree.congestion_controls().items()
+    }
     information = f"nettrial_kernel-{numbers}.dist-info"
     metadata = METADATA.format(version=numbers, release=kernel.release)
     files |= {

@@ -35,6 +35,8 @@ PROGRAMS = {
 """The programs that a build needs, and the Debian package of each."""
 _STATIC_C = ("gcc's static C library", "libc6-dev")
 _CPU = "x86_64"
+_CONGESTION = "net/ipv4/nettrial"
+"""The directory of a tree into which nettrial's congestion controls go."""
 _UNLESS = re.compile(r"^Unless: (\S+) has (.+)$", re.MULTILINE)
 _PATCHED = re.compile(r"^\+\+\+ b/(\S+)", re.MULTILINE)
 ESSENTIAL = (
@@ -94,6 +96,16 @@ def fragment() -> Path:
 def patches() -> list[Path]:
     """Returns the files of the patches, in the order in which they are applied."""
     return sorted(Path(str(resources.files("nettrial").joinpath("kernel", "patches"))).glob("*.patch"))
+
+
+def congestion_controls() -> dict[str, Path]:
+    """Returns the files of the congestion controls that are built in, by their place in a tree."""
+    kernel = Path(str(resources.files("nettrial").joinpath("kernel")))
+    files = {file.name: file for file in (kernel / "congestion").iterdir()}
+    for suffix in ("c", "h"):
+        for file in (kernel / "programs").glob(f"**/*.{suffix}"):
+            files[file.relative_to(kernel).as_posix()] = file
+    return {f"{_CONGESTION}/{name}": file for name, file in sorted(files.items())}
 
 
 def version(tree: Path) -> tuple[int, int]:
@@ -187,6 +199,7 @@ def build(tree: Path, progress: Progress = lambda step: None) -> UserMode:
         raise CannotRun(BUILDING, missing)
     for patch in patches():
         _apply(patch, tree)
+    _add_congestion_controls(tree)
     make = ["make", "ARCH=um", f"--jobs={os.cpu_count() or 1}"]
     _make([*make, f"KCONFIG_ALLCONFIG={fragment()}", "allnoconfig"], tree, lambda line: None)
     configured = set(read_text(tree / ".config", _MOST_TEXT_BYTES).split())
@@ -210,6 +223,16 @@ def _apply(patch: Path, tree: Path) -> None:
     command = ["patch", "--strip=1", "--forward", "--no-backup-if-mismatch", "--reject-file=-"]
     if why := run_watched([*command, f"--input={patch.resolve()}"], tree, _REPEATABLE, lambda line: None):
         raise Unfit(f"{tree} does not take the patch {patch.name}: {why}")
+
+
+def _add_congestion_controls(tree: Path) -> None:
+    for name, file in congestion_controls().items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, tree / name)
+    listed, directory = (tree / _CONGESTION).parent / "Makefile", f"obj-y += {Path(_CONGESTION).name}/\n"
+    _separate(listed)
+    with listed.open("a") as makefile:
+        makefile.write(directory)
 
 
 def _separate(file: Path) -> None:

@@ -168,3 +168,14 @@ def test_a_kernel_is_kept_and_the_newest_is_found(tmp_path, cache, monkeypatch, 
 def test_the_licence_of_the_patches_is_there():
     root = kernel_tree.fragment().resolve().parents[1]
     assert "Version 2, June 1991" in (root / "LICENSES" / "GPL-2.0.txt").read_text()
+
+
+def test_the_coupled_congestion_controls_go_into_a_tree_with_all_that_they_include():
+    files = kernel_tree.congestion_controls()
+    names = {name.removeprefix("net/ipv4/nettrial/") for name in files}
+    for name in ("lia", "olia", "balia", "wvegas"):
+        assert {f"{name}.c", f"programs/{name}/{name}.bpf.c", f"programs/{name}/arithmetic.h"} <= names
+    assert {"Makefile", "control.h", "programs/common.h", "programs/built_in.h"} <= names
+    # Each file is the one from which the BPF program is compiled, too.
+    source = kernel_tree.fragment().resolve().parents[1] / "engine/bpf/programs/lia/arithmetic.h"
+    assert files["net/ipv4/nettrial/programs/lia/arithmetic.h"].read_bytes() == source.read_bytes()

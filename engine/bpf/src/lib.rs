@@ -7,8 +7,10 @@
 //! ```
 //!
 //! Each program is a folder of `programs`, compiled by the build script and built into this crate. libbpf adapts
-//! it to the running kernel by the kernel's description of its types (CO-RE, BTF).
+//! it to the running kernel by the kernel's description of its types (CO-RE, BTF). A kernel in virtual time can't load
+//! programs, and has the same ones built in.
 
+mod built_in;
 mod name;
 mod program;
 mod registered;

@@ -1,5 +1,6 @@
 //! Loads programs and registers them in the kernel's list of congestion controls.
 
+use crate::built_in::BuiltIn;
 use crate::name;
 use crate::program::{PROGRAMS, Program};
 use anyhow::{Context, Result, bail, ensure};
@@ -21,18 +22,34 @@ pub struct Registered {
     pub algorithm: &'static str,
     /// Its name in the kernel.
     pub kernel_name: String,
-    // The end of its descriptor removes it from the kernel's list, however this process ends.
-    _link: Link,
-    object: Object,
+    source: Source,
+}
+
+/// The place from which the kernel has a congestion control.
+#[derive(Debug)]
+enum Source {
+    /// A program that this process has loaded.
+    Loaded {
+        // The end of its descriptor removes it from the kernel's list, however this process ends.
+        _link: Link,
+        object: Object,
+    },
+    /// The kernel itself.
+    BuiltIn(BuiltIn),
 }
 
 impl Registered {
-    /// Loads the program of `algorithm` and registers it under a name that no other process uses.
+    /// Loads the program of `algorithm` and registers it under a name that no other process uses, unless the kernel
+    /// has it built in.
     ///
     /// # Errors
     /// Fails if there is no such algorithm, and with the errors of the kernel and libbpf.
     pub fn new(algorithm: &str) -> Result<Self> {
         let program = find(algorithm)?;
+        if let Some(found) = BuiltIn::find(program.name) {
+            let kernel_name = program.name.to_owned();
+            return Ok(Self { algorithm: program.name, kernel_name, source: Source::BuiltIn(found) });
+        }
         for attempt in 0..name::ATTEMPTS {
             let kernel_name = name::of(algorithm, std::process::id(), attempt);
             let mut object = load(program, &kernel_name)?;
@@ -41,7 +58,10 @@ impl Registered {
                 .find(|map| map.name() == program.name)
                 .with_context(|| format!("the program of {algorithm} has no map of that name"))?;
             match map.attach_struct_ops() {
-                Ok(link) => return Ok(Self { algorithm: program.name, kernel_name, _link: link, object }),
+                Ok(link) => {
+                    let source = Source::Loaded { _link: link, object };
+                    return Ok(Self { algorithm: program.name, kernel_name, source });
+                }
                 // A process of another PID namespace that has this process's number uses the name.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(told(error)).with_context(|| format!("registering {kernel_name}")),
@@ -55,15 +75,15 @@ impl Registered {
     /// # Errors
     /// Fails if the counters can't be read.
     pub fn callbacks(&self) -> Result<Callbacks> {
-        let is_counters = |name: &str| name.ends_with(".bss");
-        let read = || -> Result<Vec<u8>> {
-            let map = self.object.maps().find(|map| map.name().to_str().is_some_and(is_counters));
-            let map = map.context("its program has none")?;
-            map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?.context("the kernel has none")
+        let read = || {
+            let words = match &self.source {
+                Source::Loaded { object, .. } => words(&variables(object)?)?,
+                Source::BuiltIn(found) => found.counters()?,
+            };
+            let counted = words.len();
+            counters(&words).with_context(|| format!("it has {counted}"))
         };
-        let bytes = read().with_context(|| format!("reading the counters of {}", self.algorithm))?;
-        counters(&bytes)
-            .with_context(|| format!("the counters of {} are {} bytes", self.algorithm, bytes.len()))
+        read().with_context(|| format!("reading the counters of {}", self.algorithm))
     }
 }
 
@@ -72,7 +92,8 @@ impl Registered {
 /// # Errors
 /// Fails if there is no such algorithm, and with the errors of the kernel and libbpf.
 pub fn verify(algorithm: &str) -> Result<()> {
-    load(find(algorithm)?, algorithm).map(|_| ())
+    let program = find(algorithm)?;
+    if BuiltIn::find(program.name).is_some() { Ok(()) } else { load(program, algorithm).map(|_| ()) }
 }
 
 fn find(algorithm: &str) -> Result<&'static Program> {
@@ -117,18 +138,27 @@ fn rename(object: &mut OpenObject, name: &str, kernel_name: &str) -> Result<()> 
     Ok(())
 }
 
-/// Reads the counters, in the order of `struct callbacks` of programs/common.bpf.h. They are all of a program's
-/// global variables.
-fn counters(bytes: &[u8]) -> Option<Callbacks> {
+/// Returns the global variables of a program.
+fn variables(object: &Object) -> Result<Vec<u8>> {
+    let is_variables = |name: &str| name.ends_with(".bss");
+    let map = object.maps().find(|map| map.name().to_str().is_some_and(is_variables));
+    let map = map.context("its program has none")?;
+    map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?.context("the kernel has none")
+}
+
+fn words(bytes: &[u8]) -> Result<Vec<u64>> {
     let (words, rest) = bytes.as_chunks::<8>();
-    let words: Vec<u64> = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-    let &[ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled, repaired] = words.as_slice()
-    else {
+    ensure!(rest.is_empty(), "they are {} bytes", bytes.len());
+    Ok(words.iter().map(|word| u64::from_ne_bytes(*word)).collect())
+}
+
+/// Returns the counters, in the order of `struct callbacks` of programs/common.h. They are all of a program's
+/// global variables.
+fn counters(words: &[u64]) -> Option<Callbacks> {
+    let &[ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled, repaired] = words else {
         return None;
     };
-    let callbacks =
-        Callbacks { ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled, repaired };
-    rest.is_empty().then_some(callbacks)
+    Some(Callbacks { ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled, repaired })
 }
 
 /// Returns the error with the last lines that libbpf printed about it.
@@ -151,11 +181,11 @@ mod tests {
     #[test]
     fn counters_are_read_in_their_order_and_no_others() {
         let bytes: Vec<u8> = (1..=8u64).flat_map(u64::to_ne_bytes).collect();
-        let read = counters(&bytes).unwrap();
+        let read = counters(&words(&bytes).unwrap()).unwrap();
         assert_eq!((read.ssthresh, read.cong_avoid, read.coupled, read.repaired), (1, 2, 7, 8));
         for length in (0..bytes.len()).chain([bytes.len() + 1]) {
             let other: Vec<u8> = bytes.iter().copied().chain([0]).take(length).collect();
-            assert!(counters(&other).is_none(), "{length}");
+            assert!(words(&other).ok().and_then(|words| counters(&words)).is_none(), "{length}");
         }
     }
 

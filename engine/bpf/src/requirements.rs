@@ -1,5 +1,7 @@
 //! Finds what a machine lacks to run the programs.
 
+use crate::built_in::BuiltIn;
+use crate::program::algorithms;
 use nettrial_scenario::Shortfall;
 use std::fs;
 
@@ -18,7 +20,11 @@ pub fn jit_is_off() -> bool {
 
 /// Returns all reasons for which the programs can't be loaded here; each is checked whether or not the others
 /// hold. `is_root` means that this process has root's privileges on the machine, and not only in a user namespace.
+/// A kernel that has all programs built in lacks nothing.
 pub fn missing(is_root: bool, jit_is_off: bool) -> Vec<Shortfall> {
+    if algorithms().all(|algorithm| BuiltIn::find(algorithm).is_some()) {
+        return Vec::new();
+    }
     let lacks = |what: &str, why: &str, remedy: &str| Shortfall {
         what: what.into(),
         why: why.into(),

@@ -1,5 +1,5 @@
 /* BALIA, balanced linked adaptation (Walid et al.), for subflows of MPTCP, and Reno for plain TCP. See README.md. */
-#include "../common.bpf.h"
+#include "../common.h"
 #include "arithmetic.h"
 
 struct state {

@@ -1,5 +1,5 @@
 /* LIA, the linked increases algorithm (RFC 6356), for subflows of MPTCP, and Reno for plain TCP. See README.md. */
-#include "../common.bpf.h"
+#include "../common.h"
 #include "arithmetic.h"
 
 struct state {

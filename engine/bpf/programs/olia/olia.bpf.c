@@ -1,6 +1,6 @@
 /* OLIA, the opportunistic linked increases algorithm (Khalili et al.), for subflows of MPTCP, and Reno for plain TCP.
  * See README.md. */
-#include "../common.bpf.h"
+#include "../common.h"
 #include "arithmetic.h"
 
 struct state {
@@ -13,7 +13,7 @@ struct state {
 /* Returns OLIA's l: the bytes acknowledged since the last loss or between the last two, whichever is larger. */
 INLINE u64 run_bytes(const struct tcp_sock *tp)
 {
-    const struct state *state = (const void *)inet_csk(tp)->icsk_ca_priv;
+    const struct state *state = (const void *)tp->inet_conn.icsk_ca_priv;
 
     return larger(tp->bytes_acked - state->bytes_at_loss, state->bytes_between);
 }
@@ -31,7 +31,7 @@ PROGRAM(olia_release) void olia_release(u64 *arguments) { COUNT(release); }
 
 /* Returns OLIA's increase. The verifier examines a function that is not static only once. If this one was inlined, the
  * verifier would examine it for each path through the walk, and reject the program. */
-__attribute__((noinline)) s64 increase_of(struct connection *connection)
+__attribute__((__noinline__)) s64 increase_of(struct connection *connection)
 {
     return connection ? olia_increase(connection) : 0;
 }

@@ -1,6 +1,6 @@
 /* wVegas, weighted Vegas (Xu et al.), for subflows of MPTCP. For plain TCP, it is Vegas that keeps ten packets in
  * queues. See README.md. */
-#include "../common.bpf.h"
+#include "../common.h"
 #include "arithmetic.h"
 
 /* The smallest number of samples in a round that decides. After a round with fewer, Reno grows the window. */
