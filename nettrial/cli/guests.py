@@ -114,7 +114,10 @@ def _build(name: str | None, tree: Path, source: str) -> None:
     except (Unfit, Unreadable) as error:
         raise BadInput(ADDING, source, str(error), "a tree of Linux's source") from None
     entry = Catalogue().add_program(name or f"virtual-{built.version}", built, source)
-    say(f"{entry.name}: Linux {entry.release} in virtual time, for `--backend virtual`")
+    say(
+        f"{entry.name}: Linux {entry.release}, for `--backend virtual`; a study names it by "
+        f"`system: {entry.name}`"
+    )
 
 
 def calibrate() -> None:

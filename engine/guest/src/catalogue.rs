@@ -69,8 +69,7 @@ enum Files {
     },
     /// A kernel in virtual time, which is no guest.
     Program {
-        #[serde(rename = "program")]
-        _program: String,
+        program: String,
     },
 }
 
@@ -101,15 +100,7 @@ impl Catalogue {
     /// # Errors
     /// Fails if the system's document can't be read, or if no guest can run the system.
     pub fn get(&self, name: &str) -> Result<Option<System>> {
-        let Some(directory) =
-            self.directory.as_ref().filter(|_| self.names().iter().any(|known| known == name))
-        else {
-            return Ok(None);
-        };
-        let file = directory.join(format!("{name}.json"));
-        let text = fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
-        let Entry { name, files, .. } =
-            serde_json::from_slice(&text).with_context(|| format!("reading {}", file.display()))?;
+        let Some((directory, Entry { name, files, .. })) = self.entry(name)? else { return Ok(None) };
         let boot = match files {
             Files::Kernel { release, kernel, modules } => {
                 Boot::Kernel { release, image: directory.join(kernel), modules: directory.join(modules) }
@@ -118,6 +109,31 @@ impl Catalogue {
             Files::Program { .. } => bail!("{name} is a kernel in virtual time, and no guest can run it"),
         };
         Ok(Some(System { name, boot }))
+    }
+
+    /// Returns the program of the kernel in virtual time of that name, if there is a system of that name.
+    ///
+    /// # Errors
+    /// Fails if the system's document can't be read, or if the system is for guests.
+    pub fn program(&self, name: &str) -> Result<Option<PathBuf>> {
+        let Some((directory, Entry { name, files, .. })) = self.entry(name)? else { return Ok(None) };
+        match files {
+            Files::Program { program } => Ok(Some(directory.join(program))),
+            _ => bail!("{name} is for guests, and no kernel in virtual time"),
+        }
+    }
+
+    /// Returns the directory, and the document of the system of that name in it.
+    fn entry(&self, name: &str) -> Result<Option<(&Path, Entry)>> {
+        let Some(directory) =
+            self.directory.as_deref().filter(|_| self.names().iter().any(|known| known == name))
+        else {
+            return Ok(None);
+        };
+        let file = directory.join(format!("{name}.json"));
+        let text = fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
+        let entry = serde_json::from_slice(&text).with_context(|| format!("reading {}", file.display()))?;
+        Ok(Some((directory, entry)))
     }
 }
 
@@ -147,6 +163,9 @@ mod tests {
         assert!(catalogue.get("../aa").unwrap().is_none());
         assert!(catalogue.get("broken").is_err());
         assert!(catalogue.get("mine").unwrap_err().to_string().contains("in virtual time"));
+        assert_eq!(catalogue.program("mine").unwrap(), Some(directory.join("dd")));
+        assert!(catalogue.program("freebsd").unwrap_err().to_string().contains("for guests"));
+        assert!(catalogue.program("other").unwrap().is_none());
         assert!(Catalogue { directory: None }.get("linux-6.12").unwrap().is_none());
         fs::remove_dir_all(directory).unwrap();
     }

@@ -12,6 +12,8 @@
 
 mod init;
 mod kernel;
+mod systems;
 
 pub use init::init;
 pub use kernel::Kernel;
+pub use systems::take_system;

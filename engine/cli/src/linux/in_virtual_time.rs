@@ -4,9 +4,10 @@ use crate::linux::lab;
 use crate::serve::{refused, serve as serve_with};
 use anyhow::Result;
 use clap::Args;
+use nettrial_guest::Catalogue;
 use nettrial_lab::{Clock, Lab};
-use nettrial_scenario::{Environment, Event, Preflight, Request, Shortfall};
-use nettrial_virtual::Kernel;
+use nettrial_scenario::{Environment, Event, Preflight, Problem, Request, Shortfall};
+use nettrial_virtual::{Kernel, take_system};
 use std::path::PathBuf;
 
 /// The remedies for a machine without a kernel, for one that forbids tracing, for one with another
@@ -37,10 +38,31 @@ pub fn serve(options: Options) -> Result<()> {
         return serve_with(|request| refused(&refusal, request));
     }
     let kernel = options.kernel.map(Kernel::new).transpose()?;
-    serve_with(|request| match &kernel {
-        Some(kernel) => answer(kernel, request),
-        None => refused(&lacking("there is none", INSTALL), request),
+    let systems = Catalogue::of_environment();
+    serve_with(|mut request| {
+        let named = match &mut request {
+            Request::Run { scenario, .. } | Request::Check { scenario } => take_system(scenario, &systems),
+            Request::Preflight { .. } => Ok(None),
+        };
+        let named = match named {
+            Ok(program) => program.map(Kernel::new).transpose(),
+            Err(problem) => return found(*problem, request),
+        };
+        match (named, &kernel) {
+            (Ok(Some(named)), _) => answer(&named, request),
+            (Ok(None), Some(kernel)) => answer(kernel, request),
+            (Ok(None), None) => refused(&lacking("there is none", INSTALL), request),
+            (Err(error), _) => refused(&lacking(&format!("{error:#}"), CHECK), request),
+        }
     })
+}
+
+/// Returns the answer to a request whose scenario has this problem.
+fn found(problem: Problem, request: Request) -> Event {
+    match request {
+        Request::Run { trial, .. } => Event::Failed { trial, message: problem.to_string() },
+        _ => Event::Checked { problems: vec![problem], estimate: None },
+    }
 }
 
 fn answer(kernel: &Kernel, request: Request) -> Event {
