@@ -530,20 +530,22 @@ class Mark(Strict):
 
 
 class Red(Strict):
-    """Random early detection (Floyd and Jacobson 1993), gentle: the probability of a drop rises with the
-    average queue."""
+    """Random early detection (Floyd and Jacobson 1993): the probability of a drop rises with the average
+    queue."""
 
     discipline: Literal["red"]
     """Says which discipline it is."""
     minimum: Size
     """The average queue above which packets are dropped at random."""
     maximum: Size
-    """The average queue at which the probability is `probability`; from there to twice as much it rises
-    to 1."""
+    """The average queue at which the probability is `probability`."""
     probability: Probability = Fraction(0.1)
     """The probability at `maximum`."""
     weight: Annotated[float, Field(ge=0, le=1)] = 0.002
     """The weight of a new queue length in the average."""
+    gentle: bool = True
+    """From the maximum to twice as much, the probability rises to 1 (Floyd 2000). Otherwise every packet
+    is dropped from the maximum on, as Linux does."""
     ecn: bool = False
     """Mark packets that can be marked instead of dropping them."""
 
@@ -552,12 +554,70 @@ class CoDel(Strict):
     """Controlled delay (RFC 8289): packets are dropped at the queue's head while their delay stays above
     the target."""
 
-    discipline: Literal["co_del"]
+    discipline: Literal["codel"]
     """Says which discipline it is."""
     target: Duration = "5 ms"
     """The target: the delay that may persist."""
     interval: Duration = "100 ms"
     """The interval: the time for which the delay may stay above the target."""
+    ecn: bool = False
+    """Mark packets that can be marked instead of dropping them."""
+
+
+class Fq(Strict):
+    """A queue for each flow, served in turn, without drops before the limit (Linux's fq)."""
+
+    discipline: Literal["fq"]
+    """Says which discipline it is."""
+
+
+class FqCodel(Strict):
+    """A queue with CoDel for each flow, served in turn (RFC 8290)."""
+
+    discipline: Literal["fq_codel"]
+    """Says which discipline it is."""
+    target: Duration = "5 ms"
+    """The target: the delay that may persist."""
+    interval: Duration = "100 ms"
+    """The interval: the time for which the delay may stay above the target."""
+    ecn: bool = False
+    """Mark packets that can be marked instead of dropping them."""
+
+
+class Cake(Strict):
+    """Common Applications Kept Enhanced (Hoiland-Jorgensen, Taht and Morton 2018), which the link's rate
+    limits: fair among hosts, then flows, with a variant of CoDel for each. It marks packets that can be
+    marked."""
+
+    discipline: Literal["cake"]
+    """Says which discipline it is."""
+    rtt: Duration = "100 ms"
+    """The round-trip time for which its drops are tuned."""
+
+
+class Pie(Strict):
+    """Proportional integral controller enhanced (RFC 8033): the probability of a drop follows the queue's
+    delay."""
+
+    discipline: Literal["pie"]
+    """Says which discipline it is."""
+    target: Duration = "15 ms"
+    """The target: the delay that may persist."""
+    update: Duration = "15 ms"
+    """The interval between two updates of the probability."""
+    ecn: bool = False
+    """Mark packets that can be marked instead of dropping them."""
+
+
+class FqPie(Strict):
+    """A queue with PIE for each flow, served in turn (Linux's fq_pie)."""
+
+    discipline: Literal["fq_pie"]
+    """Says which discipline it is."""
+    target: Duration = "15 ms"
+    """The target: the delay that may persist."""
+    update: Duration = "15 ms"
+    """The interval between two updates of the probability."""
     ecn: bool = False
     """Mark packets that can be marked instead of dropping them."""
 

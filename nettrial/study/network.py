@@ -152,8 +152,8 @@ class NetworkSettings(Strict):
     queue: Queue | None = None
     """The limit of each transmit queue, beyond which it drops packets; absent only if the rate is."""
     discipline: DisciplineSettings = DROP_TAIL
-    """The discipline of each transmit queue, which may act before the queue is full; disciplines other than
-    `drop_tail` need the simulator."""
+    """The discipline of each transmit queue, which may act before the queue is full. `nettrial list backends`
+    says which backends have which."""
     impairment: ImpairmentSettings = ImpairmentSettings()
     """The impairments of every link."""
     routing: RoutingSettings = RoutingSettings()

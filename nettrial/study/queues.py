@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from nettrial.study.base import CoDel, DropTail, Mark, Red
+from nettrial.study.base import Cake, CoDel, DropTail, Fq, FqCodel, FqPie, Mark, Pie, Red
 
 
 def _long(value: Any) -> Any:
@@ -15,7 +15,9 @@ def _long(value: Any) -> Any:
 
 
 DisciplineSettings = Annotated[
-    Annotated[DropTail | Mark | Red | CoDel, Field(discriminator="discipline")],
+    Annotated[
+        DropTail | Mark | Red | CoDel | Fq | FqCodel | Cake | Pie | FqPie, Field(discriminator="discipline")
+    ],
     BeforeValidator(_long),
 ]
 """A discipline; a bare name stands for the discipline with its default settings."""
@@ -23,7 +25,12 @@ DROP_TAIL = DropTail(discipline="drop_tail")
 """The discipline of a plain queue, which drops arriving packets while it is full."""
 SHORT = (
     DROP_TAIL.model_dump(),
-    CoDel(discipline="co_del").model_dump(),
+    CoDel(discipline="codel").model_dump(),
+    Fq(discipline="fq").model_dump(),
+    FqCodel(discipline="fq_codel").model_dump(),
+    Cake(discipline="cake").model_dump(),
+    Pie(discipline="pie").model_dump(),
+    FqPie(discipline="fq_pie").model_dump(),
 )
 """Disciplines without settings, which their names describe completely."""
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,9 +18,11 @@ import pytest
 from nettrial.backends import BACKENDS, Configuration, TrialFailed, find_kernel
 from nettrial.backends.find import engine
 from nettrial.design import scenario_of
-from nettrial.scenario import Request, RunRequest
+from nettrial.guests import Catalogue, UserMode
+from nettrial.scenario import Capture, Flow, Link, Outage, RecordEvent, Request, RunRequest
 from nettrial.study import load
 from tests.lab.sandbox import children, wait_for
+from tests.lab.test_radio import scenario as of_stations
 
 SHORT = {
     "workload.transfer.traffic.duration": "200 ms",
@@ -125,11 +128,37 @@ def test_a_preflight_tells_the_kernel_and_all_cpus_of_the_machine(backend):
     assert {"bbr", "cubic", "dctcp", "vegas"} <= set(found.environment.congestion_controls)
 
 
-def test_faults_of_a_scenario_are_found(backend):
+@pytest.fixture
+def systems(kernel, tmp_path, monkeypatch):
+    """Adds the kernel to an empty cache, as `mine` and as `yours`."""
+    monkeypatch.setenv("NETTRIAL_SYSTEMS", str(tmp_path))
+    for name in ("mine", "yours"):
+        Catalogue(tmp_path).add_program(name, UserMode(kernel, "6.12.0"), "a test")
+
+
+def test_hosts_name_the_kernel_of_their_trial(kernel, systems):
     scenario = a_scenario()
-    scenario.nodes[0].system = "linux-6.1"
-    problems = backend.check(scenario)
-    assert [problem.setting for problem in problems if problem.setting == "system"]
+    without = raw(command(kernel), scenario)
+    for node in scenario.nodes:
+        node.system = "mine" if node.stack else None
+    assert raw([str(engine()), "virtual"], scenario) == without
+
+
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [
+        (["mine", None, "yours"], "set hosts.every.system"),
+        (["mine", None, None], "set hosts.every.system"),
+        (["other", None, "other"], "nettrial systems add other"),
+    ],
+)
+def test_kernels_that_no_trial_can_have_are_refused(backend, systems, names, hint):
+    scenario = a_scenario()
+    for node, name in zip(sorted(scenario.nodes, key=lambda node: node.name), names, strict=True):
+        node.system = name
+    [problem] = backend.check(scenario)
+    assert problem.setting == "system"
+    assert hint in problem.hint
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -182,3 +211,161 @@ def test_without_a_kernel_the_preflight_tells_how_to_get_one(tmp_path, monkeypat
         [missing] = backend.preflight().missing
     assert "nettrial-kernel" in missing.remedy
     assert "nettrial systems add linux --package linux-source-6.12" in missing.remedy
+
+
+SLOW = {"network.rate": "50 Mbit/s", "network.delay": "2 ms", "network.queue": "300 packets"}
+TOOLS = {
+    "iperf3": {"transport": "tcp"},
+    "ping": {"transport": "icmp", "size": "64 B", "arguments": ["-i", "0.01"]},
+    "sockperf": {"transport": "udp", "size": "64 B"},
+    "ditg": {"transport": "tcp", "size": "1000 B"},
+}
+
+
+def of_study(name, seed=1, level=0, **overrides):
+    """Returns the scenario of a study, with one level of each factor."""
+    study = load(name)
+    study = study.with_overrides({key.replace("__", "."): value for key, value in overrides.items()})
+    levels = {
+        name: factor.levels[min(level, len(factor.levels) - 1)] for name, factor in study.factors.items()
+    }
+    made = scenario_of(study, levels).model_copy(deep=True)
+    made.seed = seed
+    return made
+
+
+def same_at_any_load(kernel, scenario):
+    """Runs a scenario twice at once, of which one yields its CPU to all other processes, compares the records
+    byte by byte, and returns the record."""
+    run = command(kernel)
+    with ThreadPoolExecutor() as pool:
+        one, other = pool.map(lambda begin: raw([*begin, *run], scenario), [[], ["nice", "-n", "19"]])
+    assert one == other
+    return RecordEvent.model_validate_json(one).record
+
+
+@pytest.mark.parametrize("control", ["lia", "olia", "balia", "wvegas"])
+def test_coupled_congestion_controls_are_built_in_and_see_all_subflows(kernel, control):
+    scenario = of_study("examples/two-paths", level=1, workload__download__traffic__duration="500 ms")
+    for node in scenario.nodes:
+        if node.stack:
+            node.stack.congestion_control = control
+    record = same_at_any_load(kernel, scenario)
+    [flow] = record.flows
+    assert len(flow.subflows) == 2
+    assert {subflow.congestion_control for subflow in flow.subflows} == {control}
+    [counted] = record.congestion
+    assert counted.name == control
+    assert counted.callbacks.coupled > 0
+    assert counted.callbacks.repaired == 0
+    assert [check for check in record.checks if not check.passed] == []
+    assert 20e6 < flow.goodput_bps < 40e6
+
+
+def with_discipline(scenario, **discipline):
+    """Gives the queues of all links a discipline."""
+    scenario.links = [
+        Link.model_validate({**link.model_dump(by_alias=True, exclude_none=True), "discipline": discipline})
+        for link in scenario.links
+    ]
+    return scenario
+
+
+@pytest.mark.parametrize("discipline", ["codel", "fq", "fq_codel", "cake", "pie", "fq_pie", "red"])
+def test_each_queue_discipline_is_there(kernel, discipline):
+    settings = {"minimum": "30 kB", "maximum": "90 kB", "gentle": False} if discipline == "red" else {}
+    scenario = with_discipline(a_scenario(mtu="1500", **SLOW), discipline=discipline, **settings)
+    record = same_at_any_load(kernel, scenario)
+    assert record.warnings == []
+    transfer = next(flow for flow in record.flows if flow.name == "transfer")
+    assert 30e6 < transfer.goodput_bps < 50e6 * 1428 / 1538
+
+
+def test_a_gentle_red_is_refused_because_linux_has_none(backend):
+    settings = {"discipline": "red", "minimum": "30 kB", "maximum": "90 kB"}
+    [problem, *_] = backend.check(with_discipline(a_scenario(**SLOW), **settings))
+    assert (problem.setting, problem.expected) == ("gentle", "false")
+
+
+def test_a_radio_channel_is_the_same_at_any_load(kernel, tmp_path):
+    record = same_at_any_load(kernel, of_stations(tmp_path))
+    [channel] = record.channels
+    assert sum(station.airtime.data_ps for station in channel.stations) > 0
+
+
+@pytest.mark.parametrize("switches", [25, 90])
+def test_a_fabric_at_its_papers_rate_is_the_same_at_any_load(kernel, switches):
+    scenario = of_study(
+        "jellyfish-mptcp",
+        level=2,
+        rate="1 Gbit/s",
+        switches=str(switches),
+        workload__incast__traffic__duration="20 ms",
+        measurement__interval="10 ms",
+    )
+    record = same_at_any_load(kernel, scenario)
+    assert len(record.flows) == switches - 1
+    # All go to one host with two links of 1 Gbit/s.
+    assert 0 < sum(flow.bytes for flow in record.flows) * 8 / 20e-3 < 2e9
+
+
+def test_a_link_fails_and_returns_at_the_time_of_its_event(kernel):
+    scenario = a_scenario(mtu="1500", **SLOW)
+    scenario.workload[0].traffic.root.duration = type(scenario.measurement.interval)("1 s")
+    scenario.events = [
+        Outage.model_validate({"at": "300 ms", "fails": ["sender", "router"], "returns": "500 ms"})
+    ]
+    record = same_at_any_load(kernel, scenario)
+    [event] = record.events
+    assert event.at_ns == pytest.approx(300e6, abs=1e5)
+    assert event.returned_ns == pytest.approx(500e6, abs=1e5)
+    samples = [sample for sample in record.flows[0].intervals if 310e6 < sample.at_ns < 500e6]
+    assert sum(sample.bytes for sample in samples) == 0
+
+
+def test_a_queue_marks_packets_that_ask_for_it(kernel):
+    scenario = with_discipline(a_scenario(mtu="1500", **SLOW), discipline="codel", ecn=True)
+    for node in scenario.nodes:
+        if node.stack:
+            node.stack.ecn = True
+            node.stack.congestion_control = "dctcp"
+    record = same_at_any_load(kernel, scenario)
+    transfer = record.flows[0]
+    assert transfer.congestion_control == "dctcp"
+    assert transfer.retransmissions == 0
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_of_the_machine_runs_on_the_virtual_clock(kernel, tool):
+    transport = TOOLS[tool]["transport"]
+    settings = {key: value for key, value in TOOLS[tool].items() if key != "transport"}
+    traffic = {"kind": "tool", "tool": tool, "duration": "1 s", **settings}
+    flow = {
+        "name": tool,
+        "from": "sender",
+        "to": "receiver",
+        "ip": 4,
+        "transport": transport,
+        "traffic": traffic,
+    }
+    scenario = a_scenario(mtu="1500", **SLOW, **{"network.ip": "4"})
+    scenario.workload = [Flow.model_validate(flow)]
+    with BACKENDS["virtual"].start(Configuration()) as backend:
+        problems = backend.check(scenario)
+    if problems:
+        pytest.skip(str(problems[0]))
+    record = same_at_any_load(kernel, scenario)
+    assert record.warnings == []
+
+
+def test_a_capture_is_the_same_at_any_load(kernel, tmp_path):
+    scenario = a_scenario(mtu="1500", **{**SLOW, "workload.transfer.traffic.duration": "100 ms"})
+    captured = []
+    for place in ("one", "other"):
+        (tmp_path / place).mkdir()
+        capture = Capture(directory=str(tmp_path / place), name="test", snap_bytes=128)
+        with BACKENDS["virtual"].start(Configuration()) as backend:
+            backend.run("test", scenario, None, capture=capture)
+        captured.append({file.name: file.read_bytes() for file in (tmp_path / place).iterdir()})
+    assert captured[0] == captured[1]
+    assert any(len(content) > 10_000 for content in captured[0].values())

@@ -101,7 +101,7 @@ def test_what_is_random_follows_from_the_runs_seed_and_the_block(quantity, backe
 def test_what_only_the_simulator_has_is_in_the_scenario():
     made = scenario(
         {
-            "network.discipline": "co_del",
+            "network.discipline": "codel",
             "network.links.host.queue": "20 packets",
             "network.impairment.bursts.enter": "0.01",
             "hosts.sender.cost.per_packet": "2 us",
@@ -132,19 +132,19 @@ def test_what_is_not_said_is_not_in_the_scenario():
 
 
 def test_disciplines_are_levels_of_a_factor():
-    study = STUDY.with_overrides({"network.discipline": "drop_tail,co_del"}).on("sim")
-    assert study.factors["network.discipline"].levels == ["drop_tail", "co_del"]
+    study = STUDY.with_overrides({"network.discipline": "drop_tail,codel"}).on("sim")
+    assert study.factors["network.discipline"].levels == ["drop_tail", "codel"]
     found = [
         scenario_of(study, {"network.discipline": level}).links[0].discipline
-        for level in ("drop_tail", "co_del")
+        for level in ("drop_tail", "codel")
     ]
-    assert (found[0], found[1].root.discipline) == (None, "co_del")
+    assert (found[0], found[1].root.discipline) == (None, "codel")
 
 
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("network.discipline", "fifo", "'drop_tail', 'mark', 'red', 'co_del'"),
+        ("network.discipline", "fifo", "'drop_tail', 'mark', 'red', 'codel'"),
         ("network.discipline", "red", ""),
         ("network.impairment.bursts.leave", "2", ""),
         ("hosts.sender.scheduler", "fastest", "'lowest_rtt' or 'round_robin'"),

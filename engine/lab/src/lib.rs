@@ -19,6 +19,7 @@ mod checks;
 mod clock;
 mod congestion;
 mod delay_line;
+mod discipline;
 mod environment;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -115,6 +116,7 @@ impl Lab {
             problems.extend(unreachable_flows(scenario));
             problems.extend(openflow::problems(scenario, self.home.outside().is_some()));
             problems.extend(preflight::routing::problems(scenario));
+            problems.extend(discipline::problems(scenario, &self.home));
         }
         problems
     }

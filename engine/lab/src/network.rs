@@ -39,12 +39,11 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::{Netlink, filter_icmp};
 use nettrial_scenario::{
-    Capture, ChannelRecord, Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario,
+    Capture, ChannelRecord, Discipline, Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario,
 };
 use node::device;
 pub use node::{BuiltNode, Shaped};
 pub use routes::{HASH_POLICIES, HASH_SEED};
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsRawFd;
 
@@ -270,17 +269,23 @@ impl Network {
     }
 
     fn shape(&mut self, scenario: &Scenario, gso_packets: &AllGsoPackets) -> Result<()> {
-        let mut known: HashMap<(Rate, QueueLimit, Wire), Shaping> = HashMap::new();
+        let mut known: HashMap<(Rate, QueueLimit, Wire), Vec<(Discipline, Shaping)>> = HashMap::new();
         for link in &scenario.links {
             let Link { rate: Some(rate), queue: Some(limit), interfaces, .. } = link else { continue };
             for interface in interfaces {
                 let place = self.place(&interface.node)?;
                 let (built, node) = (&mut self.nodes[place], &scenario.nodes[place]);
                 let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, Some(*rate));
-                let shaping = match known.entry((*rate, *limit, wire)) {
-                    Entry::Occupied(entry) => entry.into_mut(),
-                    Entry::Vacant(entry) => entry.insert(Shaping::new(*rate, *limit, &wire)?),
+                let alike = known.entry((*rate, *limit, wire)).or_default();
+                let place = match alike.iter().position(|(one, _)| *one == link.discipline) {
+                    Some(place) => place,
+                    None => {
+                        let shaping = Shaping::new(*rate, *limit, &link.discipline, &wire)?;
+                        alike.push((link.discipline, shaping));
+                        alike.len() - 1
+                    }
                 };
+                let shaping = &alike[place].1;
                 let index = built.index_of(&interface.name)?;
                 let object = format!("{} of {}", interface.name, interface.node);
                 shaping.apply(&mut built.netlink, (index, &object))?;

@@ -9,15 +9,15 @@ use crate::network::{try_holding, veth};
 use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::queue::Shaping;
 use crate::wire::Wire;
-use crate::{affinity, delay_line, environment, mptcp, openflow, settings, supported};
+use crate::{affinity, delay_line, discipline, environment, mptcp, openflow, settings, supported};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
 use nettrial_ethtool::Ethtool;
 use nettrial_netlink::Netlink;
 use nettrial_scenario::{
-    Link, Offloads, Place, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall, TimerLateness,
-    Transport,
+    Discipline, Link, Offloads, Place, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall,
+    TimerLateness, Transport,
 };
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use std::collections::HashSet;
@@ -46,13 +46,13 @@ pub fn examine(home: &Home, own: Option<&Own>, lateness: Option<TimerLateness>) 
             "allow this user to create network namespaces",
         ));
     }
-    let own = own.filter(|_| home.clock == Clock::Real);
     let (taken, refused) = own.map(Own::examine).unwrap_or_default();
     environment.congestion_controls.extend(taken.into_iter().map(str::to_owned));
     environment.congestion_controls.sort();
+    environment.congestion_controls.dedup();
     Preflight {
         missing,
-        limits: [limits(home), refused].concat(),
+        limits: [limits(home), disciplines(home), refused].concat(),
         capabilities: Some(Box::new(supported::capabilities(home.clock))),
         environment,
     }
@@ -126,7 +126,7 @@ fn try_bridge() -> Result<()> {
 fn try_shaping() -> Result<()> {
     let mut netlink = Netlink::open()?;
     let (rate, limit) = (Rate(1_000_000_000), QueueLimit::Packets(100));
-    let shaping = Shaping::new(rate, limit, &Wire::plain(1500))?;
+    let shaping = Shaping::new(rate, limit, &Discipline::default(), &Wire::plain(1500))?;
     shaping.apply(&mut netlink, (INTERFACE_INDEX, INTERFACE))?;
     netlink.flush()
 }
@@ -178,6 +178,18 @@ fn limits(home: &Home) -> Vec<Shortfall> {
         ));
     }
     limits
+}
+
+/// Returns the queue disciplines that this kernel does not have.
+fn disciplines(home: &Home) -> Vec<Shortfall> {
+    let lacking = discipline::lacking(home);
+    let Some((_, why)) = lacking.first() else { return Vec::new() };
+    let names: Vec<&str> = lacking.iter().map(|(name, _)| *name).collect();
+    vec![Shortfall {
+        what: format!("queue disciplines {}", names.join(", ")),
+        why: why.clone(),
+        remedy: "modprobe sch_NAME, or `--backend virtual`; studies that use them cannot run without".into(),
+    }]
 }
 
 /// Returns the missing features that only real time needs: CPUs, and programs that are not part of every kernel.

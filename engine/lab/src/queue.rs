@@ -1,19 +1,22 @@
-//! Shapes links: HTB for the line rate, pfifo or bfifo for the queue; and reads their counters.
+//! Shapes links: HTB for the line rate, in it the discipline of the queue; and reads their counters.
 //!
 //! The kernel looks up the number of bytes that a packet occupies on the wire in a table (`wire`) when it puts the
 //! packet into the queue (tc-stab(8)). Rates and counters here are those on the wire.
 
 use crate::bucket::Bucket;
+use crate::discipline;
 use crate::wire::{SizeTable, Wire};
 use anyhow::Result;
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use nettrial_netlink::{Netlink, attribute};
-use nettrial_scenario::{QueueLimit, Rate};
+use nettrial_scenario::{Discipline, QueueLimit, Rate};
 
 // include/uapi/linux/pkt_sched.h and rtnetlink.h
 const TCA_OPTIONS: u16 = 2;
+/// The flag of an attribute that consists of attributes (include/uapi/linux/netlink.h).
+const NLA_F_NESTED: u16 = 1 << 15;
 const TCA_STAB: u16 = 8;
 const TCA_STAB_BASE: u16 = 1;
 const TCA_STAB_DATA: u16 = 2;
@@ -30,7 +33,7 @@ const SHAPER: TcHandle = TcHandle { major: 1, minor: 0 };
 /// The handle of the shaper's only class.
 const CLASS: TcHandle = TcHandle { major: 1, minor: 1 };
 /// The handle of the queue in that class.
-const FIFO: TcHandle = TcHandle { major: 2, minor: 0 };
+const QUEUE: TcHandle = TcHandle { major: 2, minor: 0 };
 
 /// The packets that a queue has passed and dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -108,24 +111,25 @@ pub struct Shaping {
     pub bucket: Bucket,
     shaper: Vec<TcAttribute>,
     class: Vec<TcAttribute>,
-    fifo: Vec<TcAttribute>,
+    queue: Vec<TcAttribute>,
 }
 
 impl Shaping {
-    /// Creates the shaping to `rate`, with a queue that holds `limit`.
-    pub fn new(rate: Rate, limit: QueueLimit, wire: &Wire) -> Result<Self> {
+    /// Creates the shaping to `rate`, with a queue that holds `limit` and follows `discipline`.
+    pub fn new(rate: Rate, limit: QueueLimit, discipline: &Discipline, wire: &Wire) -> Result<Self> {
         let frame = wire.largest_frame();
         let bucket = Bucket::new(rate, frame, wire.forwards());
         let mut shaper = attributes("htb", shaper_options());
         let table = size_table_options(&wire.size_table());
         shaper.push(TcAttribute::Other(DefaultNla::new(TCA_STAB, table)));
         let class = attributes("htb", class_options(rate, frame, bucket));
-        let (kind, amount) = match limit {
-            QueueLimit::Packets(packets) => ("pfifo", packets),
-            QueueLimit::Bytes(size) => ("bfifo", u32::try_from(size.0)?),
-        };
-        let fifo = attributes(kind, amount.to_ne_bytes().to_vec());
-        Ok(Self { rate, limit, bucket, shaper, class, fifo })
+        let (kind, options) = discipline::queue(discipline, limit, rate, frame)?;
+        let nested = if kind.ends_with("fifo") { 0 } else { NLA_F_NESTED };
+        let queue = vec![
+            TcAttribute::Kind(kind.to_owned()),
+            TcAttribute::Other(DefaultNla::new(TCA_OPTIONS | nested, options)),
+        ];
+        Ok(Self { rate, limit, bucket, shaper, class, queue })
     }
 
     /// Queues the requests that shape the packets that `interface` (called `object` in errors) sends. If the
@@ -141,9 +145,9 @@ impl Shaping {
             RouteNetlinkMessage::NewTrafficClass(class),
             format!("giving {object} the rate {}", self.rate),
         )?;
-        let fifo = message(interface, CLASS, FIFO, &self.fifo);
+        let queue = message(interface, CLASS, QUEUE, &self.queue);
         netlink.create(
-            RouteNetlinkMessage::NewQueueDiscipline(fifo),
+            RouteNetlinkMessage::NewQueueDiscipline(queue),
             format!("giving {object} a queue of {}", self.limit),
         )
     }

@@ -140,6 +140,10 @@ fn apply_stack(ipv4: &Settings, stack: &Stack) -> Result<()> {
     ipv4.write("tcp_sack", switch(stack.sack))?;
     ipv4.write("tcp_timestamps", switch(stack.timestamps))?;
     ipv4.write("tcp_mtu_probing", switch(stack.mtu_probing))?;
+    // By default, a host takes part if the other one asks for it.
+    if stack.ecn {
+        ipv4.write("tcp_ecn", "1")?;
+    }
     ipv4.write("tcp_rmem", &triple(&stack.receive_buffer))?;
     ipv4.write("tcp_wmem", &triple(&stack.send_buffer))
 }

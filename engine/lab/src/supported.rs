@@ -1,6 +1,7 @@
 //! The capabilities of the lab, in real and in virtual time.
 
 use crate::clock::Clock;
+use crate::discipline;
 use nettrial_scenario::{Capabilities, Figure, Medium, Problem, Scenario, Setting, Traffic, Transport};
 
 /// Returns the capabilities, on a machine that lacks nothing, of the backend whose trials run by `clock`.
@@ -12,16 +13,15 @@ pub fn capabilities(clock: Clock) -> Capabilities {
 }
 
 /// Returns those of the lab's capabilities that remain in virtual time, where trials depend on nothing but their
-/// scenarios, and computing takes no time. That kernel has no compiler for BPF programs, Open vSwitch does not run in
-/// it, and it can't start guests.
+/// scenarios, and computing takes no time. Open vSwitch does not run in that kernel. Its systems are kernels
+/// in virtual time, one for each trial.
 fn in_virtual_time(lab: Capabilities) -> Capabilities {
-    let is_left = |setting: &Setting| !matches!(setting, Setting::Controller | Setting::System);
+    let is_left = |setting: &Setting| *setting != Setting::Controller;
     Capabilities {
         parallel: true,
         deterministic: true,
         simulated_time: true,
         warm_up: false,
-        congestion_controls: Vec::new(),
         settings: lab.settings.into_iter().filter(is_left).collect(),
         // CPU time is absent from every record, with the reason. Studies that ask for it beside other figures run as
         // they are.
@@ -49,11 +49,12 @@ fn of_the_lab() -> Capabilities {
         transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp, Transport::Icmp],
         traffic: Traffic::KINDS.map(str::to_owned).to_vec(),
         media: vec![Medium::Cable, Medium::Wlan],
-        disciplines: vec!["drop_tail".to_owned()],
+        disciplines: discipline::NAMES.map(str::to_owned).to_vec(),
         settings: vec![
             Setting::Block,
             Setting::Bursts,
             Setting::Controller,
+            Setting::Ecn,
             Setting::Events,
             Setting::FiltersIcmp,
             Setting::Impairment,
@@ -87,7 +88,7 @@ pub fn problems(scenario: &Scenario, clock: Clock) -> Vec<Problem> {
     };
     capabilities(clock).problems(scenario, here, |setting| match (setting, clock) {
         ("machine", _) => "machines of your own are for `--backend hosts`",
-        ("controller" | "system", Clock::Virtual) => "run the study with `--backend lab`",
+        ("controller", Clock::Virtual) => "run the study with `--backend lab`",
         _ => "its hosts and links don't support it: run the study with `--backend sim`",
     })
 }

@@ -42,7 +42,8 @@ pub struct Node {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// The operating system that the host or router runs as a guest, a virtual machine on this one, by its name in `nettrial
-    /// systems list`; where absent, it has this machine's own kernel. In the lab only.
+    /// systems list`; where absent, it has this machine's own kernel. In virtual time, the kernel of that name, which is
+    /// that of all hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     /// The hardware of the guest, where the node is one.
@@ -228,14 +229,12 @@ pub enum Discipline {
         /// The queue above which packets are marked.
         threshold: QueueLimit,
     },
-    /// Random early detection (Floyd and Jacobson 1993), gentle: the probability of a drop rises with the
-    /// average queue.
+    /// Random early detection (Floyd and Jacobson 1993): the probability of a drop rises with the average queue.
     #[schemars(title = "Red")]
     Red {
         /// The average queue above which packets are dropped at random.
         minimum: Size,
-        /// The average queue at which the probability is `probability`; from there to twice as much it rises
-        /// to 1.
+        /// The average queue at which the probability is `probability`.
         maximum: Size,
         /// The probability at `maximum`.
         #[serde(default = "red_probability")]
@@ -245,6 +244,10 @@ pub enum Discipline {
         #[serde(default = "red_weight")]
         #[schemars(range(min = 0.0, max = 1.0))]
         weight: f64,
+        /// From the maximum to twice as much, the probability rises to 1 (Floyd 2000). Otherwise every packet is
+        /// dropped from the maximum on, as Linux does.
+        #[serde(default = "gentle")]
+        gentle: bool,
         /// Mark packets that can be marked instead of dropping them.
         #[serde(default)]
         ecn: bool,
@@ -252,6 +255,7 @@ pub enum Discipline {
     /// Controlled delay (RFC 8289): packets are dropped at the queue's head while their delay stays above the
     /// target.
     #[schemars(title = "CoDel")]
+    #[serde(rename = "codel")]
     CoDel {
         /// The target: the delay that may persist.
         #[serde(default = "codel_target")]
@@ -259,6 +263,57 @@ pub enum Discipline {
         /// The interval: the time for which the delay may stay above the target.
         #[serde(default = "codel_interval")]
         interval: Duration,
+        /// Mark packets that can be marked instead of dropping them.
+        #[serde(default)]
+        ecn: bool,
+    },
+    /// A queue for each flow, served in turn, without drops before the limit (Linux's fq).
+    #[schemars(title = "Fq")]
+    Fq {},
+    /// A queue with CoDel for each flow, served in turn (RFC 8290).
+    #[schemars(title = "FqCodel")]
+    #[serde(rename = "fq_codel")]
+    FqCodel {
+        /// The target: the delay that may persist.
+        #[serde(default = "codel_target")]
+        target: Duration,
+        /// The interval: the time for which the delay may stay above the target.
+        #[serde(default = "codel_interval")]
+        interval: Duration,
+        /// Mark packets that can be marked instead of dropping them.
+        #[serde(default)]
+        ecn: bool,
+    },
+    /// Common Applications Kept Enhanced (Hoiland-Jorgensen, Taht and Morton 2018), which the link's rate limits: fair
+    /// among hosts, then flows, with a variant of CoDel for each. It marks packets that can be marked.
+    #[schemars(title = "Cake")]
+    Cake {
+        /// The round-trip time for which its drops are tuned.
+        #[serde(default = "codel_interval")]
+        rtt: Duration,
+    },
+    /// Proportional integral controller enhanced (RFC 8033): the probability of a drop follows the queue's delay.
+    #[schemars(title = "Pie")]
+    Pie {
+        /// The target: the delay that may persist.
+        #[serde(default = "pie_time")]
+        target: Duration,
+        /// The interval between two updates of the probability.
+        #[serde(default = "pie_time")]
+        update: Duration,
+        /// Mark packets that can be marked instead of dropping them.
+        #[serde(default)]
+        ecn: bool,
+    },
+    /// A queue with PIE for each flow, served in turn (Linux's fq_pie).
+    #[schemars(title = "FqPie")]
+    FqPie {
+        /// The target: the delay that may persist.
+        #[serde(default = "pie_time")]
+        target: Duration,
+        /// The interval between two updates of the probability.
+        #[serde(default = "pie_time")]
+        update: Duration,
         /// Mark packets that can be marked instead of dropping them.
         #[serde(default)]
         ecn: bool,
@@ -275,6 +330,10 @@ fn red_weight() -> f64 {
     0.002
 }
 
+fn gentle() -> bool {
+    true
+}
+
 /// RFC 8289 section 4.
 fn codel_target() -> Duration {
     Duration(5_000_000)
@@ -283,6 +342,11 @@ fn codel_target() -> Duration {
 /// RFC 8289 section 4.
 fn codel_interval() -> Duration {
     Duration(100_000_000)
+}
+
+/// RFC 8033 section 4.
+fn pie_time() -> Duration {
+    Duration(15_000_000)
 }
 
 fn certain() -> f64 {
@@ -297,7 +361,8 @@ impl Default for Discipline {
 
 impl Discipline {
     /// The names of all disciplines in documents.
-    pub const NAMES: [&'static str; 4] = ["drop_tail", "mark", "red", "co_del"];
+    pub const NAMES: [&'static str; 9] =
+        ["drop_tail", "mark", "red", "codel", "fq", "fq_codel", "cake", "pie", "fq_pie"];
 
     /// Returns the discipline's name in documents.
     pub fn name(&self) -> &'static str {
@@ -305,7 +370,12 @@ impl Discipline {
             Self::DropTail {} => "drop_tail",
             Self::Mark { .. } => "mark",
             Self::Red { .. } => "red",
-            Self::CoDel { .. } => "co_del",
+            Self::CoDel { .. } => "codel",
+            Self::Fq {} => "fq",
+            Self::FqCodel { .. } => "fq_codel",
+            Self::Cake { .. } => "cake",
+            Self::Pie { .. } => "pie",
+            Self::FqPie { .. } => "fq_pie",
         }
     }
 

@@ -72,14 +72,22 @@ impl Arrivals {
     /// Creates the decisions for `link`, whose full frame has that transmission time; `random` is for RED.
     pub fn new(link: &Link, frame_time: Time, random: Random) -> Self {
         match link.discipline {
-            Discipline::DropTail {} | Discipline::CoDel { .. } => Self::DropTail,
             Discipline::Mark { threshold } => Self::Mark(threshold),
-            Discipline::Red { minimum, maximum, probability, weight, ecn } => {
+            Discipline::Red { minimum, maximum, probability, weight, gentle, ecn } => {
                 let (minimum_bytes, maximum_bytes) = (minimum.0 as f64, maximum.0 as f64);
-                let settings =
-                    RedSettings { minimum_bytes, maximum_bytes, probability, weight, ecn, frame_time };
+                let settings = RedSettings {
+                    minimum_bytes,
+                    maximum_bytes,
+                    probability,
+                    weight,
+                    gentle,
+                    ecn,
+                    frame_time,
+                };
                 Self::Red(Box::new(Red::new(settings, random)))
             }
+            // CoDel decides at the head; the others are refused by capability.
+            _ => Self::DropTail,
         }
     }
 

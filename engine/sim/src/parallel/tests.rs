@@ -142,7 +142,7 @@ fn what_needs_both_sides_of_a_flow_is_not_divided() {
     let repeated = json!({"kind": "transfer", "size": "100 kB", "duration": "1 s"});
     let transfers = fabric("tcp", &json!({}), &repeated);
     let codel =
-        json!({"discipline": {"discipline": "co_del", "target": "5 ms", "interval": "100 ms", "ecn": false}});
+        json!({"discipline": {"discipline": "codel", "target": "5 ms", "interval": "100 ms", "ecn": false}});
     let codel = fabric("tcp", &codel, &for_a_while());
     assert_eq!([parts(&transfers, 2), parts(&codel, 2)], [0, 0]);
     assert_eq!(

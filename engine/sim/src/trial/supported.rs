@@ -1,6 +1,6 @@
 //! The simulator's capabilities.
 
-use nettrial_scenario::{Capabilities, Discipline, Figure, Medium, Problem, Scenario, Setting, Transport};
+use nettrial_scenario::{Capabilities, Figure, Medium, Problem, Scenario, Setting, Transport};
 
 /// Returns the simulator's capabilities, which are the same on any machine.
 pub fn capabilities() -> Capabilities {
@@ -21,7 +21,7 @@ pub fn capabilities() -> Capabilities {
         transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp],
         traffic: ["transfer", "request_response", "packets", "sweep"].map(str::to_owned).to_vec(),
         media: vec![Medium::Cable, Medium::Wlan],
-        disciplines: Discipline::NAMES.map(str::to_owned).to_vec(),
+        disciplines: ["drop_tail", "mark", "red", "codel"].map(str::to_owned).to_vec(),
         settings: vec![
             Setting::Bursts,
             Setting::Cost,

@@ -13,8 +13,8 @@ fn disciplines() -> impl Strategy<Value = Value> {
         Just(json!({"discipline": "mark", "threshold": "3 packets"})),
         Just(json!({"discipline": "red", "minimum": "2 kB", "maximum": "6 kB", "probability": 0.1,
             "weight": 0.2, "ecn": true})),
-        Just(json!({"discipline": "co_del", "target": "50 us", "interval": "1 ms", "ecn": false})),
-        Just(json!({"discipline": "co_del", "target": "50 us", "interval": "1 ms", "ecn": true})),
+        Just(json!({"discipline": "codel", "target": "50 us", "interval": "1 ms", "ecn": false})),
+        Just(json!({"discipline": "codel", "target": "50 us", "interval": "1 ms", "ecn": true})),
     ]
 }
 

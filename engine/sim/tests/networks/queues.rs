@@ -79,7 +79,7 @@ fn overload(discipline: Value, load: f64, packets: u64) -> (Vec<(u64, Time, bool
 /// enough. From then on the delay stays near the target, whereas that of drop-tail would grow with the queue.
 #[test]
 fn codel_keeps_a_standing_queue_near_its_target() {
-    let codel = json!({"discipline": "co_del", "target": "5 ms", "interval": "100 ms"});
+    let codel = json!({"discipline": "codel", "target": "5 ms", "interval": "100 ms"});
     let gap = 1.0 / 1.05;
     let (arrivals, drops) = overload(codel, 1.05, 100_000);
     let late = arrivals.iter().filter(|(number, ..)| *number > 50_000);

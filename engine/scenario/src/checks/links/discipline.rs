@@ -32,11 +32,24 @@ pub fn check(link: &Link, place: &Place, problems: &mut Vec<Problem>) {
                 }
             }
         }
-        Discipline::CoDel { target, interval, .. } => {
+        Discipline::CoDel { target, interval, .. } | Discipline::FqCodel { target, interval, .. } => {
             if target.0 == 0 || interval <= target {
                 let value = format!("{target}, interval {interval}");
                 let hint = "RFC 8289 section 4.3 says 5 ms and 100 ms";
                 refuse("target", value, "above 0, and below the interval", hint);
+            }
+        }
+        Discipline::Fq {} => {}
+        Discipline::Cake { rtt } => {
+            if rtt.0 == 0 {
+                refuse("rtt", rtt.to_string(), "above 0", "such as 100 ms, the default");
+            }
+        }
+        Discipline::Pie { target, update, .. } | Discipline::FqPie { target, update, .. } => {
+            for (setting, value) in [("target", target), ("update", update)] {
+                if value.0 == 0 {
+                    refuse(setting, value.to_string(), "above 0", "RFC 8033 section 4 says 15 ms");
+                }
             }
         }
     }
@@ -79,7 +92,7 @@ mod tests {
         assert_eq!(red("15 kB", "15 kB", 0.1, 0.002), ["minimum"]);
         assert_eq!(red("0 B", "15 kB", 1.1, 0.0), ["minimum", "probability", "weight"]);
         let codel = |target: &str, interval: &str| {
-            refused(json!({"discipline": "co_del", "target": target, "interval": interval}))
+            refused(json!({"discipline": "codel", "target": target, "interval": interval}))
         };
         assert!(codel("5 ms", "100 ms").is_empty());
         assert_eq!(

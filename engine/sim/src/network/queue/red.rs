@@ -1,5 +1,5 @@
 //! Random early detection (Floyd and Jacobson 1993, "Random Early Detection Gateways for Congestion Avoidance"),
-//! with the "gentle" probability above the maximum (Floyd 2000).
+//! with the "gentle" probability above the maximum (Floyd 2000), unless drops are certain there, as in Linux.
 //! The average is taken over the queue's bytes as packets find it on arrival (net/sched/sch_red.c). A link's idle
 //! time counts as the full frames that it could have sent (figure 2 of the paper: avg (1 - w)^m); the kernel
 //! approximates that power by a table (red_calc_qavg_from_idle_time), while this model computes it. From twice the
@@ -20,6 +20,8 @@ pub struct RedSettings {
     pub probability: f64,
     /// The weight of a new length in the average.
     pub weight: f64,
+    /// True if the probability rises to 1 from the maximum to twice as much, instead of being 1 from the maximum on.
+    pub gentle: bool,
     /// True if ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
     /// The transmission time of a full frame.
@@ -47,7 +49,7 @@ impl Red {
     /// Returns the decision about a packet that finds `queue_bytes` waiting, on a link that was idle for that
     /// time.
     pub fn decide(&mut self, queue_bytes: u64, idle: Time) -> Decision {
-        let RedSettings { maximum_bytes, weight, ecn, .. } = self.settings;
+        let RedSettings { maximum_bytes, weight, gentle, ecn, .. } = self.settings;
         if idle > Time::ZERO {
             let frames = idle.0 as f64 / self.settings.frame_time.0.max(1) as f64;
             self.average_bytes *= (1.0 - weight).powf(frames);
@@ -57,6 +59,11 @@ impl Red {
         if self.average_bytes < self.settings.minimum_bytes {
             self.since = 0;
             return Decision::Take;
+        }
+        if !gentle && self.average_bytes >= maximum_bytes {
+            // The kernel marks those, too (red_use_harddrop, net/sched/sch_red.c).
+            self.since = 0;
+            return if ecn { Decision::MarkOrDrop } else { Decision::Drop };
         }
         if self.average_bytes >= 2.0 * maximum_bytes {
             self.since = 0;
@@ -101,6 +108,7 @@ mod tests {
             maximum_bytes: 30_000.0,
             probability: 0.1,
             weight,
+            gentle: true,
             ecn: false,
             frame_time: Time::from_us(1),
         };
