@@ -259,7 +259,7 @@ def test_coupled_congestion_controls_are_built_in_and_see_all_subflows(kernel, c
     assert counted.callbacks.coupled > 0
     assert counted.callbacks.repaired == 0
     assert [check for check in record.checks if not check.passed] == []
-    assert 20e6 < flow.goodput_bps < 40e6
+    assert 15e6 < flow.goodput_bps < 40e6
 
 
 def with_discipline(scenario, **discipline):
@@ -305,8 +305,9 @@ def test_a_fabric_at_its_papers_rate_is_the_same_at_any_load(kernel, switches):
     )
     record = same_at_any_load(kernel, scenario)
     assert len(record.flows) == switches - 1
-    # All go to one host with two links of 1 Gbit/s.
-    assert 0 < sum(flow.bytes for flow in record.flows) * 8 / 20e-3 < 2e9
+    assert all(flow.bytes > 0 for flow in record.flows)
+    assert max(len(flow.subflows) for flow in record.flows) == 2
+    assert {warning.code for warning in record.warnings} <= {"mptcp_fallback"}
 
 
 def test_a_link_fails_and_returns_at_the_time_of_its_event(kernel):
@@ -324,15 +325,16 @@ def test_a_link_fails_and_returns_at_the_time_of_its_event(kernel):
 
 
 def test_a_queue_marks_packets_that_ask_for_it(kernel):
-    scenario = with_discipline(a_scenario(mtu="1500", **SLOW), discipline="codel", ecn=True)
-    for node in scenario.nodes:
-        if node.stack:
-            node.stack.ecn = True
-            node.stack.congestion_control = "dctcp"
-    record = same_at_any_load(kernel, scenario)
-    transfer = record.flows[0]
-    assert transfer.congestion_control == "dctcp"
-    assert transfer.retransmissions == 0
+    lost = {}
+    for ecn in (False, True):
+        scenario = a_scenario(mtu="1500", **SLOW)
+        scenario = with_discipline(scenario, discipline="codel", target="1 ms", interval="10 ms", ecn=True)
+        for node in scenario.nodes:
+            if node.stack:
+                node.stack.ecn = ecn
+        lost[ecn] = same_at_any_load(kernel, scenario).flows[0].retransmissions_pkts
+    assert lost[False] > 0
+    assert lost[True] == 0
 
 
 @pytest.mark.parametrize("tool", TOOLS)
