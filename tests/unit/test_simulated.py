@@ -33,8 +33,8 @@ def test_every_backend_states_what_it_can_do():
     assert (STUDY.warm_up_trials, STUDY.on("sim").warm_up_trials) == (STUDY.warmup, 0)
     shared = {setting.root for setting in lab.settings} & {setting.root for setting in simulator.settings}
     assert shared == {
-        *("bursts", "events", "filters_icmp", "impairment", "packet_sizes", "queue_interval", "routing"),
-        "window",
+        *("bursts", "ecn", "events", "filters_icmp", "impairment", "packet_sizes", "queue_interval"),
+        *("routing", "window"),
     }
 
 
@@ -168,7 +168,7 @@ def test_the_simulators_congestion_controls_are_named():
     assert found == {
         "cubic": ("fluid", "hosts", "lab", "sim", "virtual"),
         "hybla": ("hosts", "lab", "virtual"),
-        "lia": ("fluid", "lab", "sim"),
+        "lia": ("fluid", "lab", "sim", "virtual"),
         "lia-kernel": ("sim",),
     }
 

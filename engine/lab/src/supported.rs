@@ -2,7 +2,9 @@
 
 use crate::clock::Clock;
 use crate::discipline;
-use nettrial_scenario::{Capabilities, Figure, Medium, Problem, Scenario, Setting, Traffic, Transport};
+use nettrial_scenario::{
+    Capabilities, Figure, Flow, Medium, Place, Problem, Scenario, Setting, ToolName, Traffic, Transport,
+};
 
 /// Returns the capabilities, on a machine that lacks nothing, of the backend whose trials run by `clock`.
 pub fn capabilities(clock: Clock) -> Capabilities {
@@ -86,9 +88,31 @@ pub fn problems(scenario: &Scenario, clock: Clock) -> Vec<Problem> {
         Clock::Real => "in the lab",
         Clock::Virtual => "in virtual time",
     };
-    capabilities(clock).problems(scenario, here, |setting| match (setting, clock) {
+    let mut problems = capabilities(clock).problems(scenario, here, |setting| match (setting, clock) {
         ("machine", _) => "machines of your own are for `--backend hosts`",
         ("controller", Clock::Virtual) => "run the study with `--backend lab`",
         _ => "its hosts and links don't support it: run the study with `--backend sim`",
-    })
+    });
+    if clock == Clock::Virtual {
+        problems.extend(tools_with_another_clock(scenario));
+    }
+    problems
+}
+
+/// Returns a problem for each tool that takes its times from the CPU instead of the kernel's clock. (sockperf 3.7 has an
+/// option for the clock, `--no-rdtsc`, but then finds no valid observations.)
+fn tools_with_another_clock(scenario: &Scenario) -> Vec<Problem> {
+    let flows = scenario.workload.iter().enumerate();
+    let others = flows
+        .filter(|(_, flow)| matches!(&flow.traffic, Traffic::Tool(tool) if tool.tool == ToolName::Sockperf));
+    let refuse = |(number, flow): (usize, &Flow)| {
+        let hint = "it reads the CPU's counter of cycles, which is not virtual: run it with `--backend lab`";
+        Place::flow(number, flow).within("traffic").problem(
+            "tool",
+            "sockperf",
+            "another tool in virtual time",
+            hint,
+        )
+    };
+    others.map(refuse).collect()
 }
