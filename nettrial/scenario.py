@@ -620,16 +620,18 @@ class Mark(Generated):
 
 
 class Red(Generated):
-    """Random early detection (Floyd and Jacobson 1993), gentle: the probability of a drop rises with the
-    average queue."""
+    """Random early detection (Floyd and Jacobson 1993): the probability of a drop rises with the average
+    queue."""
 
     model_config = ConfigDict(extra="forbid")
     discipline: Literal["red"] = "red"
     ecn: bool | None = False
     """Mark packets that can be marked instead of dropping them."""
+    gentle: bool | None = True
+    """From the maximum to twice as much, the probability rises to 1 (Floyd 2000). Otherwise every packet
+    is dropped from the maximum on, as Linux does."""
     maximum: Size
-    """The average queue at which the probability is `probability`; from there to twice as much it rises
-    to 1."""
+    """The average queue at which the probability is `probability`."""
     minimum: Size
     """The average queue above which packets are dropped at random."""
     probability: Annotated[float | None, Field(ge=0, le=1)] = 0.1
@@ -643,7 +645,7 @@ class CoDel(Generated):
     the target."""
 
     model_config = ConfigDict(extra="forbid")
-    discipline: Literal["co_del"] = "co_del"
+    discipline: Literal["codel"] = "codel"
     ecn: bool | None = False
     """Mark packets that can be marked instead of dropping them."""
     interval: Annotated[Duration | None, Field(validate_default=True)] = "100 ms"
@@ -652,7 +654,65 @@ class CoDel(Generated):
     """The target: the delay that may persist."""
 
 
-class Discipline(GeneratedRoot[DropTail | Mark | Red | CoDel]):
+class Fq(Generated):
+    """A queue for each flow, served in turn, without drops before the limit (Linux's fq)."""
+
+    model_config = ConfigDict(extra="forbid")
+    discipline: Literal["fq"] = "fq"
+
+
+class FqCodel(Generated):
+    """A queue with CoDel for each flow, served in turn (RFC 8290)."""
+
+    model_config = ConfigDict(extra="forbid")
+    discipline: Literal["fq_codel"] = "fq_codel"
+    ecn: bool | None = False
+    """Mark packets that can be marked instead of dropping them."""
+    interval: Annotated[Duration | None, Field(validate_default=True)] = "100 ms"
+    """The interval: the time for which the delay may stay above the target."""
+    target: Annotated[Duration | None, Field(validate_default=True)] = "5 ms"
+    """The target: the delay that may persist."""
+
+
+class Cake(Generated):
+    """Common Applications Kept Enhanced (Hoiland-Jorgensen, Taht and Morton 2018), which the link's rate
+    limits: fair among hosts, then flows, with a variant of CoDel for each. It marks packets that can be
+    marked."""
+
+    model_config = ConfigDict(extra="forbid")
+    discipline: Literal["cake"] = "cake"
+    rtt: Annotated[Duration | None, Field(validate_default=True)] = "100 ms"
+    """The round-trip time for which its drops are tuned."""
+
+
+class Pie(Generated):
+    """Proportional integral controller enhanced (RFC 8033): the probability of a drop follows the queue's
+    delay."""
+
+    model_config = ConfigDict(extra="forbid")
+    discipline: Literal["pie"] = "pie"
+    ecn: bool | None = False
+    """Mark packets that can be marked instead of dropping them."""
+    target: Annotated[Duration | None, Field(validate_default=True)] = "15 ms"
+    """The target: the delay that may persist."""
+    update: Annotated[Duration | None, Field(validate_default=True)] = "15 ms"
+    """The interval between two updates of the probability."""
+
+
+class FqPie(Generated):
+    """A queue with PIE for each flow, served in turn (Linux's fq_pie)."""
+
+    model_config = ConfigDict(extra="forbid")
+    discipline: Literal["fq_pie"] = "fq_pie"
+    ecn: bool | None = False
+    """Mark packets that can be marked instead of dropping them."""
+    target: Annotated[Duration | None, Field(validate_default=True)] = "15 ms"
+    """The target: the delay that may persist."""
+    update: Annotated[Duration | None, Field(validate_default=True)] = "15 ms"
+    """The interval between two updates of the probability."""
+
+
+class Discipline(GeneratedRoot[DropTail | Mark | Red | CoDel | Fq | FqCodel | Cake | Pie | FqPie]):
     """The rule by which a queue drops packets, or marks them (ECN, RFC 3168), before it reaches its
     limit."""
 
@@ -1997,7 +2057,8 @@ class Node(Generated):
     """The host's TCP/IP settings. A host must have one; a router and a switch must not."""
     system: str | None = None
     """The operating system that the host or router runs as a guest, a virtual machine on this one, by its
-    name in `nettrial systems list`; where absent, it has this machine's own kernel. In the lab only."""
+    name in `nettrial systems list`; where absent, it has this machine's own kernel. In virtual time, the
+    kernel of that name, which is that of all hosts."""
 
 
 class Outage(Generated):
