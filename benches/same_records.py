@@ -26,7 +26,7 @@ SPREAD: tuple[dict[str, str], ...] = (
     {"network.impairment.bursts.enter": "0.001", "network.impairment.bursts.leave": "0.2"},
     {"network.impairment.reordering": "0.01", "network.impairment.reordering_delay": "2 ms"},
     {"network.impairment.duplication": "0.02", "network.ip": "4"},
-    {"network.discipline": "co_del", "hosts.sender.ecn": "true"},
+    {"network.discipline": "codel", "hosts.sender.ecn": "true"},
     {"hosts.sender.congestion_control": "dctcp", "hosts.receiver.ecn": "true"},
     {"network.offloads.tso": "true", "network.offloads.gso": "true"},
     {"hosts.receiver.cost.per_packet": "2 us", "hosts.sender.cost.per_packet": "1 us"},

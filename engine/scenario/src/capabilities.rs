@@ -269,7 +269,7 @@ mod tests {
                 {"name": "b", "kind": "host", "stack": stack, "cost": {"per_packet": "1 us"}, "machine": "alpha",
                 "system": "linux"}],
             "links": [{"medium": "cable", "ends": [end("a"), end("b")], "rate": "1 Gbit/s", "queue": "9 packets",
-                "discipline": {"discipline": "co_del", "target": "5 ms", "interval": "100 ms"},
+                "discipline": {"discipline": "codel", "target": "5 ms", "interval": "100 ms"},
                 "impairment": {"loss": 0.1, "duplication": 0.1, "reordering": 0.1, "jitter": "1 ms", "bursts": {"enter": 0.1, "leave": 0.5, "loss": 1.0}}}],
             "routing": {"policy": "spanning_tree"},
             "events": [{"at": "1 s", "fails": ["a", "b"]}],

@@ -212,7 +212,7 @@ fn a_pointer_leads_to_the_one_member_that_is_wrong() {
     let truncation = json!({"minimum": "24 B", "maximum": "65528 B"});
     let cut = json!({"distribution": "exponential", "mean": "50 B", "truncation": truncation});
     let bursts = json!({"loss": 0.1, "bursts": {"enter": 0.1, "leave": 2.0, "loss": 1.0}});
-    let codel = json!({"discipline": "co_del", "target": "0 ns", "interval": "100 ms"});
+    let codel = json!({"discipline": "codel", "target": "0 ns", "interval": "100 ms"});
     for (change, pointer) in [
         (packets(mix), "/workload/2/traffic/size/shares/1/value"),
         (
