@@ -57,7 +57,7 @@ class Ended:
     """The figures, or the reason for a gap."""
 
 
-class Hands(Protocol):
+class MeasurementPool(Protocol):
     """The runner of measurements."""
 
     def start(self, task: Task) -> None:
@@ -188,7 +188,7 @@ class Monitor:
         self,
         mesh: Mesh,
         archive: Archive,
-        hands: Hands,
+        hands: MeasurementPool,
         clock: Clock,
         note: Callable[[str], None],
         post: Callable[[Alert], None] | None = None,
