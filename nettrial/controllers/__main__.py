@@ -21,16 +21,16 @@ def main() -> None:
 
     from nettrial.controllers import application
     from nettrial.controllers.admission import SPARE, Listener
-    from nettrial.controllers.told import Told
+    from nettrial.controllers.fabric import FabricDescription
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     line = sys.stdin.readline(MOST_CHARACTERS)
     if not line:
         return
-    application.TOLD = Told.of(line)
-    Listener.most = 2 * application.TOLD.switches + SPARE
+    application.FABRIC = FabricDescription.of(line)
+    Listener.most = 2 * application.FABRIC.switches + SPARE
     controller.StreamServer = Listener
-    own = ["--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", str(application.TOLD.listen)]
+    own = ["--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", str(application.FABRIC.listen)]
     cfg.CONF(own, project="os_ken")
     AppManager.run_apps([application.__name__, "os_ken.controller.ofp_handler"])
 

@@ -21,11 +21,11 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from nettrial.controllers import frames, lldp
+from nettrial.controllers.fabric import FabricDescription, say
 from nettrial.controllers.learning import Learning
 from nettrial.controllers.rules import OF_FLOW, Fabric, Match, Rule, difference
-from nettrial.controllers.told import Told, say
 
-TOLD: Told | None = None
+FABRIC: FabricDescription | None = None
 """The engine's line; set before os-ken creates the application."""
 
 _TO_CONTROLLER = 65_000
@@ -61,8 +61,8 @@ class Controller(OSKenApp):
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         """Creates the controller of the network that the engine has described."""
         super().__init__(*arguments, **keywords)
-        assert TOLD is not None
-        self.told = TOLD
+        assert FABRIC is not None
+        self.told = FABRIC
         self.fabric = Fabric(self.told)
         self.learning = Learning()
         self.switches: dict[int, Any] = {}

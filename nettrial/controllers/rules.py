@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import networkx as nx
 
+from nettrial.controllers.fabric import FabricDescription, Host
 from nettrial.controllers.frames import IPV4, IPV6, FiveTuple
 from nettrial.controllers.paths import Links, next_hops, out_ports, random_shortest_path, shortest_paths
-from nettrial.controllers.told import Host, Told
 
 Match = tuple[tuple[str, str | int], ...]
 """The fields of a packet and their values, by OpenFlow's names."""
@@ -37,7 +37,7 @@ class Rule:
 class Fabric:
     """The network as a controller knows it, and the application's choice of paths."""
 
-    def __init__(self, told: Told) -> None:
+    def __init__(self, told: FabricDescription) -> None:
         """Creates a network without links, which are discovered later."""
         self.told = told
         self.links = Links()

@@ -16,16 +16,18 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from nettrial.controllers import frames, lldp
+from nettrial.controllers.fabric import FabricDescription, Host
 from nettrial.controllers.frames import FiveTuple
 from nettrial.controllers.learning import Learning
 from nettrial.controllers.paths import Links, next_hops, random_shortest_path, shortest_paths, tree
 from nettrial.controllers.rules import OF_PAIR, Fabric, difference
-from nettrial.controllers.told import Host, Told
 from nettrial.fields import Wrong
 from nettrial.study.network import ControllerSettings
 
 
-def told(graph: nx.MultiGraph, application: str, mode: str = "proactive", addresses: int = 1) -> Told:
+def told(
+    graph: nx.MultiGraph, application: str, mode: str = "proactive", addresses: int = 1
+) -> FabricDescription:
     """Returns the configuration of a controller for a graph with one host on each switch; all hosts exchange
     packets."""
     hosts = tuple(
@@ -39,7 +41,7 @@ def told(graph: nx.MultiGraph, application: str, mode: str = "proactive", addres
         if near.switch < far.switch
         for n in range(addresses)
     )
-    return Told(application, mode, 4, 7, 6653, len(graph), graph.number_of_edges(), hosts, pairs)  # type: ignore[arg-type]
+    return FabricDescription(application, mode, 4, 7, 6653, len(graph), graph.number_of_edges(), hosts, pairs)  # type: ignore[arg-type]
 
 
 def fabric(graph: nx.MultiGraph, application: str, mode: str = "proactive", addresses: int = 1) -> Fabric:
@@ -234,11 +236,11 @@ def test_the_engine_tells_a_line():
         ' "hosts": [{"mac": "02:00:00:00:00:01", "switch": 1, "port": 1, "addresses": ["10.0.0.1"]}],'
         ' "pairs": [["10.0.0.1", "10.0.0.2"]]}'
     )
-    read = Told.of(line)
+    read = FabricDescription.of(line)
     assert read.hosts == (Host("02:00:00:00:00:01", 1, 1, ("10.0.0.1",)),)
     assert (read.seed, read.pairs) == (0, (("10.0.0.1", "10.0.0.2"),))
     with pytest.raises(TypeError):
-        Told.of(line.replace("listen", "listens"))
+        FabricDescription.of(line.replace("listen", "listens"))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Told:
+class FabricDescription:
     """The network and the application, as described by the engine."""
 
     application: Application
@@ -49,7 +49,7 @@ class Told:
     """The pairs of IP addresses between which packets are sent."""
 
     @classmethod
-    def of(cls, line: str) -> Told:
+    def of(cls, line: str) -> FabricDescription:
         """Returns the content of the engine's line."""
         document: dict[str, Any] = json.loads(line)
         hosts = (
