@@ -27,7 +27,7 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, populate_by_name=True)
 
 
-class Document(Part):
+class JsonDocument(Part):
     """A whole document."""
 
     format: Literal[1] = 1
@@ -36,7 +36,7 @@ class Document(Part):
     """The version of nettrial that wrote it."""
 
 
-def show(document: Document) -> None:
+def show(document: JsonDocument) -> None:
     """Prints a document on standard output."""
     print(document.model_dump_json(indent=2, by_alias=True))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Bounds, Document, Levels, Part
+from nettrial.cli.documents.base import Bounds, JsonDocument, Levels, Part
 
 BoundBy = Literal["link", "host", "none"]
 """The limit of a transfer."""
@@ -61,7 +61,7 @@ class CostFit(Part):
     """Reasons to doubt the fit, in words."""
 
 
-class CalibrateDocument(Document):
+class CalibrateDocument(JsonDocument):
     """The costs of packets on the hosts of a run, for the simulator."""
 
     document: Literal["calibrate"] = "calibrate"

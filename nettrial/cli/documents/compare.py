@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Bounds, Document, Levels, Part, Shown, Verdict
+from nettrial.cli.documents.base import Bounds, JsonDocument, Levels, Part, Shown, Verdict
 
 
 class Circumstance(Part):
@@ -65,7 +65,7 @@ class Judgement(Part):
     """The reason why `holds` is null."""
 
 
-class CompareDocument(Document):
+class CompareDocument(JsonDocument):
     """The comparison of two runs."""
 
     document: Literal["compare"] = "compare"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Document, Part
+from nettrial.cli.documents.base import JsonDocument, Part
 from nettrial.scenario import Environment, Shortfall
 
 
@@ -23,7 +23,7 @@ class BackendState(Part):
     """The environment of this machine."""
 
 
-class DoctorDocument(Document):
+class DoctorDocument(JsonDocument):
     """The backends that this machine supports, and what the others lack."""
 
     document: Literal["doctor"] = "doctor"

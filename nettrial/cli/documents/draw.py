@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from nettrial.cli.documents.base import Document, Part
+from nettrial.cli.documents.base import JsonDocument, Part
 
 
 class PairsOfNodes(Part):
@@ -53,7 +53,7 @@ class Spectrum(Part):
     """The lower bound of the second largest eigenvalue in large regular graphs."""
 
 
-class DrawDocument(Document):
+class DrawDocument(JsonDocument):
     """The properties of a topology, or of the network of a study's first treatment."""
 
     document: Literal["draw"] = "draw"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nettrial.cli.documents.base import Document
+from nettrial.cli.documents.base import JsonDocument
 from nettrial.cli.documents.calibrate import CalibrateDocument
 from nettrial.cli.documents.compare import CompareDocument
 from nettrial.cli.documents.doctor import DoctorDocument
@@ -15,7 +15,7 @@ from nettrial.cli.documents.runs import RunsDocument
 from nettrial.cli.documents.serve import ServeDocument
 from nettrial.cli.documents.show import ShowDocument
 
-DOCUMENTS: tuple[type[Document], ...] = (
+DOCUMENTS: tuple[type[JsonDocument], ...] = (
     ReportDocument,
     ShowDocument,
     ListDocument,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from nettrial.cli.documents.base import Document
+from nettrial.cli.documents.base import JsonDocument
 
 
-class ListDocument(Document):
+class ListDocument(JsonDocument):
     """A list of registered items."""
 
     document: Literal["list"] = "list"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from nettrial.cli.documents.base import Bounds, Document, Part
+from nettrial.cli.documents.base import Bounds, JsonDocument, Part
 
 
 class Measured(Part):
@@ -35,7 +35,7 @@ class Stream(Part):
     """The metrics of this stream over all repeats."""
 
 
-class MeasureDocument(Document):
+class MeasureDocument(JsonDocument):
     """A measurement between this machine and another."""
 
     document: Literal["measure"] = "measure"
@@ -82,7 +82,7 @@ class Observed(Part):
     """The number of repeats that have the warning."""
 
 
-class PeerDocument(Document):
+class PeerDocument(JsonDocument):
     """A measurement with another program."""
 
     command: str

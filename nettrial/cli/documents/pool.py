@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Bounds, Document, Levels, Part
+from nettrial.cli.documents.base import Bounds, JsonDocument, Levels, Part
 
 
 class SessionMean(Part):
@@ -73,7 +73,7 @@ class SessionVariance(Part):
     """The expected half-width with twice the blocks in each session."""
 
 
-class PoolDocument(Document):
+class PoolDocument(JsonDocument):
     """Several runs of one study, each as one session."""
 
     document: Literal["pool"] = "pool"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Bounds, Document, Levels, Part
+from nettrial.cli.documents.base import Bounds, JsonDocument, Levels, Part
 from nettrial.cli.documents.calibrate import BoundBy
 
 
@@ -57,7 +57,7 @@ class Predicted(Part):
     prediction."""
 
 
-class PredictDocument(Document):
+class PredictDocument(JsonDocument):
     """Predictions for MTUs that a run did not have."""
 
     document: Literal["predict"] = "predict"

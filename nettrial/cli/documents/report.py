@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Bounds, Document, Levels, Part, Shown, Verdict
+from nettrial.cli.documents.base import Bounds, JsonDocument, Levels, Part, Shown, Verdict
 
 
 class Trials(Part):
@@ -110,7 +110,7 @@ class FailureGroup(Part):
     """The numbers of the failed trials."""
 
 
-class ReportDocument(Document):
+class ReportDocument(JsonDocument):
     """The results of a run, so far."""
 
     document: Literal["report"] = "report"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Document, Part
+from nettrial.cli.documents.base import JsonDocument, Part
 
 
 class RunState(Part):
@@ -20,7 +20,7 @@ class RunState(Part):
     """The size of all files of the run, in bytes."""
 
 
-class RunsDocument(Document):
+class RunsDocument(JsonDocument):
     """The stored runs of a directory."""
 
     document: Literal["runs"] = "runs"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Document
+from nettrial.cli.documents.base import JsonDocument
 
 
-class ServeDocument(Document):
+class ServeDocument(JsonDocument):
     """The address of the server, printed on one line when it is listening."""
 
     document: Literal["serve"] = "serve"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Document, Levels, Part
+from nettrial.cli.documents.base import JsonDocument, Levels, Part
 
 
 class Source(Part):
@@ -59,7 +59,7 @@ class OrderedTrial(Part):
     """The level of each factor."""
 
 
-class ShowDocument(Document):
+class ShowDocument(JsonDocument):
     """The design of a study, without results."""
 
     document: Literal["show"] = "show"
