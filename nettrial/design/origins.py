@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from nettrial.study import EVERY, LinkKind, Settings, Study
 
-Place = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 """The path to a value in a study: fields, names and indices from its root."""
 
 OWN_OF_HOST = ("congestion_control", "ecn", "minimum_rto", "scheduler", "small_queues")
@@ -34,7 +34,7 @@ class Origins:
     """The kind of each link, in the scenario's order."""
     flows: Sequence[int]
     """The index of the workload entry of each flow, in the scenario's order."""
-    _where: dict[Place, str] = field(default_factory=dict, repr=False)
+    _where: dict[FieldPath, str] = field(default_factory=dict, repr=False)
 
     def where(self, pointer: str) -> str:
         """Returns the file, line and dotted path of the origin of the value at `pointer`, or the option that
@@ -44,10 +44,10 @@ class Origins:
             self._where[place] = self.study.where(*(self._level(place) or place))
         return self._where[place]
 
-    def place(self, pointer: str) -> Place:
+    def place(self, pointer: str) -> FieldPath:
         """Returns the study's field from which the value at `pointer` comes. For a value without its own
         field, such as a router's name, it is the field from which the value follows."""
-        place: Place
+        place: FieldPath
         match [int(step) if step.isdecimal() else step for step in pointer.split("/")[1:]]:
             case ["nodes", int(number), *rest]:
                 place = self._of_node(*self.nodes[number], rest)
@@ -72,7 +72,7 @@ class Origins:
                 place = ("study",)
         return self._there(place)
 
-    def _of_node(self, name: str, kind: str, rest: Sequence[str | int]) -> Place:
+    def _of_node(self, name: str, kind: str, rest: Sequence[str | int]) -> FieldPath:
         key = name if name in self.settings.hosts else EVERY
         match rest:
             case ["offloads", *more]:
@@ -96,7 +96,7 @@ class Origins:
             case _:
                 return ("hosts", key)
 
-    def _of_link(self, kind: LinkKind, rest: Sequence[str | int]) -> Place:
+    def _of_link(self, kind: LinkKind, rest: Sequence[str | int]) -> FieldPath:
         match rest:
             case ["wlan", *more]:
                 return (
@@ -113,7 +113,7 @@ class Origins:
             case _:
                 return ("network", "topology")
 
-    def _there(self, place: Place) -> Place:
+    def _there(self, place: FieldPath) -> FieldPath:
         """Returns the part of a place that exists in the study's settings: a scenario may contain more
         detail."""
         value: object = self.settings
@@ -129,7 +129,7 @@ class Origins:
                 return place[:number]
         return place
 
-    def _level(self, place: Place) -> Place | None:
+    def _level(self, place: FieldPath) -> FieldPath | None:
         """Returns the place of the factor's level that sets the value at `place`, if there is one."""
         for name, level in self.treatment.items():
             factor = self.study.factors[name]
@@ -141,7 +141,7 @@ class Origins:
                     return ("factors", name, "sets", level, path)
         return None
 
-    def _steps(self, path: str) -> Place:
+    def _steps(self, path: str) -> FieldPath:
         """Returns the place of a setting from its dotted path, in which a flow goes by its name."""
         steps: list[str | int] = list(path.split("."))
         if steps[0] == "workload":

@@ -20,7 +20,7 @@ from nettrial.units import Fraction
 
 READING = "reading the study"
 """The current action, for error messages."""
-Place = Sequence[str | int]
+FieldPath = Sequence[str | int]
 """The path to a value in the document: keys and indices from its root."""
 
 
@@ -96,7 +96,7 @@ class Document:
             raise BadInput(READING, "the study", why.found, why.expected) from None
         return cls(Path("study.yaml"), text, read, {}, read, is_file=False)
 
-    def where(self, place: Place) -> str:
+    def where(self, place: FieldPath) -> str:
         """Returns the place of a value as `file:line: dotted.path`, or the option that set it."""
         place = self._written(place)
         for length in range(len(place), 0, -1):
@@ -121,7 +121,7 @@ class Document:
         name = f"{shown(self.path)}:{line + 1}" if self.is_file else "the study"
         return f"{name}: {'.'.join(names)}".removesuffix(": ")
 
-    def _written(self, place: Place) -> list[str | int]:
+    def _written(self, place: FieldPath) -> list[str | int]:
         """Returns the path to a value without the members of unions, which are not steps in the file."""
         node, steps = self.data, []
         for step in place:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-Place = tuple[float, float]
+Position = tuple[float, float]
 """A position from the left and from the top, both from 0 to 1."""
 
 MOST_SPREAD = 60
@@ -26,7 +26,7 @@ REACH = 0.09
 class Layout:
     """The positions of all nodes."""
 
-    places: dict[str, Place]
+    places: dict[str, Position]
     """The position of each node by its name."""
     height: float
     """The height of the picture, for a width of 1."""
@@ -76,7 +76,7 @@ def tiers(graph: nx.Graph) -> list[list[str]]:
     return [rows[number] for number in sorted(rows)]
 
 
-def _in_rows(graph: nx.Graph, rows: list[list[str]]) -> dict[str, Place]:
+def _in_rows(graph: nx.Graph, rows: list[list[str]]) -> dict[str, Position]:
     """Returns positions with hosts at the bottom, each near its device."""
     order = {node: place for place, node in enumerate(rows[1])} if len(rows) > 1 else {}
     hosts = sorted(rows[0], key=lambda host: min(order[node] for node in graph[host] if node in order))
@@ -103,8 +103,8 @@ def _hosts_of(graph: nx.Graph, devices: list[str]) -> dict[str, list[str]]:
     return found
 
 
-def _on_circle(graph: nx.Graph, devices: list[str]) -> dict[str, Place]:
-    places: dict[str, Place] = {}
+def _on_circle(graph: nx.Graph, devices: list[str]) -> dict[str, Position]:
+    places: dict[str, Position] = {}
     slot = 2 * math.pi / len(devices)
     for number, (device, hosts) in enumerate(_hosts_of(graph, devices).items()):
         angle = number * slot - math.pi / 2
@@ -115,13 +115,13 @@ def _on_circle(graph: nx.Graph, devices: list[str]) -> dict[str, Place]:
     return places
 
 
-def _spread(graph: nx.Graph, devices: list[str]) -> dict[str, Place]:
+def _spread(graph: nx.Graph, devices: list[str]) -> dict[str, Position]:
     """Returns Kamada and Kawai's layout of the devices, with their hosts around them on the outside."""
     unit = nx.kamada_kawai_layout(nx.Graph(graph.subgraph(devices)))
     margin = 0.12
     low = [min(float(place[axis]) for place in unit.values()) for axis in (0, 1)]
     wide = [max(float(place[axis]) for place in unit.values()) - low[axis] for axis in (0, 1)]
-    places: dict[str, Place] = {}
+    places: dict[str, Position] = {}
     for device, hosts in _hosts_of(graph, devices).items():
         x, y = (
             margin + (1 - 2 * margin) * (float(unit[device][axis]) - low[axis]) / wide[axis]
@@ -138,5 +138,5 @@ def _spread(graph: nx.Graph, devices: list[str]) -> dict[str, Place]:
     return places
 
 
-def _at(x: float, y: float, radius: float, angle: float) -> Place:
+def _at(x: float, y: float, radius: float, angle: float) -> Position:
     return x + radius * math.cos(angle), y + radius * math.sin(angle)
