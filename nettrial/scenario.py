@@ -597,7 +597,7 @@ class ControllerRecord(Generated):
 
 
 class QueueLimit(GeneratedRoot[str]):
-    """What a queue holds at most: "1000 packets", or a size such as "64 KiB"."""
+    """The limit of a queue: "1000 packets", or a size such as "64 KiB"."""
 
     root: Annotated[str, Field(pattern="^([0-9]+ ?packets|[0-9]+(\\.[0-9]+)? ?(B|kB|MB|GB|KiB|MiB|GiB))$")]
 
@@ -809,7 +809,7 @@ class MachineInterface(Generated):
 
 
 class IpVersion(GeneratedRoot[Literal[4, 6]]):
-    """Which Internet Protocol: 4 or 6."""
+    """The version of the Internet Protocol: 4 or 6."""
 
 
 class MachineReach(Generated):

@@ -145,7 +145,7 @@ impl JsonSchema for IpVersion {
         "IpVersion".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "enum": [4, 6], "description": "Which Internet Protocol: 4 or 6." })
+        json_schema!({ "type": "integer", "enum": [4, 6], "description": "The version of the Internet Protocol: 4 or 6." })
     }
 }
 

@@ -66,7 +66,7 @@ impl JsonSchema for QueueLimit {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "What a queue holds at most: \"1000 packets\", or a size such as \"64 KiB\".",
+            "description": "The limit of a queue: \"1000 packets\", or a size such as \"64 KiB\".",
             "pattern": "^([0-9]+ ?packets|[0-9]+(\\.[0-9]+)? ?(B|kB|MB|GB|KiB|MiB|GiB))$",
         })
     }
