@@ -19,7 +19,7 @@ from typing import Any
 from nettrial.bounds import MOST_DOCUMENT_BYTES
 from nettrial.errors import BadInput
 from nettrial.files import Unsafe, created, database, refuse_foreign
-from nettrial.monitor.outcome import NOT_DRAWN, Figure, Measured
+from nettrial.monitor.outcome import NOT_DRAWN, Measured, MeasuredValue
 from nettrial.monitor.schedule import HOUR, Gap, Spent
 from nettrial.systems import hold
 
@@ -338,7 +338,7 @@ class Archive:
             self._figure(entry, figure)
         return entry
 
-    def _figure(self, entry: int, figure: Figure) -> None:
+    def _figure(self, entry: int, figure: MeasuredValue) -> None:
         if not math.isfinite(figure.value):
             return
         self._connection.execute(

@@ -13,7 +13,7 @@ from nettrial.backends.remote import IPERF3_PORT, PORT
 from nettrial.errors import BadInput, CannotRun
 from nettrial.metrics import METRICS
 from nettrial.monitor import pairs
-from nettrial.monitor.outcome import Figure, Measured, Missed
+from nettrial.monitor.outcome import Measured, MeasuredValue, Missed
 from nettrial.monitor.peers import Ndt7, Stamp
 from nettrial.monitor.task import SET_UP_SECONDS, TRAFFIC_SECONDS, Task
 from nettrial.path_report import IpVersion, PathRecord, PathRequest, Size
@@ -112,7 +112,7 @@ class Traffic:
 def of_record(record: Record, flows: list[str]) -> Measured:
     """Returns the figures of a record's flows."""
     figures = [
-        Figure(found.metric.name, found.metric.title, found.metric.unit, found.cell.mean)
+        MeasuredValue(found.metric.name, found.metric.title, found.metric.unit, found.cell.mean)
         for found in repeated([record], flows)
         if found.cell.mean is not None
     ]
@@ -181,23 +181,27 @@ class PathKind:
         )
 
 
-def path_figures(path: PathRecord) -> list[Figure]:
+def path_figures(path: PathRecord) -> list[MeasuredValue]:
     """Returns the figures of a path that were measured."""
     found = []
     if path.forward:
-        found.append(Figure("path_mtu", "Path MTU", "B", path.forward.mtu_bytes))
+        found.append(MeasuredValue("path_mtu", "Path MTU", "B", path.forward.mtu_bytes))
     if path.reverse:
-        found.append(Figure("reverse_path_mtu", "Path MTU back", "B", path.reverse.mtu_bytes))
+        found.append(MeasuredValue("reverse_path_mtu", "Path MTU back", "B", path.reverse.mtu_bytes))
     if path.rtt:
-        found.append(Figure("path_rtt", "Median round-trip time of probes", "ms", path.rtt.median_us / 1e3))
         found.append(
-            Figure("path_rtt_min", "Smallest round-trip time of probes", "ms", path.rtt.minimum_us / 1e3)
+            MeasuredValue("path_rtt", "Median round-trip time of probes", "ms", path.rtt.median_us / 1e3)
+        )
+        found.append(
+            MeasuredValue(
+                "path_rtt_min", "Smallest round-trip time of probes", "ms", path.rtt.minimum_us / 1e3
+            )
         )
         lost = 1 - path.rtt.received_pkts / path.rtt.sent_pkts if path.rtt.sent_pkts else None
         if lost is not None:
-            found.append(Figure("path_loss", "Lost probes", "%", 100 * lost))
+            found.append(MeasuredValue("path_loss", "Lost probes", "%", 100 * lost))
     if path.hops:
-        found.append(Figure("hops", "Hops", "hops", len(path.hops)))
+        found.append(MeasuredValue("hops", "Hops", "hops", len(path.hops)))
     return found
 
 

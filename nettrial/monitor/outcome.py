@@ -28,7 +28,7 @@ NOT_DRAWN: Reason = "not drawn"
 
 
 @dataclass(frozen=True)
-class Figure:
+class MeasuredValue:
     """A figure of a measurement."""
 
     name: str
@@ -45,7 +45,7 @@ class Figure:
 class Measured:
     """The outcome of a measurement that succeeded."""
 
-    figures: list[Figure]
+    figures: list[MeasuredValue]
     """The figures of the measurement."""
     bytes: int
     """The bytes that the measurement sent, which count towards the limits of both hosts."""

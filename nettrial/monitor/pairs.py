@@ -12,7 +12,7 @@ from nettrial.backends import Machines, TrialFailed, measured_flow
 from nettrial.backends.pair import Pair, Unreached
 from nettrial.errors import BadInput, CannotRun
 from nettrial.machines import MachineSettings
-from nettrial.monitor.outcome import Figure, Measured, Missed, Reason
+from nettrial.monitor.outcome import Measured, MeasuredValue, Missed, Reason
 from nettrial.monitor.task import TRAFFIC_SECONDS, Task
 from nettrial.scenario import Record
 
@@ -65,8 +65,8 @@ def path(task: Task) -> Measured:
         raise Missed("failed", f"no packet passes from {way}")
     return Measured(
         [
-            Figure("path_mtu", "Path MTU", "B", forward),
-            Figure("reverse_path_mtu", "Path MTU back", "B", back),
+            MeasuredValue("path_mtu", "Path MTU", "B", forward),
+            MeasuredValue("reverse_path_mtu", "Path MTU back", "B", back),
         ],
         0,
         json.dumps({"kind": "path", "between": "machines", "path_mtu": forward, "reverse_path_mtu": back}),

@@ -8,7 +8,7 @@ from nettrial.backends import find_server
 from nettrial.errors import BadInput
 from nettrial.measuring import ndt7, stamp
 from nettrial.measuring.measurement import RepeatFailed
-from nettrial.monitor.outcome import Figure, Measured, Missed
+from nettrial.monitor.outcome import Measured, MeasuredValue, Missed
 from nettrial.monitor.task import SET_UP_SECONDS, Task
 from nettrial.protocols.figures import Outcome
 from nettrial.protocols.stamp import figures as stamp_figures
@@ -39,7 +39,7 @@ def _measured(kind: str, headline: str, found: Outcome, names: dict[str, str], s
         if isinstance(each.value, str):
             absent[name] = each.value
         else:
-            figures.append(Figure(name, title[:1].upper() + title[1:], each.unit, each.value))
+            figures.append(MeasuredValue(name, title[:1].upper() + title[1:], each.unit, each.value))
     if headline in absent:
         raise Missed("failed", absent[headline])
     document = {

@@ -19,7 +19,7 @@ from nettrial.monitor.archive import Archive, KnownSession
 from nettrial.monitor.changes import Detector
 from nettrial.monitor.kinds import KINDS
 from nettrial.monitor.mesh import Mesh
-from nettrial.monitor.outcome import NOT_DRAWN, Figure, Measured, Missed
+from nettrial.monitor.outcome import NOT_DRAWN, Measured, MeasuredValue, Missed
 from nettrial.monitor.schedule import DAY, HOUR, Budget, Gap, Limits, Moment, Plan, Schedule, Spent
 from nettrial.monitor.task import Task
 from nettrial.monitor.view import state_of
@@ -188,7 +188,7 @@ class Monitor:
         self,
         mesh: Mesh,
         archive: Archive,
-        hands: MeasurementPool,
+        pool: MeasurementPool,
         clock: Clock,
         note: Callable[[str], None],
         post: Callable[[Alert], None] | None = None,
@@ -196,7 +196,7 @@ class Monitor:
         """Prepares a monitor, which reports each outcome by `note` and sends alerts by `post`."""
         self._post = post
         self._alerting = States(mesh.alerts) if mesh.alerts else None
-        self._mesh, self._archive, self._hands, self._clock, self._note = mesh, archive, hands, clock, note
+        self._mesh, self._archive, self._pool, self._clock, self._note = mesh, archive, pool, clock, note
         self._tasks = {task.key: task for task in mesh.tasks()}
         plans = [
             Plan(
@@ -269,11 +269,11 @@ class Monitor:
         self._add(gaps, now)
         for plan in started:
             self._began[plan.key] = now
-            self._hands.start(self._tasks[plan.key])
+            self._pool.start(self._tasks[plan.key])
         self._enter(now)
         wait = self._schedule.wait(now)
         most = LIFE_SECONDS if self._writable else AGAIN_SECONDS
-        for ended in self._hands.wait(min(wait, most)):
+        for ended in self._pool.wait(min(wait, most)):
             self._finish(ended)
 
     def end(self, note: str) -> None:
@@ -451,5 +451,7 @@ def _in_words(task: Task, outcome: Measured | Missed) -> str:
     if isinstance(outcome, Missed):
         return f"no measurement: {outcome.reason}: {outcome.detail}"
     headline = KINDS[task.settings.kind].headline
-    shown: Figure = next((each for each in outcome.figures if each.name == headline), outcome.figures[0])
+    shown: MeasuredValue = next(
+        (each for each in outcome.figures if each.name == headline), outcome.figures[0]
+    )
     return f"{shown.title} {shown.value:.5g} {shown.unit}"

@@ -33,7 +33,7 @@ from nettrial.monitor import pairs
 from nettrial.monitor.archive import FILE, Archive, KnownSession
 from nettrial.monitor.changes import Detector
 from nettrial.monitor.kinds import KINDS
-from nettrial.monitor.outcome import REASONS, Figure, Measured, Missed
+from nettrial.monitor.outcome import REASONS, Measured, MeasuredValue, Missed
 from nettrial.monitor.running import Ended, Monitor, differs
 from nettrial.monitor.schedule import Moment, Spent
 from nettrial.monitor.task import Task
@@ -112,7 +112,7 @@ class World:
         if self.gone & {task.source, task.target}:
             return Missed("host gone", "connecting to it: no route to host")
         value = self.random.gauss(900, 5)
-        figure = Figure(KINDS[task.settings.kind].headline, "Figure", "Mbit/s", value)
+        figure = MeasuredValue(KINDS[task.settings.kind].headline, "Figure", "Mbit/s", value)
         return Measured([figure], 10_000_000, self.random.randbytes(4000).hex(), {"route": "1:a 2:b"})
 
     def monitor(self, mesh: meshes.Mesh, archive: Archive) -> Monitor:
@@ -272,7 +272,7 @@ def test_old_values_are_merged_by_hour_and_older_ones_deleted(tmp_path):
     began = 500_000 * 3600
     for number, value in enumerate(values):
         at = began + 60 * number
-        found = Measured([Figure("goodput", "Goodput", "Mbit/s", value)], 5, "{}")
+        found = Measured([MeasuredValue("goodput", "Goodput", "Mbit/s", value)], 5, "{}")
         archive.measured("t a b", at // 60, Spent(at, 1, 5), found)
         if number % 10 == 0:
             with archive.transaction():
