@@ -24,13 +24,17 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 # Tests use an engine that shares its compilation with the engine's own tests, with debug assertions.
-unit networks measurements generated generate kills test-all: export NETTRIAL_ENGINE := $(CURDIR)/target/debug/nettrial-engine
+unit networks virtual measurements generated generate kills test-all: export NETTRIAL_ENGINE := $(CURDIR)/target/debug/nettrial-engine
 
 # SQLite waits for the disk after every trial, which was half of the unit tests' time. Their files are therefore in memory,
 # if it has room and programs may run from there.
 memory := $(shell findmnt -no OPTIONS /dev/shm 2>/dev/null | grep -qv noexec && \
   [ "$$(df --output=avail /dev/shm | tail -n 1)" -gt 2000000 ] && echo /dev/shm)
-unit networks measurements test-all: export PYTEST_DEBUG_TEMPROOT := $(memory)
+unit networks virtual measurements test-all: export PYTEST_DEBUG_TEMPROOT := $(memory)
+
+# Only tests in virtual time use this kernel. Others test what nettrial does without one.
+kernel_of_tests := $(CURDIR)/.venv/kernel/linux
+virtual: export NETTRIAL_KERNEL := $(wildcard $(kernel_of_tests))
 
 # Clippy is the compiler here, as under `cargo clippy`, so that its lints need no separate pass over each crate and its
 # tests, which would take a minute and a half of CPU time. Incremental compilation is off, because nothing is compiled twice.
@@ -39,7 +43,7 @@ test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_AR
 test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
 
 .PHONY: demo test test-all setup build engine test-build test-engine generate lint lint-engine lint-python words generated types \
-  unit networks measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel kernel mutants pictures docs bench clean
+  unit networks virtual measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel kernel mutants pictures docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -48,11 +52,12 @@ demo: build ## run the first study and leave report.html
 	echo "report: $$PWD/report.html" >&2
 
 # Everything is installed while the engine is compiled. Then comes a job of networks, which mostly waits, one that
-# compiles, one of unit tests, and one of lints.
+# compiles, one of unit tests, one of lints, and one that compiles the kernel in virtual time.
 test: $(stamp)system ## everything but the tests marked slow; those that measure run last, alone, one at a time
 	@$(MAKE) --no-print-directory --jobs 3 test-engine $(stamp)tests $(stamp)modules
 	@$(MAKE) --no-print-directory test-build
-	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target networks engine-checks unit lint-python
+	@$(MAKE) --no-print-directory --jobs 5 --output-sync=target networks engine-checks $(stamp)kernel unit lint-python
+	@$(MAKE) --no-print-directory virtual
 	@$(MAKE) --no-print-directory measurements
 
 test-all: test windows wheel build engine-test-all mutants audit fuzz kills ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
@@ -90,6 +95,12 @@ $(stamp)modules: $(stamp)packages
 # nettrial itself extracts the kernels of guests from their packages.
 $(stamp)tests: tools/setup-tests.sh $(stamp)packages
 	@$(stage) "setup of what tests need" tools/setup-tests.sh
+	@touch $@
+
+# A distribution without that source has no such tests (exit status 3).
+$(stamp)kernel: $(stamp)package $(stamp)tests tools/build-kernel.py $(shell find kernel engine/bpf/programs -type f)
+	@status=0; $(stage) "kernel in virtual time" nice -n 5 $(python) tools/build-kernel.py --program $(kernel_of_tests) || \
+	  status=$$?; test $$status = 0 -o $$status = 3
 	@touch $@
 
 $(stamp)packages: $(stamp)system requirements-uv.lock requirements.lock
@@ -172,8 +183,13 @@ unit: test-build ## the tests that need no privileges, in seconds
 
 # The longest ones come first.
 networks: test-build $(stamp)tests ## the tests that build networks, but for those that measure
-	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q -n $(together) --dist loadgroup -m "not measures and not slow" \
+	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q -n $(together) --dist loadgroup \
+	  -m "not measures and not slow and not virtual" \
 	  tests/end_to_end tests/lab
+
+# Each kernel keeps a CPU busy.
+virtual: test-build $(stamp)kernel ## the tests in virtual time, if there is a kernel for them
+	@$(stage) "virtual time" $(python) -m pytest -q -n $$(nproc) -m "virtual and not slow" tests/lab
 
 measurements: test-build $(stamp)tests ## the tests that measure, alone, one at a time
 	@$(stage) measurements $(as_root) $(python) -m pytest -q -m "measures and not slow" tests/lab tests/end_to_end

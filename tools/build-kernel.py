@@ -1,11 +1,13 @@
-"""build-kernel.py [SOURCE]: builds the package nettrial-kernel in dist/ from the source in a Debian package,
-by default linux-source-6.12, or from a tree. The package has a kernel in virtual time (kernel/README.md): a
-program that is linked statically, with its configuration, the patches, and the name of the source."""
+"""Builds a kernel in virtual time (kernel/README.md), a program that is linked statically, from the source in
+a Debian package or from a tree. By default it becomes the package nettrial-kernel in dist/, with its
+configuration, the patches, and the name of the source."""
 
 from __future__ import annotations
 
+import argparse
 import base64
 import hashlib
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -47,28 +49,42 @@ LICENSE = ROOT / "LICENSES" / "GPL-2.0.txt"
 
 
 def main() -> int:
-    """Builds the package, and returns the exit status."""
-    given = sys.argv[1] if len(sys.argv) > 1 else DEFAULT
+    """Builds what the command line asks for, and returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "source", nargs="?", default=DEFAULT, help=f"a package or a tree, by default {DEFAULT}"
+    )
+    parser.add_argument("--program", type=Path, help="the program's file, if no package is wanted")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nettrial-") as scratch:
         try:
-            wheel = build(given, Path(scratch))
+            tree, source = unpack(given.source, Path(scratch))
+            with Compilation() as progress:
+                kernel = kernel_tree.build(tree, progress)
         except NettrialError as error:
             print(error, file=sys.stderr)
             return error.exit_code
-    print(f"built {wheel.relative_to(ROOT)}: {wheel.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
+        if given.program is None:
+            target = pack(tree, kernel, source)
+        else:
+            target = given.program
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(kernel.program, target)
+    print(f"built {target}: {target.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
     return 0
 
 
-def build(given: str, scratch: Path) -> Path:
-    """Builds the package from a Debian package's source or a tree, and returns its file."""
+def unpack(given: str, scratch: Path) -> tuple[Path, str]:
+    """Returns a tree to build in, and the name of its source."""
     if Path(given).is_dir():
-        tree, source = kernel_tree.copy(Path(given), scratch), f"the tree {Path(given).name}"
-    else:
-        tree = kernel_tree.unpack_source(given, scratch)
-        found = next(scratch.glob("*.deb"), Path(given)).name.removesuffix("_all.deb").replace("_", " ")
-        source = f"Debian's package {found} (snapshot.debian.org keeps it)"
-    with Compilation() as progress:
-        kernel = kernel_tree.build(tree, progress)
+        return kernel_tree.copy(Path(given), scratch), f"the tree {Path(given).name}"
+    tree = kernel_tree.unpack_source(given, scratch)
+    found = next(scratch.glob("*.deb"), Path(given)).name.removesuffix("_all.deb").replace("_", " ")
+    return tree, f"Debian's package {found} (snapshot.debian.org keeps it)"
+
+
+def pack(tree: Path, kernel: kernel_tree.UserMode, source: str) -> Path:
+    """Makes the package of a kernel, and returns its file."""
     numbers = kernel.release.partition("-")[0]
     files = {
         "nettrial_kernel/__init__.py": (INIT.encode(), DATA),

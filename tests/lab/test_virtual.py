@@ -1,6 +1,6 @@
 """Trials in virtual time: exact, the same at any load, for any user, and gone without a trace.
 
-They need a kernel in virtual time (`make kernel`, `nettrial systems add`), and are skipped without one."""
+They need a kernel in virtual time (`make virtual` builds one), and are skipped without one."""
 
 import os
 import shutil
@@ -21,9 +21,11 @@ from nettrial.design import scenario_of
 from nettrial.guests import Catalogue, UserMode
 from nettrial.scenario import Capture, Flow, Link, Outage, RecordEvent, Request, RunRequest
 from nettrial.study import load
+from tests.lab.lacking import lacking
 from tests.lab.sandbox import children, wait_for
 from tests.lab.test_radio import scenario as of_stations
 
+pytestmark = pytest.mark.virtual
 SHORT = {
     "workload.transfer.traffic.duration": "200 ms",
     "workload.probe.traffic.duration": "200 ms",
@@ -38,7 +40,7 @@ def kernel():
     """Returns the program of the kernel in virtual time."""
     found = find_kernel()
     if found is None:
-        pytest.skip("no kernel in virtual time here: `make kernel` builds one")
+        lacking("no kernel in virtual time here: `make virtual` builds one")
     return found
 
 
@@ -356,7 +358,7 @@ def test_a_tool_of_the_machine_runs_on_the_virtual_clock(kernel, tool):
     with BACKENDS["virtual"].start(Configuration()) as backend:
         problems = backend.check(scenario)
     if problems:
-        pytest.skip(str(problems[0]))
+        lacking(str(problems[0]))
     record = same_at_any_load(kernel, scenario)
     assert record.warnings == []
 
