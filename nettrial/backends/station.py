@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 import nettrial
 from nettrial.backends import find
-from nettrial.backends.backend import Backend
+from nettrial.backends.backend import BACKENDS, Configuration
 from nettrial.backends.keeper import Keeper
 from nettrial.scenario import Event, Record, Request, Scenario
 
@@ -74,7 +74,7 @@ def build() -> Build:
 def run(session: str, backend: str, trial: str, scenario: Scenario) -> Record:
     """Runs a trial with an engine of this process, without a time limit; raises TrialFailed, CannotRun, and
     SessionEnded if the session has ended."""
-    with _engine(session, (backend,), lambda: Backend(backend)) as engine:
+    with _engine(session, (backend,), lambda: BACKENDS[backend].start(Configuration())) as engine:
         return engine.run(trial, scenario, None)
 
 

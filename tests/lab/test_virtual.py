@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from nettrial.backends import BACKENDS, Configuration, TrialFailed, find_kernel
+from nettrial.backends import BACKENDS, Configuration, TrialFailed, find_kernel, station
 from nettrial.backends.find import engine
 from nettrial.design import scenario_of
 from nettrial.guests import Catalogue, UserMode
@@ -128,6 +128,14 @@ def test_a_preflight_tells_the_kernel_and_all_cpus_of_the_machine(backend):
     assert found.environment.kernel.startswith("Linux 6.")
     assert found.environment.processors == len(os.sched_getaffinity(0))
     assert {"bbr", "cubic", "dctcp", "vegas"} <= set(found.environment.congestion_controls)
+
+
+def test_a_worker_of_a_cluster_finds_its_kernel(backend):
+    scenario = a_scenario()
+    try:
+        assert station.run("session", "virtual", "test", scenario) == backend.run("test", scenario, None)
+    finally:
+        station.abandon("session")
 
 
 @pytest.fixture
