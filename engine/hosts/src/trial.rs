@@ -13,7 +13,8 @@ use nettrial_scenario::{
     nanoseconds,
 };
 use nettrial_session::{
-    Agents, Direction, Findings, Offset, Planned, Reading, Ready, directions, drive, inspect, open, path_mtus,
+    Agents, CpuTime, Direction, Findings, Offset, Plan, Reading, directions, drive, host_records, path_mtus,
+    prepare,
 };
 use nettrial_traffic::{ClockOffset, Cookie, Side};
 use std::collections::{BTreeMap, HashMap};
@@ -22,12 +23,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// The connections to the machines of a trial, by the names of their nodes.
 type Lines<'a> = Vec<(&'a str, &'a Line)>;
 
-/// Runs the scenario of `mapping` on its machines, each of which has a connection; `found` has their descriptions.
+/// Runs the scenario of `mapping` on its machines, each of which has a connection; `machines` has their descriptions.
 pub fn run(
     scenario: &Scenario,
     mapping: &Mapping,
     lines: &BTreeMap<String, Line>,
-    found: &BTreeMap<String, Machine>,
+    machines: &BTreeMap<String, Machine>,
 ) -> Result<Record> {
     let started =
         SystemTime::now().duration_since(UNIX_EPOCH).context("this machine's clock is before 1970")?;
@@ -38,15 +39,16 @@ pub fn run(
     let names = scenario.nodes.iter().map(|node| node.name.as_str());
     let lines: Lines = names.filter_map(|node| Some((node, line(node)?))).collect();
 
-    let mut agents = begin(mapping, &lines, found)?;
+    let mut agents = begin(mapping, &lines, machines)?;
     phases.network_ns = lap();
 
     let mut findings = Findings::default();
     let cookie = Cookie(rand::random());
     let round_trips = paths(mapping, &mut agents, cookie, &mut findings)?;
     let clocks = clocks(&lines)?;
-    let ready = prepare(mapping, found, &mut agents, cookie, (&clocks, &round_trips), &mut findings)?;
-    own_settings(mapping, found, &mut findings);
+    let plan = MachineFlows { mapping, machines, cookie, clocks: &clocks, round_trips: &round_trips };
+    let ready = prepare(&mut agents, &mapping.directory, &plan, &mut findings)?;
+    own_settings(mapping, machines, &mut findings);
     let before = observe(mapping, &lines)?;
     phases.checks_ns = lap();
 
@@ -69,7 +71,7 @@ pub fn run(
     findings.tools(&mapping.directory, &flows);
     let observed: HashMap<&str, &Observation> = after.iter().map(|(node, seen)| (*node, seen)).collect();
     findings.warnings.extend(expectations::warnings(mapping, &flows, &observed));
-    let (hosts, missing) = hosts(mapping, found, &before, &after, &flows, &mut findings);
+    let (hosts, missing) = hosts(mapping, machines, [&before, &after], &flows, &mut findings);
     absent.extend(missing);
     drop(agents);
     ask_all(&lines, |_| ToMachine::End, |answer| matches!(answer, FromMachine::Ended).then_some(()))?;
@@ -103,7 +105,7 @@ fn ask_all<'a, T>(
 }
 
 /// Puts the scenario's settings in force, and starts the agents of those hosts that have traffic.
-fn begin(mapping: &Mapping, lines: &Lines, found: &BTreeMap<String, Machine>) -> Result<Agents> {
+fn begin(mapping: &Mapping, lines: &Lines, machines: &BTreeMap<String, Machine>) -> Result<Agents> {
     let has_traffic =
         |node: &str| mapping.scenario.workload.iter().any(|flow| flow.from == node || flow.to == node);
     let mut agents = Agents::default();
@@ -111,7 +113,7 @@ fn begin(mapping: &Mapping, lines: &Lines, found: &BTreeMap<String, Machine>) ->
         agents.start(node, |sink| Ok(line.agent(sink)))?;
     }
     let begin = |node: &str| ToMachine::Begin {
-        settings: on(mapping, found, node)
+        settings: on(mapping, machines, node)
             .map_or_else(Vec::new, |machine| wanted::had(wanted::of(mapping, node), machine)),
         agent: has_traffic(node),
     };
@@ -120,14 +122,14 @@ fn begin(mapping: &Mapping, lines: &Lines, found: &BTreeMap<String, Machine>) ->
 }
 
 /// Returns the description of the machine of `node`.
-fn on<'a>(mapping: &Mapping, found: &'a BTreeMap<String, Machine>, node: &str) -> Option<&'a Machine> {
-    found.get(mapping.machine(node)?.0)
+fn on<'a>(mapping: &Mapping, machines: &'a BTreeMap<String, Machine>, node: &str) -> Option<&'a Machine> {
+    machines.get(mapping.machine(node)?.0)
 }
 
 /// Warns of each host whose machine keeps the settings of its system, because nettrial sets none there.
-fn own_settings(mapping: &Mapping, found: &BTreeMap<String, Machine>, findings: &mut Findings) {
+fn own_settings(mapping: &Mapping, machines: &BTreeMap<String, Machine>, findings: &mut Findings) {
     for node in mapping.scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host) {
-        let Some(machine) = on(mapping, found, &node.name).filter(|machine| !machine.is_linux()) else {
+        let Some(machine) = on(mapping, machines, &node.name).filter(|machine| !machine.is_linux()) else {
             continue;
         };
         findings.warn(
@@ -220,19 +222,21 @@ fn lead(flow: &Flow, clocks: &HashMap<&str, Offset>) -> Option<ClockOffset> {
     })
 }
 
-/// Opens the receiver of every flow, and checks a connection of each.
-fn prepare(
-    mapping: &Mapping,
-    found: &BTreeMap<String, Machine>,
-    agents: &mut Agents,
+/// The flows between the machines of a mapping.
+struct MachineFlows<'a> {
+    mapping: &'a Mapping<'a>,
+    machines: &'a BTreeMap<String, Machine>,
     cookie: Cookie,
-    (clocks, round_trips): (&HashMap<&str, Offset>, &RoundTrips),
-    findings: &mut Findings,
-) -> Result<Vec<Ready>> {
-    let side = |flow: &Flow, host: &str| -> Result<Side> {
+    clocks: &'a HashMap<&'a str, Offset>,
+    round_trips: &'a RoundTrips<'a>,
+}
+
+impl Plan for MachineFlows<'_> {
+    fn side(&self, flow: &Flow, host: &str) -> Result<Side> {
+        let Self { mapping, machines, cookie, clocks, round_trips } = *self;
         let stack = mapping.directory.stack(host).with_context(|| format!("{host} has no stack"))?;
         // Only on Linux the congestion control is chosen by name: without a name an agent uses its system's own.
-        let chooses = on(mapping, found, host).is_none_or(Machine::is_linux);
+        let chooses = on(mapping, machines, host).is_none_or(Machine::is_linux);
         Ok(Side {
             flow: flow.clone(),
             cookie,
@@ -241,20 +245,13 @@ fn prepare(
             clock_offset: lead(flow, clocks),
             round_trip: round_trips.get(&(flow.from.as_str(), flow.to.as_str(), flow.ip)).copied().flatten(),
         })
-    };
-    let planned =
-        |flow: &Flow| -> Result<Planned> { Ok(Planned::new(side(flow, &flow.from)?, side(flow, &flow.to)?)) };
-    let planned = mapping.scenario.workload.iter().map(planned).collect::<Result<_>>()?;
-    let ready = open(agents, planned)?;
-    for (number, found) in inspect(agents, &ready)? {
-        let side = &ready[number].side;
-        let flow = &side.flow;
-        let near = mapping.planned_address(&flow.from, flow.ip)?;
-        let far = mapping.planned_address(&flow.to, flow.ip)?;
-        let mss = mapping.paths.expected_mss(&mapping.directory, flow, near, far);
-        findings.connection(&mapping.directory, side, mss, found);
     }
-    Ok(ready)
+
+    fn expected_mss(&self, flow: &Flow) -> Result<Option<u64>> {
+        let near = self.mapping.planned_address(&flow.from, flow.ip)?;
+        let far = self.mapping.planned_address(&flow.to, flow.ip)?;
+        Ok(self.mapping.paths.expected_mss(&self.mapping.directory, flow, near, far))
+    }
 }
 
 fn observe<'a>(mapping: &Mapping, lines: &Lines<'a>) -> Result<Vec<(&'a str, Observation)>> {
@@ -324,27 +321,16 @@ fn clock_check(machine: &str, offset: Offset) -> Check {
     }
 }
 
-/// Returns the CPU figures of each host, and the reasons why those of some hosts are not known.
+/// Returns the record of each host, and the reasons for absent CPU times. Verifies that the machines did nothing else.
 fn hosts(
     mapping: &Mapping,
-    found: &BTreeMap<String, Machine>,
-    before: &[(&str, Observation)],
-    after: &[(&str, Observation)],
+    machines: &BTreeMap<String, Machine>,
+    [before, after]: [&[(&str, Observation)]; 2],
     flows: &[FlowRecord],
     findings: &mut Findings,
 ) -> (Vec<HostRecord>, Vec<Absence>) {
     let scenario = mapping.scenario;
-    let (mut records, mut absent) = (Vec::new(), Vec::new());
-    let boot = |node: &str| Some(found.get(mapping.machine(node)?.0)?.boot.as_str());
-    let shared: Vec<&str> = scenario
-        .nodes
-        .iter()
-        .map(|node| node.name.as_str())
-        .filter(|node| {
-            let same = |other: &str| other != *node && boot(other).is_some() && boot(other) == boot(node);
-            scenario.nodes.iter().any(|other| same(&other.name))
-        })
-        .collect();
+    let shared = on_one_kernel(mapping, machines);
     if let [one, .., other] = shared.as_slice() {
         findings.warn(
             "same_machine",
@@ -353,43 +339,44 @@ fn hosts(
             "they share CPUs, and the network between them is inside that kernel",
         );
     }
-    for node in scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host) {
+    let readings = |host: &str| {
         let reading = |observed: &[(&str, Observation)]| -> Option<Reading> {
-            observed.iter().find(|(name, _)| *name == node.name)?.1.processors.clone()
+            observed.iter().find(|(name, _)| *name == host)?.1.processors.clone()
         };
-        let readings = reading(before).zip(reading(after));
-        let is_shared = shared.contains(&node.name.as_str());
-        if let (Some((before, after)), false) = (&readings, is_shared) {
-            findings.machine(&node.name, before, after);
-            findings.checks.extend(before.interrupt_percent(after).map(|percent| Check {
-                name: "interrupts".into(),
-                object: format!("host {}", node.name),
-                expected: "any".into(),
-                found: format!("{percent:.1}% of the CPUs' time"),
-                passed: true,
-            }));
-        }
-        let measured = scenario.measurement.cpu.contains(&node.name);
-        let busy = match (readings, is_shared) {
-            (Some((before, after)), false) => {
-                let spent = before.until(&after);
-                let all_ns = before.span_ns(&after).saturating_mul(spent.len() as u64);
-                let busy_ns = spent.values().map(|spent| spent.busy_ns).fold(0, u64::saturating_add);
-                Ok((busy_ns, busy_ns as f64 / all_ns.max(1) as f64 * 100.0))
-            }
-            (_, true) => Err("its machine runs the same kernel as the machine of another node"),
-            (None, _) => Err("its machine does not report how busy its CPUs are"),
-        };
-        if let (Err(reason), true) = (busy, measured) {
-            absent.extend(Absence::of_cpu_time(&node.name, reason));
-        }
-        let host = HostRecord::blank(&node.name);
-        records.push(match busy.ok().filter(|_| measured) {
-            Some((busy_ns, percent)) => {
-                host.with_cpu_time(busy_ns, percent, scenario.payload_bytes(&node.name, flows))
-            }
-            None => host,
-        });
+        reading(before).zip(reading(after))
+    };
+    let hosts = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host);
+    for host in hosts.map(|node| node.name.as_str()).filter(|host| !shared.contains(host)) {
+        let Some((before, after)) = readings(host) else { continue };
+        findings.machine(host, &before, &after);
+        findings.checks.extend(before.interrupt_percent(&after).map(|percent| Check {
+            name: "interrupts".into(),
+            object: format!("host {host}"),
+            expected: "any".into(),
+            found: format!("{percent:.1}% of the CPUs' time"),
+            passed: true,
+        }));
     }
-    (records, absent)
+    host_records(scenario, flows, |host| match readings(host) {
+        _ if shared.contains(&host) => {
+            Err("its machine runs the same kernel as the machine of another node".to_owned())
+        }
+        None => Err("its machine does not report how busy its CPUs are".to_owned()),
+        Some((before, after)) => {
+            let spent = before.until(&after);
+            let all_ns = before.span_ns(&after).saturating_mul(spent.len() as u64);
+            let busy_ns = spent.values().map(|spent| spent.busy_ns).fold(0, u64::saturating_add);
+            Ok(CpuTime { busy_ns, busy_percent: busy_ns as f64 / all_ns.max(1) as f64 * 100.0 })
+        }
+    })
+}
+
+/// Returns the nodes whose machines run the same kernel as the machine of another node.
+fn on_one_kernel<'a>(mapping: &Mapping<'a>, machines: &BTreeMap<String, Machine>) -> Vec<&'a str> {
+    let boot = |node: &str| Some(machines.get(mapping.machine(node)?.0)?.boot.as_str());
+    let names = || mapping.scenario.nodes.iter().map(|node| node.name.as_str());
+    let shares = |node: &&str| {
+        names().any(|other| other != *node && boot(other).is_some() && boot(other) == boot(node))
+    };
+    names().filter(shares).collect()
 }

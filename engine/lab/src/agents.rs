@@ -1,6 +1,6 @@
-//! Starts the agents of a trial: a process in each host's namespace, on the host's CPU, or in the host's guest.
+//! Starts the agents of a trial: a process in each host's namespace, on the host's CPU, or in the host's own kernel.
 
-use crate::guests::Running;
+use crate::kernels::Kernels;
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::processors::Placement;
@@ -18,13 +18,13 @@ pub fn start(
     network: &Network,
     scenario: &Scenario,
     placement: Option<&Placement>,
-    guests: &mut Running,
+    kernels: &mut dyn Kernels,
 ) -> Result<Agents> {
     let mut agents = Agents::default();
     let ends = scenario.workload.iter().flat_map(|flow| [&flow.from, &flow.to]);
     for host in ends.collect::<BTreeSet<_>>() {
-        if guests.has(host) {
-            agents.start(host, |sink| guests.agent(host, sink))?;
+        if let Some(kernel) = kernels.of(host) {
+            agents.start(host, |sink| kernel.agent(sink))?;
             continue;
         }
         let processor = placement.and_then(|placement| placement.of(host));

@@ -92,6 +92,24 @@ pub fn sending_rate(link: &Link) -> Option<Rate> {
     link.rate.filter(|rate| rate.0 <= FASTEST_SENT.0)
 }
 
+/// The settings of a delay line.
+pub struct Settings<'a> {
+    /// The link, a cable.
+    pub link: &'a Link,
+    /// The number of the link's first interface in the scenario.
+    pub first: usize,
+    /// The indexes of the two interfaces between which the line moves frames.
+    pub indexes: [i32; 2],
+    /// The size of the largest frame, in bytes.
+    pub largest_frame: usize,
+    /// The longest time, in nanoseconds, that a frame from each end waits for those before it.
+    pub longest_waits_ns: [u64; 2],
+    /// The CPU of the line's threads.
+    pub processor: usize,
+    /// The time, in nanoseconds, before a frame is due at which a sleep ends.
+    pub early_ns: u64,
+}
+
 /// Returns true if link number `number` of `scenario` needs a delay line.
 pub fn is_needed(scenario: &Scenario, number: usize) -> bool {
     let link = &scenario.links[number];
@@ -104,19 +122,14 @@ pub fn is_needed_by_any(scenario: &Scenario) -> bool {
 }
 
 impl DelayLine {
-    /// Starts the line of `link`, a cable whose first interface has the number `first` in the scenario, between
-    /// two interfaces of the calling thread's namespace, for frames of up to `largest_frame` bytes. Its threads
-    /// run on `processor`. `longest_waits_ns` has the longest time that a frame from each end waits for those
-    /// before it, and `early_ns` the time before a frame is due at which a sleep ends.
-    pub fn start(
-        link: &Link,
-        first: usize,
-        [near, far]: [i32; 2],
-        largest_frame: usize,
-        longest_waits_ns: [u64; 2],
-        processor: usize,
-        early_ns: u64,
-    ) -> Result<Self> {
+    /// Starts a line between two interfaces of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// Fails if the kernel gives no packet sockets or threads.
+    pub fn start(settings: Settings) -> Result<Self> {
+        let Settings { link, first, indexes, largest_frame, longest_waits_ns, processor, early_ns } =
+            settings;
+        let [near, far] = indexes;
         let switch = Arc::new(Switch::new()?);
         let mut line = Self { link: link.in_words(), switch, directions: Vec::new() };
         let directions = [(near, far), (far, near)].into_iter().zip(longest_waits_ns);

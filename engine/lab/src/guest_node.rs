@@ -5,57 +5,13 @@ use crate::clock::Clock;
 use crate::layout::Layout;
 use crate::namespace::{Home, Namespace};
 use crate::network::Network;
+use crate::node_order::{Answer, NodeOrder};
 use anyhow::{Context, Result};
 use nettrial_admission::read_line;
 use nettrial_guest::network_devices;
 use nettrial_netlink::Netlink;
-use nettrial_scenario::{Offloads, Scenario};
+use nettrial_scenario::Offloads;
 use nettrial_session::MOST_REPORT_BYTES;
-use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
-
-/// The first line of the input of a node's process.
-#[derive(Serialize, Deserialize)]
-pub struct NodeOrder {
-    /// The scenario.
-    pub scenario: Scenario,
-    /// The node's name.
-    pub node: String,
-    /// The name and Ethernet address of each of the node's interfaces, in the order of the guest's network
-    /// devices.
-    pub interfaces: Vec<(String, Vec<u8>)>,
-    /// The node's neighbours.
-    pub neighbours: Vec<Neighbour>,
-}
-
-/// The identity of a node on its links.
-pub struct Introduction {
-    /// The interfaces of a [`NodeOrder`].
-    pub interfaces: Vec<(String, Vec<u8>)>,
-    /// The neighbours of a [`NodeOrder`].
-    pub neighbours: Vec<Neighbour>,
-}
-
-/// A neighbour on a link.
-#[derive(Serialize, Deserialize)]
-pub struct Neighbour {
-    /// The node's interface.
-    pub interface: String,
-    /// The neighbour's address.
-    pub address: IpAddr,
-    /// The neighbour's Ethernet address.
-    pub ethernet: Vec<u8>,
-}
-
-/// The first line of the output of a node's process.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// The node is built, with these offloads in force on each of its interfaces.
-    Built(Vec<(String, Offloads)>),
-    /// The node can't be built, for this reason.
-    Failed(String),
-}
 
 /// Runs a node in a guest until the standard input ends, and then returns its interfaces to the namespace of the
 /// guest's init. They would return with the node's own namespace, too, but a connection whose last data is not
@@ -99,6 +55,5 @@ fn build(order: &NodeOrder) -> Result<Built> {
     let layout = Layout::new(&order.scenario);
     let network = Network::build_in_guest(&home, &layout, order, &mut outside, &indexes)?;
     let offloads = network.node(&order.node)?.offloads(&home)?;
-    let offloads = offloads.into_iter().map(|(name, offloads)| (name.to_owned(), offloads)).collect();
     Ok((home, network, offloads))
 }

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-pub use trial::{Carrier, Running};
+pub use trial::Running;
 
 /// The time that a guest may take to boot: software emulation on a busy machine takes half a minute.
 const BOOT: Duration = Duration::from_secs(180);
@@ -83,7 +83,7 @@ impl Guests {
     ///
     /// # Errors
     /// Fails if a guest does not boot; the error has the last lines of its console.
-    pub fn take(&mut self, layout: &Layout) -> Result<Running> {
+    pub fn take(&mut self, layout: &Layout) -> Result<Running<'_>> {
         let mut guests = Vec::new();
         self.free.retain_mut(|kept| kept.guest.is_alive());
         for node in layout.scenario.nodes.iter().filter(|node| node.system.is_some()) {
@@ -108,7 +108,7 @@ impl Guests {
             let pinned: Vec<usize> = node.guest.pinned.iter().map(|number| *number as usize).collect();
             kept.guest.pin(&pinned).with_context(|| format!("preparing the guest of {name}"))?;
         }
-        Ok(Running::new(guests))
+        Ok(Running::new(self, guests))
     }
 
     /// Keeps a guest for later trials.

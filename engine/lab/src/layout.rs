@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use nettrial_routing::Paths;
-use nettrial_scenario::{Directory, Interface, IpVersion, Scenario};
+use nettrial_scenario::{Directory, Flow, Interface, IpVersion, Scenario};
 use std::net::IpAddr;
 
 /// A scenario, its nodes by name and its paths. They are computed once, because that takes time in proportion to
@@ -26,6 +26,12 @@ impl<'a> Layout<'a> {
     pub fn address(&self, host: &str, version: IpVersion) -> Result<IpAddr> {
         let address = self.directory.addresses(host, version).next();
         address.with_context(|| format!("{host} has no IPv{} address", u8::from(version)))
+    }
+
+    /// Returns true if an end of `flow` is a guest.
+    pub fn has_guest(&self, flow: &Flow) -> bool {
+        let is_guest = |host: &str| self.directory.node(host).is_some_and(|node| node.system.is_some());
+        is_guest(&flow.from) || is_guest(&flow.to)
     }
 
     /// Returns the interfaces by which packets of a flow `from` one host `to` another leave each node; `None` if there is

@@ -6,14 +6,14 @@
 //! other host (`nettrial_routing::Paths::pairs`). Two hosts with several addresses each thus get a subflow from
 //! the first to the first, from the second to the second, and so on.
 
+use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::settings;
 use anyhow::{Context, Result};
 use netlink_sys::{Socket, protocols::NETLINK_GENERIC};
 use nettrial_netlink::attribute;
-use nettrial_routing::address_of;
-use nettrial_scenario::{Flow, IpVersion, Scenario, Transport};
+use nettrial_scenario::{Flow, IpVersion, Transport};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -52,8 +52,8 @@ pub fn is_there() -> bool {
 }
 
 /// Prepares both hosts of every MPTCP flow.
-pub fn prepare(home: &Home, network: &Network, scenario: &Scenario) -> Result<()> {
-    let flows = scenario.workload.iter().filter(|flow| flow.transport == Transport::Mptcp);
+pub fn prepare(home: &Home, network: &Network, layout: &Layout) -> Result<()> {
+    let flows = layout.scenario.workload.iter().filter(|flow| flow.transport == Transport::Mptcp);
     for Flow { from, to, ip, .. } in flows {
         for host in [from, to] {
             home.visit(&network.node(host)?.namespace, || {
@@ -61,7 +61,7 @@ pub fn prepare(home: &Home, network: &Network, scenario: &Scenario) -> Result<()
                 let mut manager = PathManager::open()?;
                 manager.set_limits()?;
                 if host == to {
-                    further_addresses(scenario, to, *ip).try_for_each(|address| manager.announce(address))?;
+                    further_addresses(layout, to, *ip).try_for_each(|address| manager.announce(address))?;
                 }
                 Ok(())
             })
@@ -78,7 +78,7 @@ pub fn prepare(home: &Home, network: &Network, scenario: &Scenario) -> Result<()
 pub fn accept_subflows(
     home: &Home,
     network: &Network,
-    scenario: &Scenario,
+    layout: &Layout,
     flow: &Flow,
     port: u16,
 ) -> Result<Vec<socket2::Socket>> {
@@ -98,20 +98,13 @@ pub fn accept_subflows(
         open().with_context(|| format!("listening for MPTCP subflows at {address} on {}", flow.to))
     };
     home.visit(&network.node(&flow.to)?.namespace, || {
-        further_addresses(scenario, &flow.to, flow.ip).map(listen).collect()
+        further_addresses(layout, &flow.to, flow.ip).map(listen).collect()
     })
 }
 
 /// Returns the addresses of `host` other than the one to which its flows are opened.
-fn further_addresses(scenario: &Scenario, host: &str, version: IpVersion) -> impl Iterator<Item = IpAddr> {
-    let first = address_of(scenario, host, version);
-    let interfaces = scenario
-        .links
-        .iter()
-        .flat_map(|link| &link.interfaces)
-        .filter(move |interface| interface.node == host);
-    let addresses = interfaces.flat_map(|interface| &interface.addresses).map(|address| address.address());
-    addresses.filter(move |address| IpVersion::of(*address) == version && Some(*address) != first)
+fn further_addresses(layout: &Layout, host: &str, version: IpVersion) -> impl Iterator<Item = IpAddr> {
+    layout.directory.addresses(host, version).skip(1)
 }
 
 /// The path manager of the calling thread's namespace.

@@ -9,16 +9,16 @@ mod defaults;
 mod guest;
 mod inside;
 mod lines;
-mod messages;
 mod node;
 mod routes;
 
+use crate::carrier::Carriers;
 use crate::channel::Driven;
 use crate::delay_line;
 use crate::delay_line::Carried;
 use crate::gso::AllGsoPackets;
-use crate::guests::Carrier;
 use crate::layout::Layout;
+use crate::messages::{SINGLE_QUEUES, ethernet_address, new_address, new_neighbour, veth};
 use crate::namespace::Home;
 use crate::openflow::{Attached, Fabric, Port};
 use crate::processors::Placement;
@@ -31,10 +31,6 @@ pub use channels::try_holding;
 pub use counters::{InterfaceCounters, Refused};
 pub use lines::Breaker;
 use lines::Lines;
-use messages::SINGLE_QUEUES;
-pub use messages::up;
-pub use messages::veth;
-use messages::{ethernet_address, new_address, new_neighbour};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::{Netlink, filter_icmp};
@@ -109,7 +105,7 @@ impl Network {
             }
         }
         if let Some(fabric) = &mut fabric {
-            fabric.connect(home, scenario, &network.ports(scenario), &network.attached(scenario)?)?;
+            fabric.connect(home, layout, &network.ports(scenario), &network.attached(scenario)?)?;
         }
         network.fabric = fabric;
         Ok(network)
@@ -364,7 +360,7 @@ impl Network {
     }
 
     /// Returns a breaker of the links that are to fail, with the interfaces of guests that are on each link.
-    pub fn breaker(&self, home: &Home, carriers: HashMap<usize, Vec<Carrier>>) -> Result<Breaker> {
+    pub fn breaker(&self, home: &Home, carriers: Carriers) -> Result<Breaker> {
         self.lines.as_ref().context("no link is to fail")?.breaker(home, carriers)
     }
 

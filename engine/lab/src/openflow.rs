@@ -17,8 +17,9 @@ mod relay;
 
 pub use preflight::{limits, problems};
 
+use crate::layout::Layout;
+use crate::messages::up;
 use crate::namespace::{Home, Namespace};
-use crate::network::up;
 use crate::settings;
 use anyhow::{Context, Result, bail, ensure};
 use buffers::{Sockets, below};
@@ -32,7 +33,9 @@ use own::Own;
 use program::{Program, cpu_ns_of};
 use relay::State;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -121,7 +124,7 @@ struct Told<'a> {
     links: usize,
     hosts: &'a [Attached],
     /// The pairs of addresses between which there are flows.
-    pairs: Vec<(String, String)>,
+    pairs: BTreeSet<(IpAddr, IpAddr)>,
 }
 
 /// A line of output of a controller of nettrial.
@@ -244,10 +247,11 @@ impl Fabric {
     pub fn connect(
         &mut self,
         home: &Home,
-        scenario: &Scenario,
+        layout: &Layout,
         ports: &[Port],
         hosts: &[Attached],
     ) -> Result<()> {
+        let scenario = layout.scenario;
         let controller = scenario.controller.as_ref().context("there is no controller")?;
         let deadline = Instant::now() + self.limit;
         let (protocols, port) = match (&mut self.side, controller.application) {
@@ -261,7 +265,7 @@ impl Fabric {
                     switches: self.count,
                     links: between_switches(scenario),
                     hosts,
-                    pairs: pairs(scenario),
+                    pairs: layout.paths.flow_pairs(),
                 };
                 program.say(&serde_json::to_string(&told)?)?;
                 ("OpenFlow13", PORT)
@@ -487,18 +491,4 @@ fn between_switches(scenario: &Scenario) -> usize {
     let is_switch = |name: &str| scenario.node(name).is_some_and(|node| node.kind == NodeKind::Switch);
     let links = scenario.links.iter();
     links.filter(|link| link.interfaces.iter().all(|interface| is_switch(&interface.node))).count()
-}
-
-/// Returns the pairs of addresses of hosts with a flow between them.
-fn pairs(scenario: &Scenario) -> Vec<(String, String)> {
-    let paths = nettrial_routing::Paths::new(scenario);
-    let mut pairs = Vec::new();
-    for flow in &scenario.workload {
-        for (near, far) in paths.pairs(&flow.from, &flow.to, flow.ip) {
-            pairs.push((near.to_string(), far.to_string()));
-        }
-    }
-    pairs.sort();
-    pairs.dedup();
-    pairs
 }

@@ -5,7 +5,7 @@
 //! which the kernel ignores while there is no carrier (`ignore_routes_with_linkdown`), so that a router uses
 //! another of its equal next hops. Routes are static, so no other router learns of the failure.
 
-use crate::guests::Running;
+use crate::kernels::Kernels;
 use crate::namespace::Home;
 use crate::network::{Breaker, Network};
 use anyhow::{Context, Result};
@@ -33,12 +33,12 @@ impl Outages {
         home: &Home,
         network: &Network,
         scenario: &Scenario,
-        guests: &Running,
+        kernels: &dyn Kernels,
     ) -> Result<Option<Self>> {
         if scenario.events.is_empty() {
             return Ok(None);
         }
-        let breaker = network.breaker(home, guests.carriers(scenario))?;
+        let breaker = network.breaker(home, kernels.carriers(scenario))?;
         let links: Vec<Vec<usize>> = scenario.events.iter().map(|outage| outage.links(scenario)).collect();
         let fails: Vec<Vec<String>> = scenario.events.iter().map(|outage| outage.fails.clone()).collect();
         let mut changes = Vec::new();

@@ -4,8 +4,9 @@ pub mod routing;
 
 use crate::clock::Clock;
 use crate::congestion::Own;
+use crate::messages::veth;
 use crate::namespace::Home;
-use crate::network::{try_holding, veth};
+use crate::network::try_holding;
 use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::queue::Shaping;
 use crate::wire::Wire;

@@ -16,7 +16,6 @@ mod ecmp;
 mod flow_path;
 mod graph;
 mod interfaces;
-mod layer2;
 mod pins;
 mod round_trip;
 mod routes;
@@ -28,8 +27,8 @@ mod yen;
 
 use distance::{Distances, Neighbours};
 pub use ecmp::{FiveTuple, choose, node_seed};
-pub use flow_path::Crossing;
-use graph::{Graph, Hop, Place};
+pub use graph::Crossing;
+use graph::{Graph, Hop, Place, layer2};
 pub use interfaces::Interfaces;
 use ipnet::IpNet;
 use nettrial_scenario::{Flow, Interface, IpVersion, RoutingPolicy, Scenario};
@@ -37,7 +36,7 @@ pub use routes::{NextHop, Route};
 pub use segment::{Segment, segment_headers};
 pub use sockets::{EPHEMERAL_PORTS, Sockets};
 use std::cell::{OnceCell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 use std::rc::Rc;
 use step::Step;
@@ -121,6 +120,12 @@ impl<'a> Paths<'a> {
         };
         let near = addresses(from);
         near.iter().cycle().copied().zip(addresses(to)).collect()
+    }
+
+    /// Returns the pairs of addresses between which the scenario has flows, in order and each once.
+    pub fn flow_pairs(&self) -> BTreeSet<(IpAddr, IpAddr)> {
+        let flows = self.graph.scenario.workload.iter();
+        flows.flat_map(|flow| self.pairs(&flow.from, &flow.to, flow.ip)).collect()
     }
 
     /// Returns the interfaces by which a packet from node `from` to `address` leaves each node on its path, or
@@ -216,16 +221,6 @@ impl<'a> Paths<'a> {
         }
         Some(crossings.into_iter().map(|crossing| graph.interfaces.get(crossing.out)).collect())
     }
-}
-
-/// Returns the first address of IP version `version` of `node`, in the order of the links.
-pub fn address_of(scenario: &Scenario, node: &str, version: IpVersion) -> Option<IpAddr> {
-    let interfaces =
-        scenario.links.iter().flat_map(|link| &link.interfaces).filter(|interface| interface.node == node);
-    interfaces
-        .flat_map(|interface| &interface.addresses)
-        .map(nettrial_scenario::InterfaceAddress::address)
-        .find(|&address| IpVersion::of(address) == version)
 }
 
 /// Returns the pairs of hosts with a flow between them, and its IP version. Hosts are given by number, the smaller

@@ -3,7 +3,7 @@
 use crate::agents::QUICK;
 use crate::{Agents, Findings, Pending, impossible};
 use anyhow::{Context, Result, bail};
-use nettrial_scenario::{Flow, FlowRecord, IpVersion, Scenario, Traffic, Transport, nanoseconds};
+use nettrial_scenario::{Directory, Flow, FlowRecord, IpVersion, Scenario, Traffic, Transport, nanoseconds};
 use nettrial_traffic::{Command, Connection, Reply, Side, is_download};
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
@@ -56,6 +56,44 @@ impl Ready {
     }
 }
 
+/// The flows of a trial as their hosts see them, which depends on the network between the hosts.
+pub trait Plan {
+    /// Returns `flow` as `host` sees it.
+    ///
+    /// # Errors
+    /// Fails if the host has no address or no stack.
+    fn side(&self, flow: &Flow, host: &str) -> Result<Side>;
+
+    /// Returns the largest segment of a connection of `flow`, in bytes, that the network's MTUs imply; `None` if they
+    /// imply none.
+    ///
+    /// # Errors
+    /// Fails if a host has no address.
+    fn expected_mss(&self, flow: &Flow) -> Result<Option<u64>>;
+}
+
+/// Opens the receiver of each flow of the scenario, and checks a connection of each against `plan`.
+///
+/// # Errors
+/// Fails if an agent fails or does not answer, or if the plan can't be made.
+pub fn prepare(
+    agents: &mut Agents,
+    directory: &Directory,
+    plan: &impl Plan,
+    findings: &mut Findings,
+) -> Result<Vec<Ready>> {
+    let planned = |flow: &Flow| -> Result<Planned> {
+        Ok(Planned::new(plan.side(flow, &flow.from)?, plan.side(flow, &flow.to)?))
+    };
+    let planned = directory.scenario.workload.iter().map(planned).collect::<Result<_>>()?;
+    let ready = open(agents, planned)?;
+    for (number, connection) in inspect(agents, &ready)? {
+        let side = &ready[number].side;
+        findings.connection(directory, side, plan.expected_mss(&side.flow)?, connection);
+    }
+    Ok(ready)
+}
+
 /// Makes one host of each flow listen, and returns the ready flows in the same order.
 ///
 /// # Errors
@@ -85,7 +123,7 @@ pub fn open(agents: &mut Agents, planned: Vec<Planned>) -> Result<Vec<Ready>> {
 ///
 /// # Errors
 /// Fails if an agent fails or does not answer.
-pub fn inspect(agents: &mut Agents, ready: &[Ready]) -> Result<Vec<(usize, Connection)>> {
+fn inspect(agents: &mut Agents, ready: &[Ready]) -> Result<Vec<(usize, Connection)>> {
     let looked_at: Vec<(usize, &Ready)> =
         ready.iter().enumerate().filter(|(_, ready)| has_connection(&ready.side.flow)).collect();
     let order = |(_, ready): &(usize, &Ready)| {

@@ -10,8 +10,8 @@
 //! - a TCP connection that the Noise protocol protects with a key that both sides have ([`enter`], [`admit`],
 //!   [`Reader`], [`Writer`]), over which the crate `nettrial-remote` carries orders and more.
 //!
-//! [`Findings`] holds the checks and warnings of a trial, [`path_mtus`] probes paths, [`open`], [`inspect`] and
-//! [`drive`] make agents carry flows, a [`Reading`] holds the use of a machine's CPUs, and an [`Offset`] the lead
+//! [`Findings`] holds the checks and warnings of a trial, [`path_mtus`] probes paths, [`prepare`] and [`drive`]
+//! make agents carry flows, [`host_records`] writes down what hosts did, a [`Reading`] holds the use of a machine's CPUs, and an [`Offset`] the lead
 //! of its clock.
 
 #![forbid(unsafe_code)]
@@ -22,6 +22,7 @@ mod findings;
 mod flows;
 mod frame;
 mod handshake;
+mod hosts;
 mod path;
 mod plausible;
 mod process;
@@ -32,9 +33,10 @@ mod transport;
 pub use agents::{Agents, Pending};
 pub use clock::{Offset, Round};
 pub use findings::Findings;
-pub use flows::{Planned, Ready, directions, drive, inspect, open};
+pub use flows::{Plan, Planned, Ready, directions, drive, open, prepare};
 pub use frame::{Reader, Writer};
 pub use handshake::{PENALTY, Sealed, WrongToken, admit, enter};
+pub use hosts::{CpuTime, host_records};
 pub use path::{Direction, path_mtus};
 pub use plausible::impossible;
 pub use process::{MOST_REPORT_BYTES, Process};

@@ -24,6 +24,20 @@ pub trait Transport: Send {
     }
 }
 
+impl Transport for Box<dyn Transport> {
+    fn order(&mut self, order: &Order) -> Result<()> {
+        (**self).order(order)
+    }
+
+    fn dismiss(&mut self) {
+        (**self).dismiss();
+    }
+
+    fn process(&self) -> Option<u32> {
+        (**self).process()
+    }
+}
+
 /// An event of an agent.
 #[derive(Debug)]
 pub enum Event {

@@ -2,7 +2,7 @@
 
 use super::{Channel, Driven, End};
 use crate::delay_line::{EARLY_NS, monotonic_ns, wall_offset_ns};
-use crate::network::{up, veth};
+use crate::messages::{up, veth};
 use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use crate::settings;
 use crate::testing::inside;

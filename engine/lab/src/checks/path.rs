@@ -1,7 +1,7 @@
 //! Verifies that packets take the scenario's paths, and have the sizes that it implies.
 
 use super::Findings;
-use crate::guests::Running;
+use crate::kernels::Kernels;
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::network::Network;
@@ -19,26 +19,25 @@ const OFFLOADS: [Offload; 3] =
 
 impl Findings {
     /// Verifies the offloads of every interface, with a check for each node and for each interface that differs.
-    /// The offloads of guests are those that the guests reported.
+    /// The offloads of a node with its own kernel are those that the kernel reported.
     pub fn offloads(
         &mut self,
         home: &Home,
         network: &Network,
         scenario: &Scenario,
-        guests: &Running,
+        kernels: &mut dyn Kernels,
     ) -> Result<()> {
-        let mut of_guests = guests.offloads();
         for (built, node) in network.nodes().zip(&scenario.nodes) {
-            let found = match of_guests.remove(node.name.as_str()) {
-                Some(found) => found,
+            let in_force = match kernels.of(&node.name) {
+                Some(kernel) => kernel.offloads().to_vec(),
                 None => built.offloads(home)?,
             };
-            self.node_offloads(&node.name, node.offloads, &found);
+            self.node_offloads(&node.name, node.offloads, &in_force);
         }
         Ok(())
     }
 
-    fn node_offloads(&mut self, node: &str, wanted: Offloads, found: &[(&str, Offloads)]) {
+    fn node_offloads(&mut self, node: &str, wanted: Offloads, found: &[(String, Offloads)]) {
         let text = |on: bool| if on { "on" } else { "off" };
         let mut compare = |name: &str, object: &str, wanted, found| {
             self.compare(
@@ -99,7 +98,7 @@ mod tests {
         let (on, off) =
             (Offloads { tso: true, gso: false, gro: true }, Offloads { tso: false, gso: false, gro: true });
         let mut findings = Findings::default();
-        findings.node_offloads("a", on, &[("eth0", on), ("eth1", off)]);
+        findings.node_offloads("a", on, &[("eth0".into(), on), ("eth1".into(), off)]);
         let found: Vec<_> = findings
             .checks
             .iter()

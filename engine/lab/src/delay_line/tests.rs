@@ -3,7 +3,7 @@
 
 use super::worker::{monotonic_ns, wall_offset_ns};
 use super::{Carried, DelayLine, EARLY_NS};
-use crate::network::{up, veth};
+use crate::messages::{up, veth};
 use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use crate::settings;
 use crate::testing::inside;
@@ -71,7 +71,16 @@ impl Bench {
         };
         // The ring has room for all frames that a test sends, so missing ones were lost by the line.
         let ring = Ring::open(ENDS[3], Intake::Arriving, 1514, 60_000).unwrap();
-        let line = DelayLine::start(&link, 0, [ENDS[1], ENDS[2]], 1514, [0; 2], 0, EARLY_NS).unwrap();
+        let line = DelayLine::start(Settings {
+            link: &link,
+            first: 0,
+            indexes: [ENDS[1], ENDS[2]],
+            largest_frame: 1514,
+            longest_waits_ns: [0; 2],
+            processor: 0,
+            early_ns: EARLY_NS,
+        })
+        .unwrap();
         Self { link, line, outlet: Outlet::open(ENDS[0]).unwrap(), ring }
     }
 

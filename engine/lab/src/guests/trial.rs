@@ -1,16 +1,17 @@
 //! The guests of one trial.
 
 use super::{Guests, Kept};
-use crate::guest_node::{Answer, Introduction, NodeOrder};
+use crate::carrier::{Carrier, Carriers};
+use crate::kernels::{Kernels, NodeKernel};
 use crate::namespace::Home;
 use crate::network::{BuiltNode, Network};
+use crate::node_order::{Answer, Introduction, NodeOrder};
 use anyhow::{Context, Result, bail};
 use nettrial_admission::document;
 use nettrial_guest::{Acceleration, Hardware, Monitor, Order, Sender, Told};
 use nettrial_scenario::{GuestRecord, Offloads, Scenario};
 use nettrial_session::{Event, Sink, Transport};
 use nettrial_traffic::Order as AgentOrder;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -20,8 +21,9 @@ const BUILDING: Duration = Duration::from_secs(60);
 /// The time that a node may take to end in a guest.
 const ENDING: Duration = Duration::from_secs(20);
 
-/// The guests of a trial. Dropping them without [`Running::finish`] ends their machines.
-pub struct Running {
+/// The guests of a trial. Dropping them without [`Kernels::finish`] ends their machines.
+pub struct Running<'a> {
+    pool: &'a mut Guests,
     guests: Vec<Guest>,
 }
 
@@ -34,17 +36,25 @@ struct Guest {
     ended: Option<Receiver<bool>>,
 }
 
-impl Running {
-    pub(super) fn new(guests: Vec<(String, Kept)>) -> Self {
+impl<'a> Running<'a> {
+    /// The guests of the named nodes, which return to the `pool`.
+    pub(super) fn new(pool: &'a mut Guests, guests: Vec<(String, Kept)>) -> Self {
         let guest = |(node, kept)| Guest { node, kept, offloads: Vec::new(), ended: None };
-        Self { guests: guests.into_iter().map(guest).collect() }
+        Self { pool, guests: guests.into_iter().map(guest).collect() }
+    }
+}
+
+impl Kernels for Running<'_> {
+    fn without_cpu_time(&self) -> Option<&'static str> {
+        let is_emulated = |guest: &Guest| guest.kept.key.hardware.acceleration == Acceleration::Emulation;
+        Some(if self.guests.iter().any(is_emulated) {
+            "a node is a guest under software emulation, whose CPU time is the emulator's"
+        } else {
+            "a node is a guest, whose work is not kept on one CPU"
+        })
     }
 
-    /// Connects each guest to its node's interfaces, and builds the node in it.
-    ///
-    /// # Errors
-    /// Fails if a device can't be moved, or if a node can't be built.
-    pub fn begin(&mut self, home: &Home, network: &mut Network, scenario: &Scenario) -> Result<()> {
+    fn begin(&mut self, home: &Home, network: &mut Network, scenario: &Scenario) -> Result<()> {
         for guest in &mut self.guests {
             let (node, taps) = (&guest.node, &guest.kept.taps);
             network
@@ -67,113 +77,29 @@ impl Running {
         Ok(())
     }
 
-    /// Returns true if the node is a guest.
-    pub fn has(&self, node: &str) -> bool {
-        self.guests.iter().any(|guest| guest.node == node)
+    fn of(&mut self, node: &str) -> Option<&mut dyn NodeKernel> {
+        let guest = self.guests.iter_mut().find(|guest| guest.node == node)?;
+        Some(guest)
     }
 
-    /// Returns true if any node is a guest.
-    pub fn are_some(&self) -> bool {
-        !self.guests.is_empty()
-    }
-
-    /// Returns the reason why the CPU time of hosts is not reported, if any node is a guest.
-    pub fn without_cpu_time(&self) -> &'static str {
-        let is_emulated = |guest: &Guest| guest.kept.key.hardware.acceleration == Acceleration::Emulation;
-        if self.guests.iter().any(is_emulated) {
-            "a node is a guest under software emulation, whose CPU time is the emulator's"
-        } else {
-            "a node is a guest, whose work is not kept on one CPU"
-        }
-    }
-
-    /// Returns the interfaces of guests on each link, by its number.
-    pub fn carriers(&self, scenario: &Scenario) -> HashMap<usize, Vec<Carrier>> {
-        let mut carriers: HashMap<usize, Vec<Carrier>> = HashMap::new();
+    fn carriers(&self, scenario: &Scenario) -> Carriers {
+        let mut carriers = Carriers::new();
         for guest in &self.guests {
             let links = scenario.links.iter().enumerate();
             let ends = links.flat_map(|(number, link)| link.interfaces.iter().map(move |end| (number, end)));
             let own = ends.filter(|(_, interface)| interface.node == guest.node);
             for (device, (link, _)) in own.enumerate() {
-                let carrier = Carrier { monitor: guest.kept.guest.monitor(), device };
-                carriers.entry(link).or_default().push(carrier);
+                let carrier = GuestCarrier { monitor: guest.kept.guest.monitor(), device };
+                carriers.entry(link).or_default().push(Box::new(carrier));
             }
         }
         carriers
     }
 
-    /// Returns the agent of a node that is a guest.
-    pub fn agent(&mut self, node: &str, sink: Sink) -> Result<Agent> {
-        let guest = self.guests.iter_mut().find(|guest| guest.node == node);
-        let guest = guest.with_context(|| format!("{node} is not a guest"))?;
-        let (sender, ended) = channel();
-        guest.ended = Some(ended);
-        guest.kept.guest.listen(move |told| match told {
-            Ok(Told::Line(line)) => match document(line.as_bytes()) {
-                Ok(report) => {
-                    sink.tell(Event::Report(report));
-                    true
-                }
-                Err(error) => {
-                    sink.tell(Event::Ended(format!("the agent sent a malformed report: {error}")));
-                    false
-                }
-            },
-            Ok(_) => {
-                let _ = sender.send(true);
-                false
-            }
-            Err(why) => {
-                sink.tell(Event::Ended(why));
-                false
-            }
-        });
-        Ok(Agent { sender: guest.kept.guest.sender(), process: guest.kept.guest.process() })
-    }
-
-    /// Returns the offloads that each guest reported as in force on its interfaces.
-    pub fn offloads(&self) -> HashMap<&str, Vec<(&str, Offloads)>> {
-        self.guests
-            .iter()
-            .map(|guest| {
-                let found = guest.offloads.iter().map(|(name, offloads)| (name.as_str(), *offloads));
-                (guest.node.as_str(), found.collect())
-            })
-            .collect()
-    }
-
-    /// Returns the record of each guest, by its node, and the release with which its kernel was added, if it is
-    /// not an installed system.
-    pub fn records(&self) -> BTreeMap<String, (GuestRecord, Option<String>)> {
-        let record = |guest: &Guest| {
-            let Kept { key, kernel, expected, .. } = &guest.kept;
-            let Hardware { processors, memory_bytes, acceleration, .. } = key.hardware;
-            let emulated = acceleration == Acceleration::Emulation;
-            let record = GuestRecord {
-                system: key.system.clone(),
-                kernel: kernel.clone(),
-                processors,
-                memory_bytes,
-                emulated,
-            };
-            (guest.node.clone(), (record, expected.clone()))
-        };
-        self.guests.iter().map(record).collect()
-    }
-
-    /// Ends the nodes, and takes the guests out of `nodes` for later trials. A guest that does not answer is
-    /// ended.
-    ///
-    /// # Errors
-    /// Fails if a device can't be moved.
-    pub fn finish(
-        self,
-        home: &Home,
-        scenario: &Scenario,
-        nodes: &mut [BuiltNode],
-        pool: &mut Guests,
-    ) -> Result<()> {
-        for Guest { node, mut kept, ended, .. } in self.guests {
+    /// Ends the nodes, and keeps the guests for later trials. A guest that does not answer is ended.
+    fn finish(self: Box<Self>, home: &Home, scenario: &Scenario, nodes: &mut [BuiltNode]) -> Result<()> {
+        let Self { pool, guests } = *self;
+        for Guest { node, mut kept, ended, .. } in guests {
             let has_ended = match (kept.guest.send(&Order::End), &ended) {
                 (Err(_), _) => false,
                 (Ok(()), Some(ended)) => ended.recv_timeout(ENDING).unwrap_or(false),
@@ -195,21 +121,66 @@ impl Running {
     }
 }
 
-/// The carrier of a guest's interface.
-pub struct Carrier {
+impl NodeKernel for Guest {
+    fn agent(&mut self, sink: Sink) -> Result<Box<dyn Transport>> {
+        let (sender, ended) = channel();
+        self.ended = Some(ended);
+        self.kept.guest.listen(move |told| match told {
+            Ok(Told::Line(line)) => match document(line.as_bytes()) {
+                Ok(report) => {
+                    sink.tell(Event::Report(report));
+                    true
+                }
+                Err(error) => {
+                    sink.tell(Event::Ended(format!("the agent sent a malformed report: {error}")));
+                    false
+                }
+            },
+            Ok(_) => {
+                let _ = sender.send(true);
+                false
+            }
+            Err(why) => {
+                sink.tell(Event::Ended(why));
+                false
+            }
+        });
+        let guest = &self.kept.guest;
+        Ok(Box::new(Agent { sender: guest.sender(), process: guest.process() }))
+    }
+
+    fn offloads(&self) -> &[(String, Offloads)] {
+        &self.offloads
+    }
+
+    fn record(&self) -> (GuestRecord, Option<String>) {
+        let Kept { key, kernel, expected, .. } = &self.kept;
+        let Hardware { processors, memory_bytes, acceleration, .. } = key.hardware;
+        let record = GuestRecord {
+            system: key.system.clone(),
+            kernel: kernel.clone(),
+            processors,
+            memory_bytes,
+            emulated: acceleration == Acceleration::Emulation,
+        };
+        (record, expected.clone())
+    }
+}
+
+/// The carrier of a guest's interface, which learns of its link from QEMU alone.
+struct GuestCarrier {
     monitor: Arc<Monitor>,
     device: usize,
 }
 
-impl Carrier {
-    /// Turns the interface's carrier on or off.
-    pub fn set(&self, there: bool) -> Result<()> {
-        self.monitor.set_link(self.device, there)
+impl Carrier for GuestCarrier {
+    fn set(&self, is_on: bool) -> Result<()> {
+        self.monitor.set_link(self.device, is_on)
     }
 }
 
 /// The agent in a guest.
-pub struct Agent {
+struct Agent {
     sender: Sender,
     process: u32,
 }

@@ -1,9 +1,9 @@
 //! The radio channels of a network, in a separate namespace.
 
 use super::inside::{Inside, processor_of};
-use super::messages::{up, veth};
 use crate::channel::{Channel, Driven, End, Held, tap};
 use crate::layout::Layout;
+use crate::messages::{up, veth};
 use crate::namespace::Home;
 use crate::processors::Placement;
 use anyhow::{Context, Result};

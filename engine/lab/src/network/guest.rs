@@ -1,10 +1,10 @@
 //! Builds nodes that are guests: their parts around the guest, and their parts inside it.
 
-use super::messages::{new_bridge, new_neighbour, up};
-use super::{BuiltNode, FIRST_INTERFACE, Network, ethernet_address, with_ipv6};
-use crate::guest_node::{Introduction, Neighbour, NodeOrder};
+use super::{BuiltNode, FIRST_INTERFACE, Network, with_ipv6};
 use crate::layout::Layout;
+use crate::messages::{ethernet_address, new_bridge, new_neighbour, up};
 use crate::namespace::{Home, Namespace};
+use crate::node_order::{Introduction, Neighbour, NodeOrder};
 use crate::procfs::Procfs;
 use crate::tap::Tap;
 use anyhow::{Context, Result};

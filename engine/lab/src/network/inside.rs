@@ -1,6 +1,6 @@
 //! A namespace for the inner ends of links whose frames the engine itself moves.
 
-use super::messages::{SINGLE_QUEUES, up};
+use crate::messages::{SINGLE_QUEUES, up};
 use crate::namespace::{Home, Namespace};
 use crate::processors::Placement;
 use crate::{affinity, settings};

@@ -1,11 +1,11 @@
 //! The delay lines of a network, in a separate namespace.
 
 use super::inside::{Inside, processor_of};
-use super::messages::{down, up};
 use crate::bucket;
-use crate::delay_line::{self, Carried, DelayLine, Switch};
-use crate::guests::Carrier;
+use crate::carrier::{Carrier, Carriers};
+use crate::delay_line::{self, Carried, DelayLine, Settings, Switch};
 use crate::layout::Layout;
+use crate::messages::{down, up};
 use crate::namespace::Home;
 use crate::processors::Placement;
 use anyhow::{Context, Result};
@@ -60,22 +60,26 @@ impl Lines {
         for (number, indexes) in &self.links {
             self.inside.steer(home, processor_of(*number, placement), indexes)?;
         }
-        self.lines = home.visit(&self.inside.namespace, || {
-            let start = |(number, indexes): &(usize, [i32; 2])| {
-                let link = &layout.scenario.links[*number];
-                let largest = largest_frame(layout, link);
-                let first = layout.paths.interfaces().of_link(*number).start;
-                let waits = longest_waits_ns(layout, link);
-                let processor = processor_of(*number, placement);
-                DelayLine::start(link, first, *indexes, largest, waits, processor, home.clock.early_ns())
-            };
-            self.links.iter().map(start).collect()
-        })?;
+        let settings = |(number, indexes): &(usize, [i32; 2])| {
+            let link = &layout.scenario.links[*number];
+            Settings {
+                first: layout.paths.interfaces().of_link(*number).start,
+                indexes: *indexes,
+                largest_frame: largest_frame(layout, link),
+                longest_waits_ns: longest_waits_ns(layout, link),
+                processor: processor_of(*number, placement),
+                early_ns: home.clock.early_ns(),
+                link,
+            }
+        };
+        let settings: Vec<Settings> = self.links.iter().map(settings).collect();
+        self.lines =
+            home.visit(&self.inside.namespace, || settings.into_iter().map(DelayLine::start).collect())?;
         Ok(())
     }
 
     /// Returns a breaker of the links that have lines, with the interfaces of guests that are on each link.
-    pub fn breaker(&self, home: &Home, carriers: HashMap<usize, Vec<Carrier>>) -> Result<Breaker> {
+    pub fn breaker(&self, home: &Home, carriers: Carriers) -> Result<Breaker> {
         let line = |((number, indexes), line): (&(usize, [i32; 2]), &DelayLine)| {
             (*number, (*indexes, line.switch(), line.link.clone()))
         };
@@ -116,7 +120,7 @@ pub struct Breaker {
     /// The indexes of a link's inner ends, its line's switch, and the link in words, by its number.
     links: HashMap<usize, ([i32; 2], Arc<Switch>, String)>,
     /// The interfaces of guests on each link, which learn of its carrier from QEMU alone.
-    carriers: HashMap<usize, Vec<Carrier>>,
+    carriers: Carriers,
 }
 
 impl Breaker {
@@ -136,7 +140,7 @@ impl Breaker {
         self.carriers_of(link).try_for_each(|carrier| carrier.set(true))
     }
 
-    fn carriers_of(&self, link: usize) -> impl Iterator<Item = &Carrier> {
+    fn carriers_of(&self, link: usize) -> impl Iterator<Item = &Box<dyn Carrier>> {
         self.carriers.get(&link).into_iter().flatten()
     }
 

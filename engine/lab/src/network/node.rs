@@ -1,7 +1,7 @@
 //! A node that has been built.
 
-use super::messages::{new_bridge, state_of, up};
 use crate::bucket::Bucket;
+use crate::messages::{new_bridge, state_of, up};
 use crate::namespace::{Home, Namespace};
 use crate::procfs::Procfs;
 use crate::settings;
@@ -128,10 +128,10 @@ impl BuiltNode {
     }
 
     /// Returns the offloads in force on every interface, by its name.
-    pub fn offloads(&self, home: &Home) -> Result<Vec<(&str, Offloads)>> {
+    pub fn offloads(&self, home: &Home) -> Result<Vec<(String, Offloads)>> {
         home.visit(&self.namespace, || {
             let ethtool = Ethtool::open()?;
-            let names = self.interfaces.iter().map(|(name, _)| name.as_str());
+            let names = self.interfaces.iter().map(|(name, _)| name.clone());
             names.zip(self.devices()).map(|(name, device)| Ok((name, ethtool.get(&device)?))).collect()
         })
     }

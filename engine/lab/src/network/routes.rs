@@ -2,7 +2,7 @@
 
 use super::Network;
 use super::defaults::direct_routes;
-use super::messages::{new_route, source_rule};
+use crate::messages::{new_route, source_rule};
 use crate::namespace::Home;
 use crate::settings;
 use anyhow::{Context, Result};

@@ -1,0 +1,153 @@
+//! Checks a network that was built, makes its hosts ready for the traffic, and begins to watch it.
+
+use super::build::Built;
+use crate::agents;
+use crate::capture::Capturing;
+use crate::checks::{self, Findings};
+use crate::host_counters::HostCounters;
+use crate::interfaces::Observation;
+use crate::layout::Layout;
+use crate::mptcp;
+use crate::network::{Network, Refused};
+use anyhow::{Context, Result};
+use nettrial_scenario::{Capture, Flow, GuestRecord, Scenario};
+use nettrial_session::{Agents, Plan, Ready, prepare};
+use nettrial_traffic::{ClockOffset, Cookie, Side};
+use socket2::Socket;
+use std::collections::BTreeMap;
+
+/// The hosts of a trial, ready for the traffic.
+pub struct Endpoints {
+    /// The agents of the hosts.
+    pub agents: Agents,
+    /// The flows.
+    pub ready: Vec<Ready>,
+    /// The sockets at which subflows of MPTCP arrive. They must be held during the traffic.
+    pub subflow_listeners: Vec<Socket>,
+}
+
+impl Endpoints {
+    /// Returns the agents, and closes the sockets.
+    pub fn into_agents(self) -> Agents {
+        let Self { agents, subflow_listeners, .. } = self;
+        drop(subflow_listeners);
+        agents
+    }
+}
+
+/// The state of a trial before the traffic, and the observations that have begun.
+pub struct Watched {
+    /// The checks and warnings so far.
+    pub findings: Findings,
+    /// The guests, by their nodes.
+    pub guests: BTreeMap<String, GuestRecord>,
+    /// The counters before the traffic.
+    pub before: Counters,
+    /// The observation of interfaces.
+    pub observation: Observation,
+    /// The capture, if one was requested.
+    pub capturing: Option<Capturing>,
+}
+
+/// Counters of a network at some moment.
+pub struct Counters {
+    /// The frames that each interface sent and its far end could not accept.
+    pub refused: Vec<Refused>,
+    /// The counters of each node's kernel, by the node's name.
+    pub kernels: Vec<(String, HostCounters)>,
+}
+
+impl Counters {
+    /// Reads the counters.
+    pub fn read(built: &mut Built) -> Result<Self> {
+        let refused = built.network.refused()?;
+        let kernels = built.network.host_counters(built.home, built.layout.scenario)?;
+        Ok(Self { refused, kernels })
+    }
+}
+
+/// Checks offloads, paths and connections, and starts to observe and to capture.
+pub fn check(built: &mut Built, capture: Option<&Capture>) -> Result<(Endpoints, Watched)> {
+    let (home, layout) = (built.home, built.layout);
+    let mut findings = Findings::default();
+    let placement = built.placement.as_ref().ok();
+    let agents = agents::start(home, &built.network, layout.scenario, placement, &mut *built.kernels)?;
+    findings.offloads(home, &built.network, layout.scenario, &mut *built.kernels)?;
+    let guests = guests(built, &mut findings);
+    let ready = ready(built, agents, &mut findings);
+    let endpoints = ready.map_err(|error| match looping(&mut built.network, layout.scenario) {
+        Some((object, said)) => error.context(format!("{object}: {said}")),
+        None => error,
+    })?;
+    let before = Counters::read(built)?;
+    let placement = built.placement.as_ref().ok();
+    let observation = Observation::start(home, &mut built.network, layout.scenario, placement)?;
+    let start = |capture| Capturing::start(capture, home, &built.network, placement);
+    let capturing = capture.map(start).transpose()?;
+    capture.map_or(Ok(()), |capture| built.network.sniff(capture))?;
+    Ok((endpoints, Watched { findings, guests, before, observation, capturing }))
+}
+
+/// Returns the record of each node that is a guest, and verifies that it runs the kernel that it should.
+fn guests(built: &mut Built, findings: &mut Findings) -> BTreeMap<String, GuestRecord> {
+    let mut guests = BTreeMap::new();
+    for node in &built.layout.scenario.nodes {
+        if let Some(kernel) = built.kernels.of(&node.name) {
+            let (record, release) = kernel.record();
+            findings.guest(&node.name, &record, release.as_deref());
+            guests.insert(node.name.clone(), record);
+        }
+    }
+    guests
+}
+
+/// Verifies path MTUs, opens the receiver of every flow, and checks a connection of each.
+fn ready(built: &Built, mut agents: Agents, findings: &mut Findings) -> Result<Endpoints> {
+    let Built { home, layout, network, .. } = built;
+    let cookie = Cookie(rand::random());
+    findings.path_mtus(&mut agents, layout, cookie)?;
+    let ready = prepare(&mut agents, &layout.directory, &LabFlows { layout, cookie }, findings)?;
+    let mut subflow_listeners = Vec::new();
+    for Ready { side, destination } in &ready {
+        let port = destination.port();
+        let listeners = mptcp::accept_subflows(home, network, layout, &side.flow, port)?;
+        subflow_listeners.extend(listeners);
+    }
+    Ok(Endpoints { agents, ready, subflow_listeners })
+}
+
+/// The flows between the hosts of a network of the lab.
+struct LabFlows<'a> {
+    layout: &'a Layout<'a>,
+    cookie: Cookie,
+}
+
+impl Plan for LabFlows<'_> {
+    fn side(&self, flow: &Flow, host: &str) -> Result<Side> {
+        let Self { layout, cookie } = *self;
+        let stack = layout.directory.stack(host).with_context(|| format!("{host} has no stack"))?;
+        Ok(Side {
+            flow: flow.clone(),
+            cookie,
+            address: layout.address(host, flow.ip)?.into(),
+            congestion_control: stack.congestion_control.clone(),
+            // A guest has its own clock.
+            clock_offset: (!layout.has_guest(flow)).then_some(ClockOffset::ONE_CLOCK),
+            round_trip: layout.paths.round_trip_of(flow),
+        })
+    }
+
+    fn expected_mss(&self, flow: &Flow) -> Result<Option<u64>> {
+        let Self { layout, .. } = *self;
+        let (near, far) = (layout.address(&flow.from, flow.ip)?, layout.address(&flow.to, flow.ip)?);
+        Ok(layout.paths.expected_mss(&layout.directory, flow, near, far))
+    }
+}
+
+/// Returns the port of a switch that sends frames of a loop, if there is one, from the frames that it has sent
+/// since its creation.
+fn looping(network: &mut Network, scenario: &Scenario) -> Option<(String, String)> {
+    let handled = network.fabric()?.handled();
+    let counted = network.counters().ok()?;
+    checks::looping(scenario, counted.iter().map(Into::into), handled)
+}
