@@ -69,7 +69,7 @@ class Crate:
                 self.modules[path] = Module(file, path)
 
     def resolved(self, base: Module, parts: list[str]) -> tuple[tuple[str, ...], list[str]] | None:
-        """Returns the module that a path in the module `base` leads to, and what is left of the path in it."""
+        """Returns the module that a path in the module `base` leads to, and the rest of the path in it."""
         here, rest = base.path, list(parts)
         if rest[0] == "crate":
             here = ()
@@ -86,7 +86,7 @@ class Crate:
         return here, rest
 
     def home(self, base: Module, parts: list[str]) -> tuple[str, ...] | None:
-        """Returns the module that defines what a path names, through the modules that only export it again."""
+        """Returns the module that defines what a path names, through those that only export it again."""
         reached = self.resolved(base, parts)
         if reached is None:
             return None
@@ -99,7 +99,8 @@ class Crate:
 
     def uses(self, module: Module) -> set[tuple[str, ...]]:
         """Returns the modules that one uses, without those that it is in: a module and what is in it are one
-        thing in two files, such as a trait and its implementations. Exporting a name again is no use of it."""
+        thing in two files, such as a trait and its implementations. Exporting a name again is no use of
+        it."""
         imported = module.public | module.private
         found = set()
         for name, parts in imported.items():

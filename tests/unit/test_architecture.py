@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nettrial.backends import BACKENDS
+from tests.rust_modules import Crate
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "nettrial"
@@ -399,6 +400,30 @@ def test_parts_of_the_simulator_depend_leftward_only(file):
     exported = reexports((SIMULATOR / "lib.rs").read_text())
     used = {exported.get(name, name) for name in paths_in_crate((SIMULATOR / file).read_text())}
     assert used <= set(SIMULATOR_PARTS[: SIMULATOR_PARTS.index(own) + 1])
+
+
+@pytest.mark.parametrize("crate", sorted(file.parent.name for file in ROOT.glob("engine/*/src")))
+def test_no_files_of_a_crate_use_each_other_in_a_circle(crate):
+    assert Crate(ROOT / "engine" / crate / "src").circles() == []
+
+
+def test_the_walk_sees_circles_of_every_form(tmp_path):
+    for name, code in {
+        "lib.rs": "mod a;\nmod b;\nmod c;\nmod d;\npub use b::B;\n",
+        "a.rs": "use crate::{B, c};\nmod inner;\nuse inner::Inner;\nstruct A(B, Inner);\nfn f() { c::g() }",
+        "b.rs": "// use crate::a::A;\npub use crate::d::D;\nstruct B;\nfn f() { super::a::f(); }",
+        "c.rs": "struct C;\n#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}",
+        "d.rs": "use crate::{c::{C as E, self}, b};\nfn f() { c::g::<E>(b::h()) }",
+        "a/inner.rs": "use super::A;\nstruct Inner(A);",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(code)
+    crate = Crate(tmp_path)
+    assert crate.uses(crate.modules["a",]) == {("a", "inner"), ("b",), ("c",)}
+    assert crate.uses(crate.modules["b",]) == {("a",)}, "exporting D again is no use of it"
+    assert crate.uses(crate.modules["d",]) == {("b",), ("c",)}
+    assert crate.uses(crate.modules["a", "inner"]) == set(), "a file and its folder are one"
+    assert crate.circles() == [["a", "b"]]
 
 
 def test_the_walk_sees_paths_of_every_form():

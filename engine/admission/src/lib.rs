@@ -23,6 +23,7 @@ pub use kernel::{loaded_congestion_controls, raise_descriptor_limit};
 pub use lines::{lines, pieces, read_line, read_text};
 pub use log::{Kind, Log};
 pub use output::output;
-pub use port::{Limits, Visitor, bind, receive};
+pub use pending::Limits;
+pub use port::{Visitor, bind, receive};
 pub use seats::{Seat, Seats, network};
 pub use text::{document, one_line, plain_text};

@@ -1,12 +1,20 @@
 //! The callers of a port that have not yet made a valid request.
 
-use crate::Limits;
 use crate::seats::network;
 use std::collections::HashMap;
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// The largest number of simultaneous callers that have not yet made a valid request.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Callers of all addresses. For a further one, the oldest caller of the address with the most is closed.
+    pub pending: usize,
+    /// Callers of one address. For a further one, the oldest is closed.
+    pub pending_each: usize,
+}
 
 /// The most callers that are kept waiting for a mistake at a time.
 const MOST_DELAYED: usize = 512;

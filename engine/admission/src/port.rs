@@ -1,6 +1,6 @@
 //! The port itself: each caller gets a thread, and one that keeps others waiting makes room for them.
 
-use crate::pending::{Pending, Place};
+use crate::pending::{Limits, Pending, Place};
 use crate::{Kind, Log};
 use socket2::{Domain, Socket, Type};
 use std::io;
@@ -14,15 +14,6 @@ const BACKLOG: i32 = 128;
 const RECOVERY: Duration = Duration::from_millis(100);
 /// The kind of log line about a connection that could not be accepted.
 const NOT_ACCEPTED: Kind = "a connection could not be accepted";
-
-/// The largest number of simultaneous callers that have not yet made a valid request.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Callers of all addresses. For a further one, the oldest caller of the address with the most is closed.
-    pub pending: usize,
-    /// Callers of one address. For a further one, the oldest is closed.
-    pub pending_each: usize,
-}
 
 /// A caller.
 pub struct Visitor {

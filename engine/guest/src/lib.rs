@@ -23,10 +23,12 @@ mod init;
 mod lines;
 mod machine;
 mod monitor;
+mod program;
 
 pub use archive::{INIT, initial_ram_disk, last_file, program as archived_program};
 pub use catalogue::{Boot, Catalogue, System, VARIABLE};
 pub use init::{init, network_devices, serve};
 pub use lines::{Order, Told};
-pub use machine::{Acceleration, Guest, Hardware, PROGRAM, Sender, program};
+pub use machine::{Acceleration, Guest, Hardware, Sender};
 pub use monitor::Monitor;
+pub use program::{PROGRAM, program};

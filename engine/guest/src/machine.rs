@@ -6,6 +6,7 @@ use crate::confined::{self, Identity};
 use crate::disk;
 use crate::lines::{Order, Told};
 use crate::monitor::Monitor;
+use crate::program::PROGRAM;
 use anyhow::{Context, Result, bail};
 use nettrial_admission::{lines, one_line, pieces};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -21,8 +22,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The program under which guests run.
-pub const PROGRAM: &str = "qemu-system-x86_64";
 /// The name of the port over which orders go.
 pub const PORT: &str = "nettrial";
 /// The number of lines of the console that are kept for an error.
@@ -85,12 +84,6 @@ pub struct Sender {
 struct Console {
     guest: String,
     lines: Arc<Mutex<VecDeque<String>>>,
-}
-
-/// Returns the path of QEMU, if it is on PATH.
-pub fn program() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|directory| directory.join(PROGRAM)).find(|file| file.is_file())
 }
 
 impl Guest {

@@ -1,17 +1,9 @@
 //! Finds the path of a flow's packets.
 
+use crate::graph::{Crossing, layer2};
 use crate::step::Step;
-use crate::{FiveTuple, Paths, choose, layer2, node_seed};
+use crate::{FiveTuple, Paths, choose, node_seed};
 use nettrial_scenario::RoutingPolicy;
-
-/// The crossing of one link, from interface to interface ([`crate::Interfaces`]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Crossing {
-    /// The interface by which the packet leaves.
-    pub out: usize,
-    /// The interface at which it arrives.
-    pub into: usize,
-}
 
 impl Paths<'_> {
     /// [`Paths::flow_path`] where the links of the interfaces for which `is_away` is true have failed. Routes are static:

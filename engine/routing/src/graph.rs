@@ -1,6 +1,8 @@
 //! The scenario's graph as arrays: nodes, interfaces and next hops by number.
 
-use crate::{Interfaces, layer2};
+pub mod layer2;
+
+use crate::Interfaces;
 use ipnet::IpNet;
 use nettrial_scenario::{IpVersion, NodeKind, Scenario};
 use std::collections::HashMap;
@@ -40,6 +42,15 @@ pub struct Place {
     pub position: usize,
     /// The network of the address.
     pub network: IpNet,
+}
+
+/// The crossing of one link, from interface to interface ([`crate::Interfaces`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crossing {
+    /// The interface by which the packet leaves.
+    pub out: usize,
+    /// The interface at which it arrives.
+    pub into: usize,
 }
 
 /// The graph of a scenario. Nodes and links have the scenario's numbers.

@@ -1,8 +1,9 @@
 //! The round-trip time of an idle path, as the scenario implies it.
 
 use crate::graph::Hop;
+use crate::graph::layer2;
 use crate::step::{Step, Target};
-use crate::{Crossing, Ends, Paths, layer2};
+use crate::{Crossing, Ends, Paths};
 use nettrial_scenario::{Duration, Flow, Link, ethernet};
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -6,7 +6,7 @@ use nettrial_scenario::NodeKind;
 use std::collections::HashSet;
 
 /// Removes every next hop between routers that is not in the tree. The rules are those of
-/// [`crate::layer2::blocked`] for switches: the root is the router named first, and each router keeps its shortest
+/// [`crate::graph::layer2::blocked`] for switches: the root is the router named first, and each router keeps its shortest
 /// path to the root. Of equal paths it keeps the one over the router named first, and then the one over the link
 /// named first.
 pub fn prune(graph: &mut Graph) {

@@ -145,8 +145,14 @@ fn check_stack(place: &Place, stack: &Stack, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns everything that is wrong with `measure`; empty if nothing is.
-pub fn check_measure(measure: &Measure) -> Vec<Problem> {
+impl Measure {
+    /// Returns everything that is wrong with the measurement for any backend; empty if nothing is.
+    pub fn problems(&self) -> Vec<Problem> {
+        check_measure(self)
+    }
+}
+
+fn check_measure(measure: &Measure) -> Vec<Problem> {
     let mut problems = Vec::new();
     let (flow, place) = (&measure.flow, measure.flow_place());
     let ends = (flow.from.as_str(), flow.to.as_str());

@@ -123,11 +123,6 @@ impl Measure {
     pub fn flow_place(&self) -> Place {
         Place::new("/flow", format!("flow {:?}", self.flow.name))
     }
-
-    /// Returns everything that is wrong with the measurement for any backend; empty if nothing is.
-    pub fn problems(&self) -> Vec<Problem> {
-        crate::checks::check_measure(self)
-    }
 }
 
 fn one_stream() -> u32 {

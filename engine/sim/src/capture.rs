@@ -6,15 +6,17 @@
 
 mod headers;
 mod options;
+mod side;
 
 use crate::transport::wiring::Wiring;
 use crate::{Packet, Time};
 use anyhow::Result;
-use headers::{Frame, Side};
+use headers::Frame;
 use nettrial_capture::{Capture, LinkType};
 use nettrial_routing::Interfaces;
 use nettrial_scenario::{Capture as Settings, Scenario};
 use nettrial_wlan::{Sent, Sniffer};
+use side::Side;
 use std::collections::HashMap;
 use std::path::Path;
 

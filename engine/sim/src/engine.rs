@@ -3,5 +3,4 @@
 pub mod calendar;
 pub mod event;
 pub mod events;
-mod reading_ahead;
 pub mod world;

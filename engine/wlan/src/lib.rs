@@ -29,11 +29,11 @@
 #![forbid(unsafe_code)]
 
 mod airspace;
+mod category;
 mod contender;
 mod counters;
 mod errors;
 mod medium;
-mod minstrel;
 mod outbox;
 mod phy;
 mod propagation;
@@ -42,7 +42,7 @@ mod record;
 mod sniffer;
 mod timing;
 
-pub use contender::Category;
+pub use category::Category;
 pub use counters::{Counters, Delay, DelaySeries, RateCounts};
 pub use medium::{Medium, Outcome, Packet, Sent};
 pub use phy::Phy;

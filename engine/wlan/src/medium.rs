@@ -8,8 +8,9 @@ mod exchange;
 mod sent;
 mod settle;
 
+use crate::Category;
 use crate::airspace::Airspace;
-use crate::contender::{Category, Contender};
+use crate::contender::Contender;
 use crate::counters::{Counters, DelaySeries};
 use crate::outbox::{Msdu, Outbox};
 use crate::propagation::Propagation;

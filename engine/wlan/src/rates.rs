@@ -1,7 +1,9 @@
 //! The rates at which the stations of a channel send.
 
-use crate::minstrel::Minstrel;
+mod minstrel;
+
 use crate::timing::Timing;
+use minstrel::Minstrel;
 use nettrial_scenario::{RateControl, Wlan, WlanMode, WlanStation};
 
 /// The rates of a channel, each with its times and sizes: the channel's own rate, and those of stations with other

@@ -1,6 +1,6 @@
 //! The times and sizes that follow from the settings of a channel.
 
-use crate::contender::Category;
+use crate::Category;
 use crate::errors::Errors;
 use crate::phy::{LEGACY_PREAMBLE, Phy, US, control_ps};
 use nettrial_scenario::{Band, FrameErrors, Size, Wlan, WlanStandard};

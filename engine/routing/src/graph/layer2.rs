@@ -1,8 +1,7 @@
 //! Forwarding by switches. Switches forward along one spanning tree: that of IEEE 802.1D-2004 clause 17 if every
 //! link costs the same and the switch named first has the best priority.
 
-use crate::Crossing;
-use crate::graph::Graph;
+use super::{Crossing, Graph};
 use nettrial_scenario::NodeKind;
 use std::collections::VecDeque;
 

@@ -1,5 +1,6 @@
 //! Finds what makes flows impossible.
 
+mod messages;
 mod packets;
 mod socket;
 mod traffic;

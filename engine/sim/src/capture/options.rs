@@ -4,7 +4,7 @@
 //! the handshake has none; the last packet of MP_JOIN has no HMAC; the answer to an additional subflow's SYN is 4
 //! bytes longer than in the simulator, whose handshakes have 12 bytes of MPTCP options in every SYN.
 
-use super::headers::Side;
+use super::side::Side;
 use crate::{Endpoint, Flags, Packet, Time};
 use hmac::{Hmac, KeyInit, Mac};
 use nettrial_scenario::Transport;

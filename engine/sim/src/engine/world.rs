@@ -1,10 +1,11 @@
 //! The event loop: handles events in order of time, and moves packets from link to link and to their endpoints.
 
+mod reading_ahead;
+
 use crate::capture::Captures;
 use crate::engine::calendar::Calendar;
 use crate::engine::event::{Event, Packed};
 use crate::engine::events::Events;
-use crate::engine::reading_ahead;
 use crate::network::Network;
 use crate::network::fate::Outcome;
 use crate::network::link::Verdict;

@@ -2,8 +2,9 @@
 
 use super::exchange::{Exchange, Step};
 use super::{ACCESS_POINT, Medium, Outcome, Packet, backoff, draw};
+use crate::Category;
 use crate::airspace::Frame;
-use crate::contender::{Category, Contender};
+use crate::contender::Contender;
 use crate::errors::Errors;
 use crate::outbox::{Aggregate, Msdu, Reception};
 use crate::propagation::Propagation;

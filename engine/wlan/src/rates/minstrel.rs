@@ -18,7 +18,7 @@
 //! there are always two here. Linux draws the rates to sample from shuffled tables; here they take turns. A PPDU
 //! that collided counts as lost, as in Linux.
 
-use crate::rates::Rates;
+use super::Rates;
 use crate::timing::{SLOT, Timing};
 
 /// The time between two updates of the statistics, in picoseconds.

@@ -1,6 +1,6 @@
 //! Finds what makes packets of random sizes and gaps impossible.
 
-use super::traffic::{check_end, largest_message};
+use super::messages::{check_end, largest_message};
 use super::variate::{Bounds, check as check_variate};
 use crate::workload::MESSAGE_HEADER_BYTES;
 use crate::{Flow, Packets, Place, Problem};

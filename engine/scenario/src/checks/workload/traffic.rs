@@ -1,14 +1,13 @@
 //! Finds what makes a kind of traffic impossible.
 
+use super::messages::{check_end, largest_message};
 use super::packets;
-use crate::workload::{MESSAGE_HEADER_BYTES, MOST_IN_FLIGHT, MOST_MESSAGES};
+use crate::workload::{MESSAGE_HEADER_BYTES, MOST_IN_FLIGHT};
 use crate::{
-    Answer, Connecting, Flow, IpVersion, Place, Problem, RequestResponse, Sweep, Tool, ToolName, Traffic,
-    Transfer, Transport,
+    Answer, Connecting, Flow, Place, Problem, RequestResponse, Sweep, Tool, ToolName, Traffic, Transfer,
+    Transport,
 };
 
-/// The largest message over TCP.
-const LARGEST_MESSAGE_BYTES: u64 = 1 << 20;
 /// The bytes that a block of TFTP may have (RFC 2348).
 const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 8..=65_464;
 /// The bytes of a block where none are given (RFC 1350).
@@ -23,19 +22,6 @@ const LARGEST_DOWNLOAD_BYTES: u64 = 1 << 30;
 const LARGEST_HTTP3_BYTES: u64 = 32 << 20;
 /// The most measurements of a sweep.
 const MOST_MEASUREMENTS: u64 = 1_000_000;
-
-/// Returns the largest payload of one UDP datagram over `ip`, bytes (RFC 768, RFC 791, RFC 8200).
-pub fn largest_datagram(ip: IpVersion) -> u64 {
-    match ip {
-        IpVersion::V4 => 65_507,
-        IpVersion::V6 => 65_527,
-    }
-}
-
-/// Returns the largest payload of one message of `flow`.
-pub fn largest_message(flow: &Flow) -> u64 {
-    if flow.transport == Transport::Udp { largest_datagram(flow.ip) } else { LARGEST_MESSAGE_BYTES }
-}
 
 /// Adds everything that is wrong with the traffic of `flow`, which is at `place`.
 pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
@@ -141,22 +127,6 @@ fn check_exchange(flow: &Flow, exchange: &RequestResponse, place: &Place, proble
         if flow.transport == Transport::Udp {
             problems.push(place.problem("connecting", "each_request", "once", "UDP has no connections"));
         }
-    }
-}
-
-/// Adds problems with the end of a flow, which is a duration, a count, or both.
-pub fn check_end(has_duration: bool, count: Option<u64>, place: &Place, problems: &mut Vec<Problem>) {
-    if !has_duration && count.is_none() {
-        problems.push(place.problem_here(
-            "traffic",
-            "neither",
-            "a duration, a count, or both",
-            "the flow must end",
-        ));
-    }
-    if let Some(count) = count.filter(|count| !(1..=MOST_MESSAGES).contains(count)) {
-        let hint = "a flow may go on for a duration instead";
-        problems.push(place.problem("count", count, format!("1 to {MOST_MESSAGES}"), hint));
     }
 }
 

@@ -1,9 +1,9 @@
 //! Prefetches the memory of a world's upcoming events ([`crate::ahead`]).
 
+use super::{Endpoints, Engine, World};
 use crate::ahead::ReadAhead;
 use crate::engine::calendar::Calendar;
 use crate::engine::event::Event;
-use crate::engine::world::{Endpoints, Engine, World};
 use crate::network::Network;
 
 /// The bytes of links and endpoints that the second-level cache of a common CPU holds: below that there is nothing
