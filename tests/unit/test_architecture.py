@@ -259,35 +259,34 @@ def test_iperf3s_protocol_needs_no_agent():
 
 
 def test_the_kernels_interfaces_are_asked_for_whoever_asks():
-    assert workspace_dependencies(crates()["nettrial-netlink"]) == set()
+    assert workspace_dependencies(crates()["nettrial-netlink"]) == {"nettrial-scenario"}
 
 
 def test_programs_for_the_kernel_need_no_network_of_the_labs():
     assert workspace_dependencies(crates()["nettrial-bpf"]) == {"nettrial-scenario"}
 
 
-@pytest.mark.parametrize("crate", ["nettrial-congestion", "nettrial-queueing"])
-def test_congestion_controls_and_queues_know_nothing_of_who_uses_them(crate):
-    assert workspace_dependencies(crates()[crate]) == set()
+def test_congestion_controls_know_nothing_of_who_uses_them():
+    assert workspace_dependencies(crates()["nettrial-congestion"]) == set()
 
 
 def test_figures_know_nothing_of_who_carries_a_flow():
     assert workspace_dependencies(crates()["nettrial-flows"]) == {"nettrial-scenario"}
 
 
-def test_fates_are_drawn_without_a_link():
-    assert workspace_dependencies(crates()["nettrial-impair"]) == {"nettrial-scenario"}
+def test_queues_and_fates_of_frames_know_nothing_of_who_uses_them():
+    assert workspace_dependencies(crates()["nettrial-links"]) == {"nettrial-scenario"}
 
 
 def test_a_radio_channel_has_no_clock_and_carries_nothing_of_a_backend():
     assert workspace_dependencies(crates()["nettrial-wlan"]) == {
         "nettrial-scenario",
-        "nettrial-queueing",
+        "nettrial-links",
     }
 
 
 def test_the_simulator_needs_nothing_of_a_real_host():
-    parts = {"scenario", "routing", "congestion", "flows", "capture", "impair", "queueing", "wlan"}
+    parts = {"scenario", "routing", "congestion", "flows", "capture", "links", "wlan"}
     assert workspace_dependencies(crates()["nettrial-sim"]) == {f"nettrial-{part}" for part in parts}
 
 
@@ -312,7 +311,6 @@ NEEDS_LINUX = {
     "nettrial-netlink",
     "nettrial-lab",
     "nettrial-bpf",
-    "nettrial-ethtool",
 } | {
     *(
         "nettrial-iperf3",

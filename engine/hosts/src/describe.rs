@@ -4,7 +4,7 @@ use crate::message::{Counted, Observation};
 use crate::settings::{CONGESTION_CONTROL, SYSCTLS, Setting, link};
 use crate::{pci, ports};
 use anyhow::{Context, Result};
-use nettrial_ethtool::Ethtool;
+use nettrial_netlink::Ethtool;
 use nettrial_scenario::{Machine, MachineInterface, Rate, Wireless};
 use nettrial_session::{Reading, monotonic_ns};
 use nix::sched::{CpuSet, sched_getaffinity};

@@ -5,7 +5,7 @@ use crate::elsewhere::{Ethtool, netlink as nettrial_netlink};
 use crate::inventory::Permission;
 use anyhow::{Context, Result, bail, ensure};
 #[cfg(target_os = "linux")]
-use nettrial_ethtool::Ethtool;
+use nettrial_netlink::Ethtool;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::time::{Duration, Instant};

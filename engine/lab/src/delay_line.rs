@@ -35,7 +35,7 @@ mod worker;
 use crate::affinity;
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
 use anyhow::{Context, Result};
-use nettrial_impair::Fates;
+use nettrial_links::Fates;
 use nettrial_scenario::{Link, Rate, Scenario};
 use nix::sys::prctl;
 use std::os::fd::OwnedFd;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Lab::enter ── once ──> a mount, user (if not root) and network namespace of the engine's own
-//! Lab::run   ── a trial ─> Network::build ─> agents::start ─> checks ─> traffic ─> checks
+//! Lab::run   ── a trial ─> trial::run: build ─> check ─> drive ─> collect
 //! ```
 //!
 //! No namespace has a name. Each is kept alive by a descriptor of this process, and agents die with the process,

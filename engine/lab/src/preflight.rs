@@ -14,7 +14,7 @@ use crate::{affinity, delay_line, discipline, environment, mptcp, openflow, sett
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
-use nettrial_ethtool::Ethtool;
+use nettrial_netlink::Ethtool;
 use nettrial_netlink::Netlink;
 use nettrial_scenario::{
     Discipline, Link, Offloads, Place, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall,

@@ -1,12 +1,14 @@
 //! Sends route netlink requests in batches: many requests in one message to the kernel, and one answer for all of
-//! them. Reads the state of Wi-Fi interfaces by generic netlink.
+//! them. Reads the state of Wi-Fi interfaces by generic netlink, and the offloads of interfaces by the ethtool ioctl.
 
+mod ethtool;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod icmp;
 mod interfaces;
 mod wireless;
 
+pub use ethtool::Ethtool;
 pub use icmp::{filter_icmp, originate_no_icmp, originates_no_icmp};
 pub use interfaces::{Counters, Interface, interfaces, set_mtu};
 pub use wireless::{Wireless, wireless};

@@ -3,7 +3,7 @@
 use crate::report::Interface;
 use crate::socket;
 use anyhow::{Context, Result};
-use nettrial_ethtool::Ethtool;
+use nettrial_netlink::Ethtool;
 use nettrial_scenario::IpVersion;
 use nix::ifaddrs::getifaddrs;
 use socket2::{Protocol, Type};

@@ -9,7 +9,7 @@ use crate::Category;
 use crate::counters::Counters;
 use crate::rates::Choice;
 use crate::timing::Timing;
-use nettrial_queueing::{CoDelSettings, FqCoDel};
+use nettrial_links::{CoDelSettings, FqCoDel};
 use std::collections::VecDeque;
 
 /// CoDel with mac80211's settings for all stations since Linux 6.16 (ieee80211_txq_setup_flows,

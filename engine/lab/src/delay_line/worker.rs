@@ -4,7 +4,7 @@ use super::hold::Hold;
 use super::transmitter::Transmitter;
 use crate::packet_socket::{BATCH, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use anyhow::{Context, Result};
-use nettrial_impair::{Fate, Fates};
+use nettrial_links::{Fate, Fates};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;

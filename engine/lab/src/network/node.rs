@@ -8,7 +8,7 @@ use crate::settings;
 use anyhow::{Context, Result, ensure};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
-use nettrial_ethtool::Ethtool;
+use nettrial_netlink::Ethtool;
 use nettrial_netlink::Netlink;
 use nettrial_scenario::{Node, Offloads, Rate};
 use std::collections::HashSet;

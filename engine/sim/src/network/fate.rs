@@ -1,9 +1,9 @@
-//! The arrival times of the frames of an impaired link, from the fates that [`nettrial_impair`] draws for them.
+//! The arrival times of the frames of an impaired link, from the fates that [`nettrial_links`] draws for them.
 //! Fates are drawn as on the lab's delay lines: after the queue, independently for each frame. Jitter keeps the
 //! order of frames; a frame that is held back leaves the order, and delays no others.
 
 use crate::Time;
-use nettrial_impair::Fates;
+use nettrial_links::Fates;
 use nettrial_scenario::Impairment;
 
 /// The outcome of a frame.

@@ -8,7 +8,7 @@ use crate::network::fate::{Outcome, Outcomes};
 use crate::network::queue::{Arrivals, Decision, Length, Waiting, wire_bytes};
 use crate::packets::arena::{Arena, Travel};
 use crate::{Codepoint, Time};
-use nettrial_queueing::{CoDel, CoDelSettings, Taken};
+use nettrial_links::{CoDel, CoDelSettings, Taken};
 use nettrial_scenario::random::Random;
 use nettrial_scenario::{Discipline, Interface, Link as Cable, PacketSize, QueueLimit, Rate, Scenario};
 use std::collections::BTreeMap;

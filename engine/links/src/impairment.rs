@@ -10,8 +10,6 @@
 //! Error Rates for Codes on Burst-Noise Channels", ibid. 42, 1963). The chain begins in the good state and may
 //! change before each frame.
 
-#![forbid(unsafe_code)]
-
 #[cfg(test)]
 mod tests;
 
