@@ -231,7 +231,7 @@ def run(trial, scenario):
                 sys.exit(1)
             time.sleep(0.01)
     if gone():
-        return {"event": "failed", "trial": trial, "message": f"{gone()[0]} has vanished"}
+        return {"event": "failed", "trial": trial, "kind": "other", "message": f"{gone()[0]} has vanished"}
     note(f"ends {trial}")
     if os.environ.get("FAKE_LOG"):
         print(f"2026-01-01T00:00:00Z  INFO nettrial_lab: builds trial {trial}", file=sys.stderr)
@@ -240,7 +240,7 @@ def run(trial, scenario):
     if trial in trials("FAKE_FAIL"):
         escapes = "\x1b[2J\x9b2J\r" if os.environ.get("FAKE_ESCAPES") else ""
         message = f"building the network: no such device{escapes}"
-        return {"event": "failed", "trial": trial, "message": message}
+        return {"event": "failed", "trial": trial, "kind": "other", "message": message}
     if trial in trials("FAKE_GARBAGE"):
         return {"event": "nonsense"}
     if trial in trials("FAKE_OTHER"):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from nettrial.backends.engine import EngineLost
+from nettrial.backends.engine import EngineLost, Loss
 from nettrial.backends.keeper import Keeper
 from nettrial.capabilities import CAPABILITIES
 from nettrial.errors import CannotRun, Lack
@@ -36,12 +36,13 @@ CHECK_SECONDS = 300.0
 """The time in seconds allowed for checking a scenario: the paths of a large fabric take a while."""
 
 
-ANOTHER_VERSION = "rebuild the engine with `make build`: it must have the version of this package"
-"""The remedy for an engine of another version."""
-
-
 class TrialFailed(Exception):
     """The error for a trial that gave no record; the text is the reason."""
+
+    def __init__(self, message: str, kind: str = "other") -> None:
+        """Creates the error; `kind` is one of the schema's `FailureKind`, by which programs decide."""
+        super().__init__(message)
+        self.kind = kind
 
 
 class TrialLost(TrialFailed):
@@ -85,7 +86,7 @@ class Backend(Keeper):
         if stated is not None and stated != CAPABILITIES[self.name]:
             why = f"its capabilities of the backend {self.name} differ from those that this package knows"
             raise CannotRun(
-                "asking what this machine can run", [Lack(str(self._binary), why, ANOTHER_VERSION)]
+                "asking what this machine can run", [Lack(str(self._binary), why, Loss.PROTOCOL.remedy())]
             )
         return event.preflight
 
@@ -119,7 +120,7 @@ class Backend(Keeper):
         if isinstance(event, RecordEvent) and event.trial == trial:
             return event.record
         if isinstance(event, FailedEvent) and event.trial == trial:
-            raise TrialFailed(event.message)
+            raise TrialFailed(event.message, event.kind.root)
         self.close()  # after a wrong answer, no later answer can be trusted
         why = event.message if isinstance(event, RefusedEvent) else "it answered something else"
         raise TrialFailed(f"the engine did not run the trial: {why}")
@@ -131,8 +132,9 @@ class Backend(Keeper):
         try:
             event = self.event(request, timeout)
         except EngineLost as lost:
-            why = str(lost)
+            why, kind = str(lost), lost.kind
         else:
+            kind = Loss.PROTOCOL
             if event.root.event == expected:
                 return event
             why = (
@@ -140,7 +142,7 @@ class Backend(Keeper):
                 if isinstance(event.root, RefusedEvent)
                 else f"it answered {event.root.event!r}"
             )
-        raise CannotRun(doing, [Lack(str(self._binary), why, ANOTHER_VERSION)])
+        raise CannotRun(doing, [Lack(str(self._binary), why, kind.remedy())])
 
 
 @dataclass(frozen=True)

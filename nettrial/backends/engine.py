@@ -13,11 +13,13 @@ import queue
 import re
 import subprocess
 import threading
+from enum import Enum
 from pathlib import Path
 from typing import IO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from nettrial.backends import find
 from nettrial.backends.pipes import TooMuch, read_line
 from nettrial.bounds import MOST_DOCUMENT_BYTES
 from nettrial.fields import without_collector
@@ -54,13 +56,39 @@ LEAVE_SECONDS = 5
 _LOG = logging.getLogger(__name__)
 
 
+class Loss(Enum):
+    """The ways in which an engine is lost."""
+
+    NOT_STARTED = "not started"
+    """The system could not start it."""
+    ENDED = "ended"
+    """It ended by itself, or was ended by a signal."""
+    TIMED_OUT = "timed out"
+    """It did not answer in time, and was killed."""
+    PROTOCOL = "protocol"
+    """Its answer does not follow the protocol of this package's version."""
+    ABANDONED = "abandoned"
+    """Its session, worker or scheduler ended."""
+
+    def remedy(self) -> str:
+        """Returns the remedy for a user."""
+        return {
+            Loss.NOT_STARTED: f"{find.reinstall()}, if the file is not a program for this machine",
+            Loss.ENDED: "try again; if the engine ends again, report these lines as a fault of nettrial",
+            Loss.TIMED_OUT: "stop other work on this machine, and try again",
+            Loss.PROTOCOL: f"{find.reinstall()}: the engine must have the version of this package",
+            Loss.ABANDONED: "start the command again",
+        }[self]
+
+
 class EngineLost(Exception):
     """The error for an engine that died, did not answer in time, or sent something other than an event."""
 
-    def __init__(self, message: str, status: int | None = None, said: str = "") -> None:
+    def __init__(self, message: str, kind: Loss, status: int | None = None, said: str = "") -> None:
         """Creates the error; `status` is the exit status of an engine that ended by itself, and `said` the
         end of its error output."""
         super().__init__(message)
+        self.kind = kind
         self.status = status
         self.said = said
 
@@ -83,7 +111,7 @@ class Engine:
                 **APART,  # the terminal's Ctrl-C is for this process, not for the engine
             )
         except OSError as error:
-            raise EngineLost(f"can't start {binary}: {error.strerror}") from None
+            raise EngineLost(f"can't start {binary}: {error.strerror}", Loss.NOT_STARTED) from None
         # A pipe can't be read with a timeout, but a queue can.
         self._lines: queue.Queue[bytes] = queue.Queue(MOST_WAITING)
         self._reader = threading.Thread(target=self._read, args=[self._process.stdout], daemon=True)
@@ -128,7 +156,8 @@ class Engine:
         except queue.Empty:
             self.kill()
             self.close()
-            raise EngineLost(f"the engine did not answer within {timeout:.0f} s and was killed") from None
+            why = f"the engine did not answer within {timeout:.0f} s and was killed"
+            raise EngineLost(why, Loss.TIMED_OUT) from None
         if not said:
             raise self._lost()
         try:
@@ -137,16 +166,18 @@ class Engine:
         except ValidationError:
             self.close()
             shown = said[:ANSWER_SHOWN_BYTES].decode(errors="replace").strip()
-            raise EngineLost(f"the engine's answer does not follow its protocol: {shown}") from None
+            why = f"the engine's answer does not follow its protocol: {shown}"
+            raise EngineLost(why, Loss.PROTOCOL) from None
 
     def _lost(self) -> EngineLost:
         """Returns an error with the way in which the engine died and the end of its error output."""
         status = self.close()
         if self._excess:
-            return EngineLost(self._excess, status)
+            return EngineLost(self._excess, Loss.PROTOCOL, status)
         how = f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
         said = self._said.decode(errors="replace").strip()
-        return EngineLost(f"the engine {how}: {said}" if said else f"the engine {how}", status, said)
+        why = f"the engine {how}: {said}" if said else f"the engine {how}"
+        return EngineLost(why, Loss.ENDED, status, said)
 
     @property
     def alive(self) -> bool:

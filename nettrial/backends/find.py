@@ -32,8 +32,16 @@ def engine() -> Path:
         if place.is_file() and os.access(place, os.X_OK):
             return place
     looked = ", ".join(map(str, places))
-    remedy = f"build it (`make build`, or `pip install .`), or set {VARIABLE} to its path"
+    remedy = f"{reinstall()}, or set {VARIABLE} to its path"
     raise CannotRun("finding the engine", [Lack(ENGINE, f"it is not at {looked}", remedy)])
+
+
+def reinstall() -> str:
+    """Returns the way to get the engine of this package's version: by building it in a checkout of the
+    source, and by installing the package again elsewhere."""
+    if (Path(nettrial.__file__).parent.parent / "engine" / "cli" / "Cargo.toml").is_file():
+        return "build the engine with `make build`"
+    return "install nettrial again: `pip install --force-reinstall nettrial`"
 
 
 def _installed_with(packages: Path) -> list[Path]:

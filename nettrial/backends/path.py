@@ -22,9 +22,7 @@ def examine(request: PathRequest) -> PathReport:
         finally:
             engine.close()
     except EngineLost as lost:
-        raise CannotRun(
-            doing, [Lack(str(binary), str(lost), "rebuild the engine with `make build`")]
-        ) from None
+        raise CannotRun(doing, [Lack(str(binary), str(lost), lost.kind.remedy())]) from None
     if isinstance(answer, ReportAnswer):
         return answer.report
     if isinstance(answer, BadRequestAnswer):

@@ -13,7 +13,7 @@ from nettrial.backends import find
 from nettrial.backends.backend import TrialFailed
 from nettrial.backends.engine import EngineLost
 from nettrial.backends.keeper import Keeper
-from nettrial.errors import BadInput, CannotRun, Fault, Lack
+from nettrial.errors import BadInput, CannotRun, Fault, Lack, Reason
 from nettrial.scenario import CheckedEvent, FailedEvent, Flow, Measure, Record, RecordEvent
 from nettrial.systems import UnknownZone, become, zoned
 from nettrial.units import DURATION, RATE, SIZE
@@ -110,30 +110,34 @@ def measured_flow(
     return Flow.model_validate({**document, "traffic": traffic})
 
 
-def remedy(why: str, iperf3: bool) -> str:
-    """Returns the remedy for a reason why nothing could be measured with a server, in the engine's words
-    (`engine/iperf3/src/client.rs`, `engine/remote/src/client.rs`, `engine/session/src/handshake.rs`)."""
-    for words, found in _REMEDIES:
-        if words in why:
-            return found
-    if not any(words in why for words in _UNREACHED):
-        return "look at the server's own messages there"
+def remedy(kind: str, iperf3: bool) -> str:
+    """Returns the remedy for a measurement that failed in this way."""
+    if kind != UNREACHABLE:
+        return _REMEDIES.get(kind, "look at the server's own messages there")
     if iperf3:
         return "start `iperf3 -s` there, or `nettrial serve --bind :: --iperf3`, and open its port"
     return "start `nettrial serve --bind ::` there, and open its port"
 
 
-_REMEDIES = (
-    ("busy with another test", "wait until that test has ended, and try again"),
-    ("is UDP filtered on the way", "open the server's UDP port, too"),
-    (
-        "its token is another one",
-        "give the token of that server, and install the same version on both machines",
-    ),
-    ("must be of one version", "install the same version on both machines"),
-    ("place for another session", "wait until another session has ended, and try again"),
-)
-_UNREACHED = ("connecting to", "calling the iperf3 server", "os error")
+UNREACHABLE = "unreachable"
+"""The kind of failure of a server that can't be reached, does not answer, or is gone."""
+_REMEDIES = {
+    "busy": "wait until that test or another session has ended, and try again",
+    "udp_filtered": "open the server's UDP port, too",
+    "other_token": "give the token of that server, and install the same version on both machines",
+    "other_version": "install the same version on both machines",
+}
+NO_SESSION = {"refused", UNREACHABLE, *_REMEDIES}
+"""The kinds of failures after which no measurement with the server can begin."""
+
+
+class NoSession(CannotRun):
+    """The error for a server with which nothing can be measured."""
+
+    def __init__(self, doing: str, reasons: Sequence[Reason], result: str, kind: str) -> None:
+        """Creates the error; `kind` says why, for programs."""
+        super().__init__(doing, reasons, result)
+        self.kind = kind
 
 
 class Measurer(Keeper):
@@ -151,16 +155,16 @@ class Measurer(Keeper):
         try:
             self.run("warm-up", flow, streams, seconds)
         except TrialFailed as failed:
-            raise self._cannot("a warm-up", str(failed)) from None
+            raise self._cannot("a warm-up", str(failed), failed.kind) from None
 
-    def _cannot(self, what: str, why: str) -> CannotRun:
-        lack = Lack(what, why, remedy(why, self._iperf3))
-        return CannotRun(f"measuring against {self._server}", [lack], NOTHING_MEASURED)
+    def _cannot(self, what: str, why: str, kind: str) -> NoSession:
+        lack = Lack(what, why, remedy(kind, self._iperf3))
+        return NoSession(f"measuring against {self._server}", [lack], NOTHING_MEASURED, kind)
 
     def run(self, trial: str, flow: Flow, streams: int, seconds: float) -> Record:
         """Measures once, with traffic of that many seconds in that many parallel streams.
 
-        Raises BadInput for an invalid flow or token, CannotRun if no session can be opened, and
+        Raises BadInput for an invalid flow or token, NoSession if no session can be opened, and
         TrialFailed."""
         interval = max(INTERVAL_SECONDS, streams * seconds / MOST_SAMPLES)
         measure = Measure(
@@ -172,8 +176,6 @@ class Measurer(Keeper):
             why = lost.said.removeprefix("error: ")
             if lost.status == BadInput.exit_code:
                 raise BadInput("opening a session", why, "") from None
-            if lost.status == CannotRun.exit_code:
-                raise self._cannot("a session", why) from None
             raise TrialFailed(str(lost)) from None
         if isinstance(event, RecordEvent) and event.trial == trial:
             return event.record
@@ -184,5 +186,7 @@ class Measurer(Keeper):
             raise BadInput.listing("checking the measurement", faults)
         self.close()  # the next measurement opens a new session
         if isinstance(event, FailedEvent) and event.trial == trial:
-            raise TrialFailed(event.message)
+            if event.kind.root in NO_SESSION:
+                raise self._cannot("a session", event.message, event.kind.root)
+            raise TrialFailed(event.message, event.kind.root)
         raise TrialFailed("the engine answered something else")

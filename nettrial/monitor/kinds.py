@@ -9,7 +9,7 @@ from typing import Protocol
 from nettrial.analysis import repeated
 from nettrial.backends import Measurer, TrialFailed, find_server, measured_flow, streams_of
 from nettrial.backends import path as examination
-from nettrial.backends.remote import IPERF3_PORT, PORT
+from nettrial.backends.remote import IPERF3_PORT, PORT, UNREACHABLE, NoSession
 from nettrial.errors import BadInput, CannotRun
 from nettrial.metrics import METRICS
 from nettrial.monitor import pairs
@@ -22,9 +22,6 @@ from nettrial.scenario import Record
 
 PATH_SECONDS = 20.0
 """The expected duration of the examination of a path, in seconds."""
-GONE = ("connecting to", "calling the iperf3 server", "the server does not answer")
-"""The beginnings of the engine's error messages about a server that can't be reached (engine/remote,
-engine/iperf3). All other errors before the traffic come from a server that refuses."""
 
 
 class Kind(Protocol):
@@ -99,11 +96,14 @@ class Traffic:
         try:
             with Measurer(server, iperf3, far.token_file) as measurer:
                 record = measurer.run("1", flow, len(flows), task.seconds())
+        except NoSession as none:
+            is_gone = none.kind == UNREACHABLE
+            said = "; ".join(reason.why for reason in none.reasons)
+            raise Missed("host gone" if is_gone else "refused", said) from None
         except CannotRun as cannot:
-            said = "; ".join(reason.why for reason in cannot.reasons)
-            raise Missed("host gone" if said.startswith(GONE) else "refused", said) from None
+            raise Missed("failed", "; ".join(reason.why for reason in cannot.reasons)) from None
         except TrialFailed as failed:
-            raise Missed("host gone" if str(failed).startswith(GONE) else "failed", str(failed)) from None
+            raise Missed("failed", str(failed)) from None
         except BadInput as bad:
             raise Missed("refused", "; ".join(bad.faults[0].lines())) from None
         return of_record(record, flows)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from nettrial.backends import Backend, Configuration
-from nettrial.backends.engine import EngineLost
+from nettrial.backends.engine import EngineLost, Loss
 from nettrial.running import task
 from nettrial.running.cluster import Cluster
 from nettrial.running.task import TaskResult
@@ -59,7 +59,7 @@ class WorkerBackend(Backend):
             if result.kind != "lost":
                 break
             _LOG.warning("the set %s: a request was lost: %s", self._resource, why)
-        raise EngineLost(why or "the session has ended")
+        raise EngineLost(why or "the session has ended", Loss.ABANDONED)
 
     def kill(self) -> None:
         """Abandons the request in flight. The worker ends the engine when the session is closed."""
@@ -82,7 +82,7 @@ class WorkerBackend(Backend):
         end = time.monotonic() + ALONE_SECONDS
         while not workers:
             if self._killed or time.monotonic() > end:
-                raise EngineLost(f"no worker has the resource {self._resource}")
+                raise EngineLost(f"no worker has the resource {self._resource}", Loss.ABANDONED)
             time.sleep(POLL_SECONDS)
             workers = self.workers()
         self._sent += 1
@@ -102,9 +102,9 @@ class WorkerBackend(Backend):
                 return result
             except TimeoutError:
                 if self._killed:
-                    raise EngineLost("it was abandoned") from None
+                    raise EngineLost("it was abandoned", Loss.ABANDONED) from None
                 if self._cluster.lost:
-                    raise EngineLost("the scheduler is gone") from None
+                    raise EngineLost("the scheduler is gone", Loss.ABANDONED) from None
                 if key in self._cluster.hung or not set(workers) & self._cluster.resources.keys():
                     return TaskResult("lost", "its worker is gone or silent")
             except CancelledError:

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from nettrial.backends import BACKENDS, Backend, Configuration, TrialFailed, find
+from nettrial.backends.engine import Engine, EngineLost, Loss
 from nettrial.capabilities import CAPABILITIES
 from nettrial.design import scenario_of
 from nettrial.errors import CannotRun
+from nettrial.scenario import PreflightRequest, Request
 from nettrial.study import load
 
 FAKE_ENGINE = Path(__file__).parents[1] / "fake_engine.py"
@@ -144,9 +146,10 @@ def test_what_cannot_start_is_told(monkeypatch, tmp_path):
     broken.write_text("#!/bin/sh\necho unknown subcommand >&2\nexit 2\n")
     with (
         BACKENDS["lab"].start(Configuration()) as backend,
-        pytest.raises(CannotRun, match="status 2: unknown subcommand"),
+        pytest.raises(CannotRun, match="status 2: unknown subcommand") as caught,
     ):
         backend.preflight()
+    assert "make build" not in str(caught.value), "a crash is no sign of another version"
     broken.write_text('#!/bin/sh\nread line\necho \'{"event": "refused", "message": "unknown request"}\'\n')
     with (
         BACKENDS["lab"].start(Configuration()) as backend,
@@ -154,6 +157,28 @@ def test_what_cannot_start_is_told(monkeypatch, tmp_path):
     ):
         backend.preflight()
     assert "make build" in str(caught.value)
+
+
+def test_each_loss_of_an_engine_has_its_kind_and_remedy(monkeypatch, tmp_path):
+    def loss(script, timeout=PATIENCE):
+        program = tmp_path / "engine"
+        program.write_text(script)
+        program.chmod(0o755)
+        with pytest.raises(EngineLost) as lost:
+            Engine(program).ask(Request(PreflightRequest(thorough=False)), timeout)
+        return lost.value.kind
+
+    kinds = [
+        loss("no program"),
+        loss("#!/bin/sh\nread line\nkill -SEGV $$\n"),
+        loss("#!/bin/sh\nread line\nexec sleep 60\n", timeout=0.1),
+        loss("#!/bin/sh\nread line\necho '{}'\n"),
+    ]
+    assert kinds == [Loss.NOT_STARTED, Loss.ENDED, Loss.TIMED_OUT, Loss.PROTOCOL]
+    assert ["make build" in kind.remedy() for kind in Loss] == [True, False, False, True, False]
+    monkeypatch.setattr("nettrial.__file__", str(tmp_path / "site-packages" / "nettrial" / "__init__.py"))
+    assert "pip install" in Loss.PROTOCOL.remedy()
+    assert "make" not in Loss.PROTOCOL.remedy()
 
 
 def test_an_engine_that_states_something_else_is_of_another_version(backend, monkeypatch):
@@ -189,7 +214,7 @@ def test_else_beside_python_else_in_the_checkout(monkeypatch, tmp_path):
     monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
     monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path / name))
     monkeypatch.setattr("nettrial.__file__", str(tmp_path / "checkout" / "nettrial" / "__init__.py"))
-    with pytest.raises(CannotRun, match="make build"):
+    with pytest.raises(CannotRun, match="install nettrial again"):
         find.engine()
     for place in (tmp_path / "checkout" / "target" / "release", tmp_path / "bin"):
         place.mkdir(parents=True)

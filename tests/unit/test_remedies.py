@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import errno
-from pathlib import Path
 
 import pytest
 
 from nettrial.backends import remote
 from nettrial.errors import CannotRun, Lack
+from nettrial.scenario import FailureKind
 from nettrial.systems import port_remedy
-from tests.unit.conftest import ROOT, CommandLine
+from tests.unit.conftest import CommandLine
 
 RUN = ("run", "jumbo-ipv6", "--seed", "1", "--out", "mine")
 
@@ -42,40 +42,25 @@ def test_what_hosts_lack_is_named_once_with_all_its_values(nettrial: CommandLine
 
 
 @pytest.mark.parametrize(
-    ("why", "iperf3", "remedy"),
+    ("kind", "iperf3", "remedy"),
     [
-        ("the server is busy with another test", True, "wait until that test has ended, and try again"),
-        (
-            "calling the iperf3 server at 127.0.0.1:1: Connection refused (os error 111)",
-            True,
-            "start `iperf3",
-        ),
-        (
-            "the server refused the test: iperf3's error 103 (i_errno, iperf_api.h)",
-            True,
-            "look at the server",
-        ),
-        ("connecting to 127.0.0.1:1: Connection refused (os error 111)", False, "start `nettrial serve"),
-        (
-            "it closed the connection: its token is another one, or its version of nettrial",
-            False,
-            "give the token of that server",
-        ),
-        ("the server closed the session. It may have no place for another session", False, "wait until"),
+        ("busy", True, "wait until that test or another session has ended"),
+        ("unreachable", True, "start `iperf3 -s`"),
+        ("unreachable", False, "start `nettrial serve"),
+        ("refused", True, "look at the server's own messages"),
+        ("other_token", False, "give the token of that server"),
+        ("other_version", False, "install the same version"),
+        ("udp_filtered", True, "open the server's UDP port"),
+        ("other", False, "look at the server's own messages"),
     ],
 )
-def test_the_remedy_fits_what_a_server_said(why: str, iperf3: bool, remedy: str):
-    assert remote.remedy(why, iperf3).startswith(remedy)
+def test_the_remedy_follows_from_the_kind(kind: str, iperf3: bool, remedy: str):
+    FailureKind(kind)  # the engine has this kind
+    assert remote.remedy(kind, iperf3).startswith(remedy)
 
 
-def test_the_words_of_remedies_are_those_of_the_engine():
-    texts = [
-        file.read_text()
-        for crate in ("iperf3", "remote", "session")
-        for file in Path(ROOT, "engine", crate, "src").rglob("*.rs")
-    ]
-    for words, _ in remote._REMEDIES:
-        assert any(words in text for text in texts), words
+def test_kinds_that_allow_no_session_are_the_engines():
+    assert [FailureKind(kind) for kind in remote.NO_SESSION]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 //! Traffic with other machines: the commands `serve` and `measure`.
 
 use crate::lines;
+use crate::serve::failed;
 use crate::system::iperf3;
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -99,29 +100,30 @@ enum Measurer {
     Nettrial(Box<nettrial_remote::Client>),
 }
 
-/// Answers measurements until the input ends.
+/// Answers measurements until the input ends. If no session can be opened, this is the answer to each of them.
 pub fn measure(options: &Measure) -> Result<()> {
     let lines = lines::input();
     let mut measurer = connect(options);
     for line in lines {
-        let event = match serde_json::from_str::<nettrial_scenario::Measure>(&line) {
-            Ok(measure) => answer(&mut measurer, measure),
-            Err(error) => Event::Refused { message: format!("not a measurement: {error}") },
+        let event = match (serde_json::from_str::<nettrial_scenario::Measure>(&line), &mut measurer) {
+            (Ok(measure), Ok(measurer)) => answer(measurer, measure),
+            (Ok(measure), Err(error)) => failed(measure.trial, error),
+            (Err(error), _) => Event::Refused { message: format!("not a measurement: {error}") },
         };
         lines::output(&event)?;
     }
     Ok(())
 }
 
-fn connect(options: &Measure) -> Measurer {
+fn connect(options: &Measure) -> Result<Measurer> {
     if options.iperf3 {
-        return Measurer::Iperf3(iperf3::Client::new(options.server));
+        return Ok(Measurer::Iperf3(iperf3::Client::new(options.server)));
     }
     let token = Token::find(options.token_file.as_deref()).unwrap_or_else(|error| end(BAD_INPUT, &error));
     let missing = || anyhow!("no token: give it by --token-file or in {}", VARIABLE);
     let token = token.unwrap_or_else(|| end(BAD_INPUT, &missing()));
-    let client = nettrial_remote::Client::connect(options.server, &token);
-    Measurer::Nettrial(Box::new(client.unwrap_or_else(|error| end(CANNOT, &error))))
+    let client = nettrial_remote::Client::connect(options.server, &token)?;
+    Ok(Measurer::Nettrial(Box::new(client)))
 }
 
 fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event {
@@ -139,7 +141,7 @@ fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event
     };
     match made {
         Ok(record) => Event::Record { trial: measure.trial, record: Box::new(record) },
-        Err(error) => Event::Failed { trial: measure.trial, message: nettrial_traffic::in_words(&error) },
+        Err(error) => failed(measure.trial, &error),
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::lines;
 use anyhow::Result;
 use nettrial_fluid as fluid_model;
-use nettrial_scenario::{Event, Preflight, Request};
+use nettrial_scenario::{Event, FailureKind, Preflight, Request};
 use nettrial_sim as sim;
+use nettrial_traffic::{in_words, kind_of};
 use std::sync::mpsc::Receiver;
 
 /// Serves requests with the simulator until the input ends.
@@ -98,7 +99,7 @@ fn simulate(request: Request) -> Event {
         Request::Run { trial, scenario, capture, threads } => {
             match sim::run(&scenario, capture.as_ref(), threads as usize) {
                 Ok(record) => Event::Record { trial, record: Box::new(record) },
-                Err(error) => Event::Failed { trial, message: format!("{error:#}") },
+                Err(error) => failed(trial, &error),
             }
         }
     }
@@ -119,9 +120,14 @@ fn compute(request: Request) -> Event {
         }
         Request::Run { trial, scenario, .. } => match fluid_model::run(&scenario) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
-            Err(error) => Event::Failed { trial, message: format!("{error:#}") },
+            Err(error) => failed(trial, &error),
         },
     }
+}
+
+/// Returns the answer to a request whose trial, of this name, failed.
+pub fn failed(trial: String, error: &anyhow::Error) -> Event {
+    Event::Failed { trial, kind: kind_of(error), message: in_words(error) }
 }
 
 /// Returns the answer of a backend that can't run here, with the missing features. Faults of a scenario are still
@@ -135,7 +141,7 @@ pub fn refused(refusal: &Preflight, request: Request) -> Event {
         Request::Run { trial, .. } => {
             let reasons: Vec<String> =
                 refusal.missing.iter().map(|missing| format!("{}: {}", missing.what, missing.why)).collect();
-            Event::Failed { trial, message: reasons.join("; ") }
+            Event::Failed { trial, kind: FailureKind::Other, message: reasons.join("; ") }
         }
     }
 }

@@ -172,11 +172,11 @@ impl State {
 
     fn order(&mut self, order: &Order) {
         let done = match &mut self.agent {
-            Some(agent) => agent.order(order).map_err(|error| in_words(&error)),
-            None => Err("no agent is running".to_owned()),
+            Some(agent) => agent.order(order),
+            None => Err(anyhow!("no agent is running")),
         };
-        if let Err(message) = done {
-            let report = Report { number: order.number, reply: Reply::Failed { message } };
+        if let Err(error) = done {
+            let report = Report { number: order.number, reply: Reply::failed(&error) };
             say(&FromMachine::Report(Box::new(report)));
         }
     }

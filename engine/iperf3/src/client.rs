@@ -13,7 +13,7 @@ use crate::socket;
 use crate::stream::{self, Carrier, Clock, Direction, Outcome};
 use anyhow::{Context, Result, anyhow, bail};
 use nettrial_admission::read_exact_by;
-use nettrial_scenario::{Measure, Record};
+use nettrial_scenario::{Failure, FailureKind, Measure, Record};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::Ordering;
@@ -146,8 +146,8 @@ impl Client {
                 Ok((control, state)) => return Err(unexpected(&control, state)),
                 Err(error) if CLOSED.contains(&error.kind()) && soon => {}
                 Err(error) => {
-                    return Err(error)
-                        .with_context(|| format!("calling the iperf3 server at {}", self.server));
+                    let calling = format!("calling the iperf3 server at {}", self.server);
+                    return Err(error).context(Failure::new(FailureKind::Unreachable, calling));
                 }
             }
             std::thread::sleep(GLANCE);
@@ -180,7 +180,9 @@ impl Client {
                 Err(error) => return Err(error).context("opening a stream"),
             }
         }
-        bail!("the server did not answer on UDP port {}: is UDP filtered on the way?", self.server.port())
+        let port = self.server.port();
+        let why = format!("the server did not answer on UDP port {port}: is UDP filtered on the way?");
+        Err(Failure::new(FailureKind::UdpFiltered, why).into())
     }
 }
 
@@ -193,7 +195,7 @@ fn expect(control: &TcpStream, wanted: State) -> Result<()> {
 /// Returns the error of a server that sent `state` instead of the state expected.
 fn unexpected(control: &TcpStream, state: State) -> anyhow::Error {
     match state {
-        State::AccessDenied => anyhow!("the server is busy with another test"),
+        State::AccessDenied => Failure::new(FailureKind::Busy, "the server is busy with another test").into(),
         State::ServerTerminate => anyhow!("the server ended the test"),
         State::ServerError => {
             let mut numbers = [0; 8];
@@ -201,7 +203,10 @@ fn unexpected(control: &TcpStream, state: State) -> anyhow::Error {
             let number = i32::from_be_bytes([numbers[0], numbers[1], numbers[2], numbers[3]]);
             match read {
                 Ok(()) => {
-                    anyhow!("the server refused the test: iperf3's error {number} (i_errno, iperf_api.h)")
+                    let why = format!(
+                        "the server refused the test: iperf3's error {number} (i_errno, iperf_api.h)"
+                    );
+                    Failure::new(FailureKind::Refused, why).into()
                 }
                 Err(_) => anyhow!("the server failed"),
             }

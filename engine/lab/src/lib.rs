@@ -20,7 +20,6 @@ mod checks;
 mod clock;
 mod congestion;
 mod delay_line;
-mod discipline;
 mod environment;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -120,7 +119,7 @@ impl Lab {
             problems.extend(unreachable_flows(scenario));
             problems.extend(openflow::problems(scenario, self.home.outside().is_some()));
             problems.extend(preflight::routing::problems(scenario));
-            problems.extend(discipline::problems(scenario, &self.home));
+            problems.extend(queue::discipline::problems(scenario, &self.home));
         }
         problems
     }

@@ -3,8 +3,9 @@
 //! The kernel looks up the number of bytes that a packet occupies on the wire in a table (`wire`) when it puts the
 //! packet into the queue (tc-stab(8)). Rates and counters here are those on the wire.
 
+pub mod discipline;
+
 use crate::bucket::Bucket;
-use crate::discipline;
 use crate::wire::{SizeTable, Wire};
 use anyhow::Result;
 use netlink_packet_core::DefaultNla;

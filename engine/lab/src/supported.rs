@@ -1,7 +1,7 @@
 //! The capabilities of the lab, in real and in virtual time.
 
 use crate::clock::Clock;
-use crate::discipline;
+use crate::queue::discipline;
 use nettrial_scenario::{
     Capabilities, Figure, Flow, Medium, Place, Problem, Scenario, Setting, ToolName, Traffic, Transport,
 };

@@ -1,9 +1,9 @@
 //! The client: a session with a server, and an agent of its own.
 
 use crate::message::{MOST_REPORT_BYTES, ToClient, ToServer, Welcome};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail};
 use nettrial_admission::one_line;
-use nettrial_scenario::Measure;
+use nettrial_scenario::{Failure, FailureKind, Measure};
 use nettrial_session::{
     Agents, Event, Findings, Offset, Process, Reader, Reading, Round, Sink, Token, Transport, Writer, enter,
     monotonic_ns,
@@ -65,7 +65,7 @@ struct Connection {
     output: Output,
     /// The server's messages apart from reports, each with the time of its arrival, and finally the reason for the
     /// end of the session.
-    answers: Receiver<Result<(ToClient, i64), String>>,
+    answers: Receiver<Result<(ToClient, i64), Failure>>,
     /// The sink for events of the server's agent.
     agent: Arc<Mutex<Option<Sink>>>,
 }
@@ -121,8 +121,8 @@ impl Connection {
     fn answer(&self) -> Result<(ToClient, i64)> {
         match self.answers.recv_timeout(PATIENCE) {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(why)) => Err(anyhow!(why)),
-            Err(_) => bail!("the server does not answer"),
+            Ok(Err(why)) => Err(why.into()),
+            Err(_) => Err(Failure::new(FailureKind::Unreachable, "the server does not answer").into()),
         }
     }
 }
@@ -131,7 +131,7 @@ impl Connection {
 fn listen(
     mut lines: Reader<TcpStream>,
     agent: &Mutex<Option<Sink>>,
-    answers: &SyncSender<Result<(ToClient, i64), String>>,
+    answers: &SyncSender<Result<(ToClient, i64), Failure>>,
 ) {
     let tell = |event| {
         if let Some(sink) = &*lock(agent) {
@@ -147,15 +147,15 @@ fn listen(
             Ok(Some(answer)) => {
                 // If this fails otherwise, nobody waits for the answer any more.
                 if matches!(answers.try_send(Ok((answer, monotonic_ns()))), Err(TrySendError::Full(_))) {
-                    break "the server sent answers without questions".to_owned();
+                    break Failure::new(FailureKind::Other, "the server sent answers without questions");
                 }
             }
-            Ok(None) => break CLOSED.to_owned(),
-            Err(error) if is_closed(&error) => break CLOSED.to_owned(),
-            Err(error) => break in_words(&error.into()),
+            Ok(None) => break Failure::new(FailureKind::Unreachable, CLOSED),
+            Err(error) if is_closed(&error) => break Failure::new(FailureKind::Unreachable, CLOSED),
+            Err(error) => break Failure::new(FailureKind::Other, in_words(&error.into())),
         }
     };
-    tell(Event::Ended(why.clone()));
+    tell(Event::Ended(why.message.clone()));
     // This waits until the answers before it are taken, or until the session is dropped.
     let _ = answers.send(Err(why));
 }
@@ -167,21 +167,26 @@ impl Client {
     /// Fails if the server cannot be reached, has another token or version, or has no place for a session.
     pub fn connect(server: SocketAddr, token: &Token) -> Result<Self> {
         let stream = TcpStream::connect_timeout(&server, PATIENCE)
-            .with_context(|| format!("connecting to {server}"))?;
+            .with_context(|| Failure::new(FailureKind::Unreachable, format!("connecting to {server}")))?;
         let here = stream.local_addr()?;
         let connection = Connection::open(stream, token)?;
         let welcome = match connection.answers.recv_timeout(PATIENCE) {
             Ok(Ok((ToClient::Welcome(welcome), _))) => welcome,
-            Ok(Err(why)) if why == CLOSED => bail!("{why}. It may have no place for another session"),
-            Ok(Err(why)) => bail!(why),
-            _ => bail!("the server did not welcome"),
+            Ok(Err(why)) if why.kind == FailureKind::Unreachable => {
+                let why = format!("{why}. It may have no place for another session");
+                return Err(Failure::new(FailureKind::Busy, why).into());
+            }
+            Ok(Err(why)) => return Err(why.into()),
+            _ => return Err(Failure::new(FailureKind::Refused, "the server did not welcome").into()),
         };
         let version = env!("CARGO_PKG_VERSION");
-        ensure!(
-            welcome.engine_version == version,
-            "nettrial there is version {}, here it is {version}: both must be of one version",
-            one_line(&welcome.engine_version)
-        );
+        if welcome.engine_version != version {
+            let there = one_line(&welcome.engine_version);
+            let why = format!(
+                "nettrial there is version {there}, here it is {version}: both must be of one version"
+            );
+            return Err(Failure::new(FailureKind::OtherVersion, why).into());
+        }
         Ok(Self { server, here, welcome, path: None, agents: Agents::default(), connection })
     }
 

@@ -5,7 +5,7 @@ use crate::message::{MOST_ORDER_BYTES, ToClient, ToServer, Welcome};
 use crate::rules::{Between, Ration, flow_seats};
 use anyhow::{Context, Result, anyhow};
 use nettrial_admission::{Kind, Limits, Log, Seats, Visitor, bind, pieces, raise_descriptor_limit, receive};
-use nettrial_scenario::HostAddress;
+use nettrial_scenario::{Failure, FailureKind, HostAddress};
 use nettrial_session::{
     Event, PENALTY, Process, Reader, Reading, Sealed, Token, Transport, Writer, WrongToken, admit,
     monotonic_ns,
@@ -165,15 +165,13 @@ fn obey(
                 let done = match (refused, &mut agent) {
                     (Some(why), _) => {
                         log.refused(between.there, "an order", &why);
-                        Err(format!("the server refuses: {why}"))
+                        Err(Failure::new(FailureKind::Refused, format!("the server refuses: {why}")).into())
                     }
-                    (None, None) => Err("there is no agent yet".into()),
-                    (None, Some(agent)) => {
-                        agent.order(&Order { number, command }).map_err(|error| in_words(&error))
-                    }
+                    (None, None) => Err(anyhow!("there is no agent yet")),
+                    (None, Some(agent)) => agent.order(&Order { number, command }),
                 };
-                if let Err(message) = done {
-                    let report = Report { number, reply: Reply::Failed { message } };
+                if let Err(error) = done {
+                    let report = Report { number, reply: Reply::failed(&error) };
                     say(output, &ToClient::Report(Box::new(report)))?;
                 }
             }
@@ -209,7 +207,8 @@ fn new_agent(output: &Output, between: Between, log: &Arc<Log>) -> Result<Proces
 mod tests {
     use super::*;
     use crate::client::Client;
-    use std::net::IpAddr;
+    use nettrial_traffic::kind_of;
+    use std::net::{IpAddr, TcpListener};
     use std::sync::mpsc::channel;
 
     #[test]
@@ -228,7 +227,10 @@ mod tests {
             Client::connect(at, &token()).unwrap();
         }
         let wrong = Client::connect(at, &Token::random()).err().unwrap();
-        assert!(in_words(&wrong).contains("its token is another one"), "{wrong:#}");
+        assert_eq!(kind_of(&wrong), FailureKind::OtherToken, "{wrong:#}");
+        let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let nobody = Client::connect(closed, &token()).err().unwrap();
+        assert_eq!(kind_of(&nobody), FailureKind::Unreachable, "{nobody:#}");
         Client::connect(at, &token()).unwrap();
         drop(silent);
         std::fs::remove_file(&file).unwrap();

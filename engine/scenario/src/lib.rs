@@ -17,6 +17,7 @@ mod checks;
 mod controller;
 mod directory;
 pub mod ethernet;
+mod failure;
 mod machine;
 mod measurement;
 mod network;
@@ -37,6 +38,7 @@ pub use capabilities::{Capabilities, Figure, Setting};
 pub use checks::check;
 pub use controller::{Controller, ControllerApplication, ControllerMode};
 pub use directory::Directory;
+pub use failure::{Failure, FailureKind};
 pub use machine::{Machine, MachineInterface, MachineReach, Wireless};
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{

@@ -2,7 +2,7 @@
 //! on the engine's standard input, events on its standard output. At the end of the input, the engine stops at
 //! once and leaves nothing behind.
 
-use crate::{Capabilities, Duration, Flow, Machine, Place, Problem, Record, Scenario};
+use crate::{Capabilities, Duration, FailureKind, Flow, Machine, Place, Problem, Record, Scenario};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -161,7 +161,9 @@ pub enum Event {
     Failed {
         /// The request's.
         trial: String,
-        /// The action that failed, and the error.
+        /// The kind of the failure.
+        kind: FailureKind,
+        /// The action that failed, and the error, for people.
         message: String,
     },
     /// The line could not be read as a request.

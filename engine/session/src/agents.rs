@@ -1,7 +1,8 @@
 //! The agents of a trial, which get orders by the name of their host, and their answers.
 
 use crate::transport::{Event, Orders, Sink, Transport};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use nettrial_scenario::{Failure, FailureKind};
 use nettrial_traffic::{Command, Order, Reply};
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -89,7 +90,9 @@ impl Agents {
         loop {
             if let Some(reply) = self.early.remove(&pending.number) {
                 return match reply {
-                    Reply::Failed { message } => bail!("{}: {message}", pending.host),
+                    Reply::Failed { kind, message } => {
+                        Err(Failure::new(kind, format!("{}: {message}", pending.host)).into())
+                    }
                     reply => Ok(reply),
                 };
             }
@@ -98,8 +101,13 @@ impl Agents {
                     tracing::debug!(host, number = report.number, "report");
                     self.early.insert(report.number, report.reply);
                 }
-                Ok((host, Event::Ended(why))) => bail!("{host}: {why}"),
-                Err(_) => bail!("the agent of {} does not answer", pending.host),
+                Ok((host, Event::Ended(why))) => {
+                    return Err(Failure::new(FailureKind::AgentEnded, format!("{host}: {why}")).into());
+                }
+                Err(_) => {
+                    let why = format!("the agent of {} does not answer", pending.host);
+                    return Err(Failure::new(FailureKind::TimedOut, why).into());
+                }
             }
         }
     }
@@ -194,7 +202,7 @@ mod tests {
     impl Transport for Gone {
         fn order(&mut self, _: &Order) -> Result<()> {
             self.0.tell(Event::Ended("the power failed".into()));
-            bail!("broken pipe")
+            anyhow::bail!("broken pipe")
         }
     }
 

@@ -15,8 +15,9 @@
 
 use crate::Token;
 use crate::frame::{Reader, Writer, open};
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow};
 use nettrial_admission::read_exact_by;
+use nettrial_scenario::{Failure, FailureKind};
 use snow::{Builder, HandshakeState, StatelessTransportState};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -95,13 +96,18 @@ pub fn enter(mut stream: &TcpStream, token: &Token) -> Result<Sealed> {
     say(stream, &mut noise).context("greeting")?;
     let answer: [u8; MESSAGE_BYTES] = hear(stream, deadline).map_err(|error| match error.kind() {
         ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
-            anyhow!("it closed the connection: its token is another one, or its version of nettrial")
+            let why = "it closed the connection: its token is another one, or its version of nettrial";
+            anyhow!(Failure::new(FailureKind::OtherToken, why))
         }
-        _ => anyhow!(error)
-            .context("what listens there does not answer as `nettrial serve` of this version does"),
+        _ => {
+            let why = "what listens there does not answer as `nettrial serve` of this version does";
+            anyhow!(error).context(Failure::new(FailureKind::Refused, why))
+        }
     })?;
     let proven = noise.read_message(&answer, &mut [0; MESSAGE_BYTES]).is_ok();
-    ensure!(proven, "it does not have the token");
+    if !proven {
+        return Err(Failure::new(FailureKind::OtherToken, "it does not have the token").into());
+    }
     let keys = noise.into_stateless_transport_mode()?;
     let mut proof = [0; PROOF_BYTES];
     keys.write_message(0, &[], &mut proof)?;

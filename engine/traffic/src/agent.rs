@@ -1,6 +1,5 @@
 //! The agent's loop: orders in, reports out.
 
-use crate::failure::in_words;
 use crate::protocol::{Command, Order, Reply, Report};
 use crate::{flow, listener, path_mtu};
 use anyhow::{Context, Result};
@@ -32,9 +31,9 @@ fn answer(number: u64, command: Command) {
     let span = tracing::info_span!("order", number, command = command.name());
     let _entered = span.enter();
     tracing::debug!("carrying it out");
-    let reply = execute(command).unwrap_or_else(|error| Reply::Failed { message: in_words(&error) });
+    let reply = execute(command).unwrap_or_else(|error| Reply::failed(&error));
     match &reply {
-        Reply::Failed { message } => tracing::warn!("failed: {message}"),
+        Reply::Failed { message, .. } => tracing::warn!("failed: {message}"),
         _ => tracing::debug!("done"),
     }
     let line = serde_json::to_string(&Report { number, reply }).expect("a report is always representable");

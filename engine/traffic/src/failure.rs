@@ -1,5 +1,7 @@
 //! Errors in words.
 
+use crate::Reply;
+use nettrial_scenario::{Failure, FailureKind};
 use std::error::Error;
 use std::io::{self, ErrorKind};
 
@@ -8,6 +10,26 @@ use std::io::{self, ErrorKind};
 /// buffer").
 pub fn in_words(error: &anyhow::Error) -> String {
     error.chain().map(cause_in_words).collect::<Vec<_>>().join(": ")
+}
+
+/// Returns the kind of an error: that of the outermost [`Failure`] in it, or else that of the system's error.
+pub fn kind_of(error: &anyhow::Error) -> FailureKind {
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        return failure.kind;
+    }
+    let system = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
+    match system.map(io::Error::kind) {
+        Some(ErrorKind::PermissionDenied) => FailureKind::NoPrivileges,
+        Some(ErrorKind::TimedOut | ErrorKind::WouldBlock) => FailureKind::TimedOut,
+        _ => FailureKind::Other,
+    }
+}
+
+impl Reply {
+    /// Returns the report of an order that could not be carried out.
+    pub fn failed(error: &anyhow::Error) -> Self {
+        Self::Failed { kind: kind_of(error), message: in_words(error) }
+    }
 }
 
 fn cause_in_words(cause: &(dyn Error + 'static)) -> String {
@@ -37,6 +59,22 @@ mod tests {
     use super::*;
     use anyhow::Context;
     use std::io::Read;
+
+    #[test]
+    fn the_outermost_kind_counts_and_the_texts_are_those_of_all_causes() {
+        let refused = || anyhow::Error::from(io::Error::from(ErrorKind::ConnectionRefused));
+        let tagged = refused().context(Failure::new(FailureKind::Unreachable, "connecting to a"));
+        let error = tagged.context("flow 1");
+        assert_eq!(kind_of(&error), FailureKind::Unreachable);
+        assert_eq!(in_words(&error), "flow 1: connecting to a: connection refused");
+        assert_eq!(kind_of(&refused()), FailureKind::Other);
+        for (system, kind) in [
+            (ErrorKind::PermissionDenied, FailureKind::NoPrivileges),
+            (ErrorKind::TimedOut, FailureKind::TimedOut),
+        ] {
+            assert_eq!(kind_of(&anyhow::Error::from(io::Error::from(system)).context("a")), kind);
+        }
+    }
 
     #[test]
     fn the_early_end_of_a_connection_is_explained() {

@@ -41,7 +41,7 @@ mod tests;
 
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
-pub use failure::in_words;
+pub use failure::{in_words, kind_of};
 pub use platform::{ProcessorTimes, die_with_parent, listens, now_ns, processors, system_name};
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub use platform::{clear_environment, contain, sockets_of};

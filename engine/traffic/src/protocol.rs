@@ -4,7 +4,7 @@
 
 use crate::Cookie;
 use nettrial_flows::waits::Waits;
-use nettrial_scenario::{Duration, Flow, FlowRecord, HostAddress, Warning};
+use nettrial_scenario::{Duration, FailureKind, Flow, FlowRecord, HostAddress, Warning};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
@@ -152,6 +152,8 @@ pub enum Reply {
     Finished(Box<FlowRecord>, Vec<Warning>),
     /// The order could not be carried out.
     Failed {
+        /// The kind of the failure.
+        kind: FailureKind,
         /// The step that failed, and the reason.
         message: String,
     },

@@ -1,8 +1,8 @@
 //! The user's own machines as a backend.
 
 use crate::lines;
-use crate::serve::serve_lines;
-use anyhow::Result;
+use crate::serve::{failed, serve_lines};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use nettrial_hosts::{Hosts as Backend, Inventory, Leavers};
 use nettrial_scenario::{Event, Request};
@@ -45,11 +45,11 @@ fn answer(hosts: &mut Backend, request: Request) -> Event {
         }
         Request::Check { scenario } => Event::Checked { problems: hosts.check(&scenario), estimate: None },
         Request::Run { trial, capture: Some(_), .. } => {
-            Event::Failed { trial, message: "packets can't be captured on machines of your own".into() }
+            failed(trial, &anyhow!("packets can't be captured on machines of your own"))
         }
         Request::Run { trial, scenario, capture: None, .. } => match hosts.run(&scenario) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
-            Err(error) => Event::Failed { trial, message: nettrial_traffic::in_words(&error) },
+            Err(error) => failed(trial, &error),
         },
     }
 }

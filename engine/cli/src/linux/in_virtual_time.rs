@@ -1,8 +1,8 @@
 //! The lab in virtual time as a backend.
 
 use crate::linux::lab;
-use crate::serve::{refused, serve as serve_with};
-use anyhow::Result;
+use crate::serve::{failed, refused, serve as serve_with};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use nettrial_guest::Catalogue;
 use nettrial_lab::{Clock, Lab};
@@ -60,7 +60,7 @@ pub fn serve(options: Options) -> Result<()> {
 /// Returns the answer to a request whose scenario has this problem.
 fn found(problem: Problem, request: Request) -> Event {
     match request {
-        Request::Run { trial, .. } => Event::Failed { trial, message: problem.to_string() },
+        Request::Run { trial, .. } => failed(trial, &anyhow!("{problem}")),
         _ => Event::Checked { problems: vec![problem], estimate: None },
     }
 }
@@ -74,7 +74,7 @@ fn answer(kernel: &Kernel, request: Request) -> Event {
             Event::Preflight { preflight }
         }
         (Ok(event), _) => event,
-        (Err(error), Request::Run { trial, .. }) => Event::Failed { trial, message: format!("{error:#}") },
+        (Err(error), Request::Run { trial, .. }) => failed(trial, &error),
         (Err(error), other) => {
             let why = format!("{error:#}");
             let remedy = if why.contains("ptrace") { TRACE } else { CHECK };

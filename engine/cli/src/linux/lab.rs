@@ -1,6 +1,6 @@
 //! The lab as a backend.
 
-use crate::serve::{refused, serve as serve_with};
+use crate::serve::{failed, refused, serve as serve_with};
 use anyhow::Result;
 use nettrial_lab::{Clock, Lab};
 use nettrial_scenario::{Event, Preflight, Request};
@@ -27,7 +27,7 @@ pub fn answer(lab: &Result<Lab, Box<Preflight>>, request: Request) -> Event {
         Request::Check { scenario } => Event::Checked { problems: lab.check(&scenario), estimate: None },
         Request::Run { trial, scenario, capture, .. } => match lab.run(&scenario, capture.as_ref()) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
-            Err(error) => Event::Failed { trial, message: nettrial_traffic::in_words(&error) },
+            Err(error) => failed(trial, &error),
         },
     }
 }

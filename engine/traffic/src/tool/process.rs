@@ -2,7 +2,8 @@
 
 use crate::platform::{self, Bounds};
 use anyhow::{Context, Result, bail};
-use std::io::{self, Read};
+use nettrial_scenario::{Failure, FailureKind};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -96,7 +97,7 @@ impl Process {
             }
         });
         let pipes = started.recv().context("starting a program")?;
-        let pipes = pipes.with_context(|| format!("starting {name}"))?;
+        let pipes = pipes.map_err(|error| not_started(&name, error))?;
         let (output, errors) = pipes.context("no pipes from a program")?;
         let (printed, complained) = (gather(output), gather(errors));
         Ok(Self { name, _stop: stop, ended, end: None, congestion_control, printed, complained })
@@ -218,9 +219,34 @@ fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
+/// Returns the error of a program that the system could not start.
+fn not_started(name: &str, error: io::Error) -> anyhow::Error {
+    let kind = match error.kind() {
+        ErrorKind::NotFound => FailureKind::MissingProgram,
+        ErrorKind::PermissionDenied => FailureKind::NoPrivileges,
+        _ => FailureKind::Other,
+    };
+    anyhow::Error::new(error).context(Failure::new(kind, format!("starting {name}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_cannot_start_has_its_kind() {
+        let file = std::env::temp_dir().join(format!("not-executable-{}", std::process::id()));
+        std::fs::write(&file, "").unwrap();
+        let missing = file.with_extension("missing");
+        for (program, kind) in [(&missing, FailureKind::MissingProgram), (&file, FailureKind::NoPrivileges)] {
+            let program = program.display().to_string();
+            let started = Process::start(std::slice::from_ref(&program), Watch::Nothing);
+            let error = started.err().unwrap();
+            assert_eq!(crate::kind_of(&error), kind, "{error:#}");
+            assert!(crate::in_words(&error).contains(&program));
+        }
+        std::fs::remove_file(file).unwrap();
+    }
 
     fn shell(script: &str) -> Vec<String> {
         ["sh", "-c", script].map(str::to_owned).to_vec()
