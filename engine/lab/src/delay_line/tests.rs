@@ -2,7 +2,7 @@
 //! other.
 
 use super::worker::{monotonic_ns, wall_offset_ns};
-use super::{Carried, DelayLine, EARLY_NS};
+use super::{Carried, DelayLine, EARLY_NS, Settings};
 use crate::messages::{up, veth};
 use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use crate::settings;
