@@ -922,6 +922,26 @@ class Estimate(Generated):
     """The CPU time that this takes, seconds."""
 
 
+class FailureKind(
+    GeneratedRoot[
+        Literal[
+            "unreachable",
+            "refused",
+            "busy",
+            "other_token",
+            "other_version",
+            "udp_filtered",
+            "timed_out",
+            "agent_ended",
+            "missing_program",
+            "no_privileges",
+            "other",
+        ]
+    ]
+):
+    """The kind of a failure. Programs decide by it; the text of a failure is for people."""
+
+
 class Shortfall(Generated):
     """A feature that the machine lacks."""
 
@@ -1457,8 +1477,10 @@ class FailedEvent(Generated):
 
     model_config = ConfigDict(extra="forbid")
     event: Literal["failed"] = "failed"
+    kind: FailureKind
+    """The kind of the failure."""
     message: str
-    """The action that failed, and the error."""
+    """The action that failed, and the error, for people."""
     trial: str
     """The request's."""
 
