@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +32,8 @@ BOUND = 0.975
 """The confidence level of the upper bound of a pair's variance from its own differences."""
 _FITS = 100
 """The largest number of passes of the fit of incomplete blocks; each removes most of the rest."""
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+Indices: TypeAlias = npt.NDArray[np.int64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
 Side = Mapping[int, float]
 """The values of a treatment, by block."""
 

@@ -15,7 +15,7 @@ from nettrial.analysis import summarise
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.report import html, vega
-from nettrial.scenario import Absence, Interval, Record, SubflowByte, SubflowCwndPkt
+from nettrial.scenario import Absence, Interval, Record
 from nettrial.store import Run
 from nettrial.study import load
 from tests.unit import drawing
@@ -173,8 +173,8 @@ def samples(number: int, subflows: int = 0) -> list[Interval]:
             min_rtt_us=90,
             srtt_us=100,
             retransmissions_pkts=0,
-            subflow_bytes=[SubflowByte(12_500 * (flow + 1)) for flow in range(subflows)] or None,
-            subflow_cwnd_pkts=[SubflowCwndPkt(10 * (flow + 1)) for flow in range(subflows)] or None,
+            subflow_bytes=[12_500 * (flow + 1) for flow in range(subflows)] or None,
+            subflow_cwnd_pkts=[10 * (flow + 1) for flow in range(subflows)] or None,
         )
         for at in range(1, number + 1)
     ]

@@ -523,7 +523,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_ends_is_told_of_with_its_console() {
-        let Some(_) = program() else { return };
+        let Some(_) = crate::program::program() else { return };
         let directory = directory("no-kernel");
         let image = directory.join("kernel");
         fs::write(&image, "no kernel").unwrap();
@@ -538,7 +538,7 @@ mod tests {
 
     #[test]
     fn disks_start_under_a_machine_that_can_do_nothing_else() {
-        let Some(_) = program() else { return };
+        let Some(_) = crate::program::program() else { return };
         let directory = directory("disks");
         for (format, contents) in [("raw", disk()), ("qcow2", qcow2(&disk()))] {
             let image = directory.join(format);
