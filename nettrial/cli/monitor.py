@@ -125,8 +125,8 @@ def _run(mesh: Mesh, options: MonitorOptions) -> None:
             remedy = "free space on its disk, or choose another `archive`"
             raise CannotRun("starting the monitor", [Lack(str(mesh.archive), str(error), remedy)]) from None
         pairs = numbers.counted(len(mesh.tasks()), "pair")
-        say(f"{mesh.mesh}: measuring {pairs} until Ctrl-C; archive: {mesh.archive}")
         try:
+            say(f"{mesh.mesh}: measuring {pairs} until Ctrl-C; archive: {mesh.archive}")
             with _page(mesh.archive, options):
                 while True:
                     monitor.step()

@@ -35,7 +35,7 @@ def test_a_busy_iperf3_server_is_not_to_be_started() -> None:
             other.kill()
     assert done.returncode == 3
     assert "the server is busy with another test\n" in done.stderr
-    assert "remedy: wait until that test has ended, and try again\n" in done.stderr
+    assert "remedy: wait until that test or another session has ended, and try again\n" in done.stderr
 
 
 def test_a_reflector_that_wants_a_key(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_a_trials_log_has_what_was_built(
     logged = "\n".join(caplog.messages)
     steps = [
         f"building the network nodes={len(scenario.nodes)} links={len(scenario.links)}",
-        "checking what was built",
+        "checking the network",
         "starting the traffic",
         "all flows have ended",
         "the network is gone",
