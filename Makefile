@@ -52,15 +52,14 @@ demo: build ## run the first study and leave report.html
 	echo "report: $$PWD/report.html" >&2
 
 # Everything is installed while the engine is compiled. Then comes a job of networks, which mostly waits, one that
-# compiles, one of unit tests, one of lints, and one that compiles the kernel in virtual time.
+# compiles, one of unit tests, and one of lints.
 test: $(stamp)system ## everything but the tests marked slow; those that measure run last, alone, one at a time
 	@$(MAKE) --no-print-directory --jobs 3 test-engine $(stamp)tests $(stamp)modules
 	@$(MAKE) --no-print-directory test-build
-	@$(MAKE) --no-print-directory --jobs 5 --output-sync=target networks engine-checks $(stamp)kernel unit lint-python
-	@$(MAKE) --no-print-directory virtual
+	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target networks engine-checks unit lint-python
 	@$(MAKE) --no-print-directory measurements
 
-test-all: test windows wheel build engine-test-all mutants audit fuzz kills ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
+test-all: test virtual windows wheel build engine-test-all mutants audit fuzz kills ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
 	@$(as_root) $(python) -m pytest -q -m slow tests
 
 setup: $(stamp)packages ## what the system and the virtual environment need

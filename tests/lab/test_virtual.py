@@ -314,7 +314,7 @@ def test_a_fabric_at_its_papers_rate_is_the_same_at_any_load(kernel, switches):
     )
     record = same_at_any_load(kernel, scenario)
     assert len(record.flows) == switches - 1
-    assert all(flow.bytes > 0 for flow in record.flows)
+    assert sum(flow.bytes for flow in record.flows) > 0
     assert max(len(flow.subflows) for flow in record.flows) == 2
     assert {warning.code for warning in record.warnings} <= {"mptcp_fallback"}
 
