@@ -408,8 +408,9 @@ def test_the_engines_of_a_worker_stay_until_its_session_is_abandoned(monkeypatch
     study = load("jumbo-ipv6").on("sim")
     scenario = scenario_of(study, next(iter(treatments(study))).levels)
     started = queue.SimpleQueue()
-    kind = station.Backend
-    monkeypatch.setattr(station, "Backend", lambda name: started.put(name) or kind(name))
+    kind = station.BACKENDS["sim"]
+    counted = SimpleNamespace(start=lambda given: started.put("sim") or kind.start(given))
+    monkeypatch.setattr(station, "BACKENDS", {"sim": counted})
     try:
         for trial in ("1", "2"):
             assert station.run("s", "sim", trial, scenario).backend == "sim"

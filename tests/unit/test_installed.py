@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,10 +105,14 @@ def ports(installed, tmp_path: Path) -> Iterator[list[int]]:
     with installed(*LOCAL, FAKE_SECONDS="1", TMPDIR=str(tmp_path)) as run:
         process = psutil.Process(run.pid)
 
+        def of(one: Any) -> list[int]:
+            with contextlib.suppress(psutil.NoSuchProcess):  # it ended meanwhile
+                sockets = one.net_connections("tcp")
+                return [each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN]
+            return []
+
         def found() -> list[int]:
-            tree = [process, *process.children(recursive=True)]
-            sockets = [each for one in tree for each in one.net_connections("tcp")]
-            return [each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN]
+            return [port for one in [process, *process.children(recursive=True)] for port in of(one)]
 
         wait_until(lambda: len(found()) >= 5, "the ports of a scheduler, a nanny and a worker")
         yield found()

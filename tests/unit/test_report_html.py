@@ -280,7 +280,8 @@ def test_equal_values_have_a_page(tmp_path: Path) -> None:
     text = html.write(make_run(tmp_path / "run", maker=lambda trial: record(equal))).read_text(
         encoding="utf-8"
     )
-    assert "throughput 0.0% (all blocks have the same change, which is no evidence of its spread" in text
+    said = "(0%; all blocks have the same change, which is no evidence of its spread"
+    assert f"throughput from 917 to 917 Mbit/s {said}" in text
     assert ">better<" not in text
     assert not re.search(r"\bNaN\b|Infinity", text)
 
