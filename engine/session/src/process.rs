@@ -165,8 +165,7 @@ mod tests {
 
     #[test]
     fn what_a_command_says_cannot_write_to_the_terminal() {
-        let answer =
-            r#"read order; echo '{"number": 1, "reply": {"failed": {"kind": "other", "message": "\u001b[2J"}}}'; cat"#;
+        let answer = r#"read order; echo '{"number": 1, "reply": {"failed": {"kind": "other", "message": "\u001b[2J"}}}'; cat"#;
         assert_eq!(ask(answer).unwrap_err().to_string(), "far: \u{fffd}[2J");
     }
 
