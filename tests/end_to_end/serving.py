@@ -121,20 +121,30 @@ def iperf3() -> str:
 @contextlib.contextmanager
 def iperf3_server() -> Iterator[int]:
     """Runs a real iperf3 server, and yields its port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    process = subprocess.Popen(
-        [iperf3(), "-s", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    # The test must not connect to find out whether the server listens: iperf3 reports a connection without a
-    # cookie as an error.
-    until(lambda: f":{port:04X} " in Path("/proc/net/tcp6").read_text(), "iperf3's port")
+    process, port = _listening_iperf3()
     try:
         yield port
     finally:
         process.kill()
         process.wait()
+
+
+def _listening_iperf3() -> tuple[subprocess.Popen[bytes], int]:
+    """Starts a real iperf3 server, and returns it with its port. It ends at once if another process took the
+    port that was free before; then another port is tried."""
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    command = [iperf3(), "-s", "-p", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def listens() -> bool:
+        # A connection would tell, but iperf3 reports one without a cookie as an error.
+        return f":{port:04X} " in Path("/proc/net/tcp6").read_text()
+
+    until(lambda: process.poll() is not None or listens(), "iperf3's port")
+    return (process, port) if process.poll() is None else _listening_iperf3()
 
 
 def iperf3_client(port: int, *arguments: str, host: str = "127.0.0.1") -> dict[str, Any]:
