@@ -132,7 +132,6 @@ def iperf3_server() -> Iterator[int]:
 def _listening_iperf3() -> tuple[subprocess.Popen[bytes], int]:
     """Starts a real iperf3 server, and returns it with its port. It ends at once if another process took the
     port that was free before; then another port is tried."""
-
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
