@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import signal
 import threading
 from contextlib import suppress
@@ -22,8 +23,11 @@ class Signals:
         self._stop = stop
         self._several, self._unit = several, unit
         self._before: dict[signal.Signals, Any] = {}
+        self._texts: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._speaker = threading.Thread(target=self._say_texts, daemon=True)
 
     def __enter__(self) -> Stop:
+        self._speaker.start()
         for number in (signal.SIGINT, signal.SIGTERM):
             self._before[number] = signal.signal(number, self._signalled)
         return self._stop
@@ -33,6 +37,8 @@ class Signals:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        self._texts.put(None)
+        self._speaker.join()
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         self._stop.request()
@@ -41,10 +47,10 @@ class Signals:
         unit = self._unit
         which = (f"{unit}s that are", "them") if self._several else (f"{unit} that is", "it")
         text = f"\nfinishing the {which[0]} running; Ctrl-C again abandons {which[1]}"
-        # This thread may be in the middle of writing a line, for which another waits.
-        threading.Thread(target=_try_to_say, args=[text]).start()
+        # This thread may be in the middle of writing a line, or of starting a thread, and holds a lock then.
+        self._texts.put(text)
 
-
-def _try_to_say(text: str) -> None:
-    with suppress(OSError):
-        say(text)
+    def _say_texts(self) -> None:
+        while (text := self._texts.get()) is not None:
+            with suppress(OSError):
+                say(text)
