@@ -20,6 +20,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
 
 /// The time between two samples in nanoseconds. It is a prime number, so that periodic work can't stay in step with it.
@@ -77,7 +78,7 @@ impl Watch {
     }
 
     fn try_start(processors: &[usize], own: usize) -> Result<Self> {
-        let functions = Functions::of_this_kernel()?;
+        let functions = Functions::of_the_lab()?;
         let open = |&processor: &usize| Ok((processor, sampler(processor)?));
         let mut samplers: Vec<(usize, Sampler)> = processors.iter().map(open).collect::<Result<_>>()?;
         for (_, sampler) in &mut samplers {
@@ -97,7 +98,7 @@ impl Watch {
                     samplers.iter_mut().for_each(|(_, sampler)| drop(sampler.disable()));
                 }
                 for ((_, sampler), (_, samples)) in samplers.iter_mut().zip(&mut samples) {
-                    samples.read(sampler, &functions);
+                    samples.read(sampler, functions);
                 }
                 if ends {
                     return samples;
@@ -162,6 +163,18 @@ fn sampler(processor: usize) -> Result<Sampler> {
 struct Functions(Vec<Range<u64>>);
 
 impl Functions {
+    /// Returns the functions of this kernel's shapers, once a shaper exists. They are looked up once, because the list has
+    /// 100,000 lines, and a trial should not begin with reading it.
+    fn of_the_lab() -> Result<&'static Self> {
+        static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
+        if let Some(known) = FUNCTIONS.get() {
+            return Ok(known);
+        }
+        let found = Self::of_this_kernel()?;
+        Ok(FUNCTIONS.get_or_init(|| found))
+    }
+
+    /// Returns those that the kernel has now: a module's are there only while it is loaded.
     fn of_this_kernel() -> Result<Self> {
         let symbols = File::open("/proc/kallsyms").context("opening /proc/kallsyms")?;
         Self::of_shapers(BufReader::new(symbols))
