@@ -65,7 +65,7 @@ def test_ctrl_c_during_a_measurement(server: Server, tmp_path: Path) -> None:
         shown.wait_for("━ 1/3 repeats")
         shown.type(CTRL_C)
         assert shown.end() == 130
-        # Where no repeat runs at that moment, the measurement ends at once, and the bar may be above the line.
+        # Where no repeat runs at that moment, the measurement ends at once, and the bar can be above the line
         line = "finishing the repeat that is running; Ctrl-C again abandons it\n"
         bar = r"━+[╺╸]?━+ [12]/3 repeats, [^━]*\n"
         assert re.search(
