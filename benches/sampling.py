@@ -4,7 +4,7 @@
 
 Opens the event that `engine/lab/src/shaper_time.rs` opens (cpu-clock, every 997,001 ns, with the kernel's
 stack) on the CPU of this process, and does the same fixed work PAIRS times (30) with and as often without it,
-in random order within each pair. Prints the ratio of the CPU times as a median with its 95% interval by ranks.
+in random order within each pair. Prints the ratio of the CPU times as a median with its 95% interval (ranks).
 The samples aren't read, because the lab reads them on another CPU. Needs root, or a value of
 `kernel.perf_event_paranoid` of at most 0.
 """
