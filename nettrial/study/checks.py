@@ -4,6 +4,7 @@ other."""
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -24,16 +25,20 @@ RESERVED = ("number", "block", "response", "unit", "value", "absent")
 """Column names in the table of a run's trials, in which each factor also has a column."""
 
 
-def check(study: Study) -> None:
-    """Converts levels to their canonical form, and checks the study; raises pydantic's errors."""
+def check(study: Study, as_written: bool) -> None:
+    """Converts levels to their canonical form, and checks the study; raises pydantic's errors. A study
+    `as_written` names no levels that it doesn't have; `--set` and `--full` may leave out some that others of
+    its fields name."""
     _check_factors(study)
+    if as_written:
+        _check_named_levels(study)
     _check_responses(study)
     _check_description(study)
     _check_until(study)
     _check_layout(study)
-    _check_headline(study)
+    _check_headline(study, as_written)
     _check_published(study)
-    _check_conclusions(study)
+    _check_conclusions(study, as_written)
 
 
 def _check_factors(study: Study) -> None:
@@ -65,6 +70,46 @@ def _check_factors(study: Study) -> None:
             if baseline not in levels:
                 raise wrong((*at, "baseline"), baseline, ", ".join(levels))
         study.factors[name] = factor.model_copy(update={"levels": levels, "baseline": baseline})
+
+
+def _check_named_levels(study: Study) -> None:
+    """Requires that the levels which the study's fields name are levels of its factors."""
+    for factor, level, at in _named_levels(study):
+        if factor not in study.factors:
+            continue  # another check names the factors
+        canonical = study.checked_level(factor, level, at)
+        levels = [*study.factors[factor].levels, *_full_levels(study, factor)]
+        if canonical not in levels:
+            raise wrong(at, level, in_short(list(dict.fromkeys(levels))), near(canonical, levels))
+
+
+def _named_levels(study: Study) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
+    """Yields each level that a field other than `factors` names, with its factor and the path to it."""
+    if study.headline is not None:
+        compared = study.headline.factor or study.layout.rows
+        if study.headline.level is not None:
+            yield compared, study.headline.level, ("headline", "level")
+        for factor, level in study.headline.place.items():
+            yield factor, level, ("headline", "place", factor)
+    for factor, levels in (study.published.levels if study.published else {}).items():
+        for theirs, ours in levels.items():
+            yield factor, ours, ("published", "levels", factor, theirs)
+    for number, each in enumerate(study.conclusions):
+        at = ("conclusions", number)
+        for factor, level in each.where.items():
+            yield factor, level, (*at, "where", factor)
+        if each.factor is not None:
+            if each.level is not None:
+                yield each.factor, each.level, (*at, "level")
+            for place, level in enumerate(each.than):
+                yield each.factor, level, (*at, "than", place)
+
+
+def _full_levels(study: Study, factor: str) -> list[str]:
+    """Returns the levels that `--full` gives a factor, in canonical form."""
+    names = (factor, study.factors[factor].sets)
+    texts = [text for name, text in study.full.items() if name in names]
+    return [study.canonical(factor, level.strip()) for text in texts for level in text.split(",")]
 
 
 def canonical_level(study: Study, factor: str, level: str, at: tuple[str | int, ...]) -> str:
@@ -147,7 +192,7 @@ def _check_layout(study: Study) -> None:
         raise wrong(("layout",), ", ".join(named), expected)
 
 
-def _check_headline(study: Study) -> None:
+def _check_headline(study: Study, as_written: bool) -> None:
     if study.headline is None:
         return
     factor, at = study.headline.factor, ("headline",)
@@ -158,6 +203,10 @@ def _check_headline(study: Study) -> None:
         canonical = study.checked_level(name, study.headline.level, (*at, "level"))
         if canonical != study.headline.level:
             raise wrong((*at, "level"), study.headline.level, canonical)
+        if as_written and canonical == study.factors[name].baseline:
+            others = [level for level in study.factors[name].levels if level != canonical]
+            hint = "the baseline is what it is compared with"
+            raise wrong((*at, "level"), canonical, in_short(others), hint)
     for other, level in study.headline.place.items():
         where = (*at, "place", other)
         if other not in study.factors or other == name:
@@ -187,7 +236,7 @@ def _check_published(study: Study) -> None:
             levels[theirs] = study.checked_level(factor, ours, (*at, theirs))
 
 
-def _check_conclusions(study: Study) -> None:
+def _check_conclusions(study: Study, as_written: bool) -> None:
     names = [response.name for response in study.responses]
     for number, each in enumerate(study.conclusions):
         at = ("conclusions", number)
@@ -212,10 +261,12 @@ def _check_conclusions(study: Study) -> None:
             raise wrong(
                 (*at, "by"), "0", 'a percentage above 0, such as "5%"', "no two means are exactly equal"
             )
-        study.conclusions[number] = _with_levels(study, each, at)
+        study.conclusions[number] = _with_levels(study, each, at, as_written)
 
 
-def _with_levels(study: Study, conclusion: Conclusion, at: tuple[str | int, ...]) -> Conclusion:
+def _with_levels(
+    study: Study, conclusion: Conclusion, at: tuple[str | int, ...], as_written: bool
+) -> Conclusion:
     """Returns the conclusion with its levels in canonical form, and with the study's baseline if it names
     none. A run may lack them if `--set` chose others."""
     for name in [*filter(None, [conclusion.factor]), *conclusion.where]:
@@ -233,4 +284,6 @@ def _with_levels(study: Study, conclusion: Conclusion, at: tuple[str | int, ...]
     level = study.checked_level(factor, level, (*at, "level"))
     than = [study.checked_level(factor, other, (*at, "than", i)) for i, other in enumerate(conclusion.than)]
     than = than or [study.factors[factor].baseline or study.factors[factor].levels[0]]
+    if as_written and level in than:
+        raise wrong((*at, "level"), level, "another level than those it is compared with", "see `than`")
     return conclusion.model_copy(update={"where": where, "level": level, "than": than})

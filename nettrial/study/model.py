@@ -43,6 +43,8 @@ from nettrial.study.overrides import READING, apply
 from nettrial.study.paths import substitute
 from nettrial.study.settings import Settings
 
+AS_WRITTEN = "as_written"
+"""The key of the validation context that is true for a study without changes by options."""
 LARGEST_PRECISION = 100.0
 """The largest precision in percent: an interval wider than its mean on either side is useless."""
 
@@ -262,7 +264,8 @@ class Study(Settings):
     def of(cls, document: Document) -> Study:
         """Returns the study in a document; raises BadInput with all faults found."""
         try:
-            study = cls.model_validate(document.data, context={"folder": document.path.parent})
+            context = {"folder": document.path.parent, AS_WRITTEN: not document.options}
+            study = cls.model_validate(document.data, context=context)
         except ValidationError as error:
             raise document.bad(error) from None
         study._document = document
@@ -383,7 +386,7 @@ class Study(Settings):
         return self._canonical[factor, level]
 
     @model_validator(mode="after")
-    def _fits(self) -> Study:
+    def _fits(self, info: ValidationInfo) -> Study:
         """Checks the whole study, and converts its levels to their canonical form."""
-        checks.check(self)
+        checks.check(self, bool((info.context or {}).get(AS_WRITTEN)))
         return self

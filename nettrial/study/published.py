@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from nettrial.errors import BadInput
+from nettrial.fields import in_short
 from nettrial.registry import near
 from nettrial.study.model import Study
 
@@ -90,9 +91,28 @@ def read(text: str, study: Study) -> list[PublishedRow]:
     _check_columns(columns, study)
     names = [column for column in columns if column in study.factors]
     try:
-        return [_row(study, names, Line(line, row)) for line, row in enumerate(reader, start=2)]
+        lines = [Line(number, row) for number, row in enumerate(reader, start=2)]
     except csv.Error as error:
         raise BadInput(READING, f"line {reader.line_num}", str(error), "a CSV file") from None
+    rows = [_row(study, names, line) for line in lines]
+    _check_levels(study, rows, lines)
+    return rows
+
+
+def _check_levels(study: Study, rows: Sequence[PublishedRow], lines: Sequence[Line]) -> None:
+    """Requires that the source's levels to which the study or a row refers are in the file."""
+    names = list(rows[0].levels) if rows else []
+    theirs = {name: list(dict.fromkeys(row.levels[name] for row in rows)) for name in names}
+    for factor, levels in (study.published.levels if study.published else {}).items():
+        for level in levels:
+            if factor in theirs and level not in theirs[factor]:
+                place = study.where("published", "levels", factor, level)
+                hint = near(level, theirs[factor]) or f"the file's column {factor} has the levels"
+                raise BadInput(READING, place, level, in_short(theirs[factor]), hint)
+    for row, line in zip(rows, lines, strict=True):
+        for factor, level in (row.other or {}).items():
+            if level not in theirs[factor]:
+                line.bad("against", in_short(theirs[factor]), near(level, theirs[factor]))
 
 
 def _check_columns(columns: list[str], study: Study) -> None:

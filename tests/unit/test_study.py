@@ -7,7 +7,7 @@ import pytest
 
 from nettrial.design import scenario_of, treatments
 from nettrial.errors import BadInput
-from nettrial.study import Study, load, shipped
+from nettrial.study import Study, load, published, shipped
 
 SHIPPED = Path(__file__).parents[2] / "studies"
 TEXT = (SHIPPED / "jumbo-ipv6" / "study.yaml").read_text()
@@ -243,6 +243,43 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         ),
         ("backend: lab", "backend: lab\nbackend: lab", "mine/study.yaml:NEXT: the key 'backend' occurs"),
         ("network:", "network: [", "mine/study.yaml:1"),
+        (
+            "headline: {factor: mtu, level: 9000 B,",
+            "headline: {factor: mtu, level: 9001 B,",
+            "mine/study.yaml:LINE: headline.level: 9001 B\n  expected: 1500 B, 4000 B, 9000 B\n"
+            "  hint: did you mean '9000 B'?",
+        ),
+        (
+            "headline: {factor: mtu, level: 9000 B,",
+            "headline: {factor: mtu, level: 1500 B,",
+            "mine/study.yaml:LINE: headline.level: 1500 B\n  expected: 4000 B, 9000 B",
+        ),
+        (
+            "headline: {factor: mtu, level: 9000 B,",
+            "headline: {factor: mtu, place: {sender: linux-reno},",
+            "headline.place.sender: linux-reno\n  expected: linux-cubic, classic",
+        ),
+        (
+            "sender: {ubuntu-14.04: linux-cubic}",
+            "sender: {ubuntu-14.04: linux-reno}",
+            "mine/study.yaml:LINE: published.levels.sender.ubuntu-14.04: linux-reno\n  expected: linux",
+        ),
+        (
+            "    than: 4000 B",
+            "    than: [1500 B, 4001 B]",
+            "mine/study.yaml:LINE: conclusions.rtt-beyond-4000.than.1: 4001 B\n  expected: 1500 B, 4000 B",
+        ),
+        ("    than: 4000 B", "    than: 9000 B", "conclusions.rtt-beyond-4000.level: 9000 B\n"),
+        (
+            "    response: rtt\n    factor: mtu\n    level: 9000 B\n    expect",
+            "    response: rtt\n    factor: mtu\n    level: 8000 B\n    expect",
+            "conclusions.rtt.level: 8000 B\n  expected: 1500 B, 4000 B, 9000 B",
+        ),
+        (
+            "    where: {sender: linux-cubic, receiver: linux-cubic}\n  - name: jitter",
+            "    where: {sender: linux-reno, receiver: linux-cubic}\n  - name: jitter",
+            "mine/study.yaml:LINE: conclusions.rtt.where.sender: linux-reno\n  expected: linux-cubic",
+        ),
     ],
 )
 def test_an_error_names_file_line_field_value_and_what_is_expected(edited, old, new, message):
@@ -256,6 +293,24 @@ def test_an_error_names_file_line_field_value_and_what_is_expected(edited, old, 
     )
     assert caught.value.exit_code == 2
     assert len(str(caught.value).splitlines()) <= 24
+
+
+def test_full_and_options_choose_among_the_levels_that_a_study_names(edited):
+    """A level may be one that only `--full` has, and `--set` may leave a level out."""
+    named = ("headline: {factor: mtu, level: 9000 B,", "headline: {factor: mtu, level: 6000 B,")
+    study = edited(("warmup: 2\n", 'warmup: 2\nfull: {mtu: "1500, 6000, 9000"}\n'), named)
+    assert study.headline.level == "6000 B"
+    left_out = load("jumbo-ipv6").with_overrides({"mtu": "1500,4000", "sender": "classic"})
+    assert left_out.headline.level == "9000 B"
+    assert left_out.factors["mtu"].levels == ["1500 B", "4000 B"]
+
+
+def test_the_sources_levels_are_those_of_the_published_file(edited):
+    study = edited(("sender: {ubuntu-14.04: linux-cubic}", "sender: {ubuntu-14.4: linux-cubic}"))
+    with pytest.raises(BadInput) as caught:
+        published.read(load("jumbo-ipv6").published_text(), study)
+    assert "published.levels.sender.ubuntu-14.4: ubuntu-14.4\n" in str(caught.value)
+    assert "did you mean 'ubuntu-14.04'?" in str(caught.value)
 
 
 def test_off_is_a_text_as_in_yaml_1_2(edited):
