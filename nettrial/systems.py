@@ -1,5 +1,5 @@
-"""The differences between operating systems: locking a directory, the owners of files, starting a program
-detached from the terminal, waiting so that Ctrl-C works, names of programs, and writing text.
+"""The differences between operating systems: locking directories and files, the owners of files, starting a
+program detached from the terminal, waiting so that Ctrl-C works, names of programs, and writing text.
 
 There are two kinds of systems here: Windows, and POSIX systems such as Linux and macOS."""
 
@@ -26,7 +26,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 if sys.platform == "win32":
     import msvcrt
@@ -55,6 +55,24 @@ if sys.platform == "win32":
             os.close(descriptor)
             return None
         return descriptor
+
+    def hold_file(descriptor: int) -> bool:
+        """Keeps other processes from removing an open file, and returns true. Windows removes no file that is
+        open."""
+        return True
+
+    def remove_unheld(file: Path) -> None:
+        """Removes a file unless a process holds it; raises OSError."""
+        file.unlink()
+
+    def rename_held(file: BinaryIO, path: Path, target: Path) -> None:
+        """Closes a file, because Windows renames no open one, and renames it; raises OSError."""
+        file.close()
+        path.replace(target)
+
+    def is_running(process: int) -> bool:
+        """Returns whether a process with this number runs, which is not looked up on Windows: false."""
+        return False
 
     def is_of_user(status: os.stat_result) -> bool:
         """Returns whether a file with this status belongs to the user of this process. Windows has no user
@@ -100,6 +118,40 @@ else:
             os.close(descriptor)
             return None
         return descriptor
+
+    def hold_file(descriptor: int) -> bool:
+        """Locks an open file until it is closed or this process ends in any way; returns false while another
+        process holds the lock, or if the file was removed meanwhile."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return os.fstat(descriptor).st_nlink > 0
+
+    def remove_unheld(file: Path) -> None:
+        """Removes a file unless a process holds it; raises OSError."""
+        descriptor = os.open(file, os.O_WRONLY | OPENED_SAFELY)
+        try:
+            if hold_file(descriptor):
+                file.unlink()
+        finally:
+            os.close(descriptor)
+
+    def rename_held(file: BinaryIO, path: Path, target: Path) -> None:
+        """Renames a file that this process holds, and closes it; raises OSError."""
+        file.flush()
+        path.replace(target)
+        file.close()
+
+    def is_running(process: int) -> bool:
+        """Returns whether a process with this number runs, as any user."""
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+        except (PermissionError, OverflowError):
+            return True
+        return True
 
     def is_of_user(status: os.stat_result) -> bool:
         """Returns whether a file with this status belongs to the user of this process or, under sudo, to the
@@ -283,21 +335,20 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 """The browsers that can print a page without opening a window."""
 
 
-def print_page(page: Path, target: Path) -> str | None:
-    """Prints a page as PDF with a browser on this machine. Returns the reason why it failed, or None if it
-    succeeded."""
+def print_page(page: Path, target: Path, profile: Path) -> str | None:
+    """Prints a page as PDF with a browser on this machine, which keeps its files in the directory `profile`.
+    Returns the reason why it failed, or None if it succeeded."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         return f"there is no {', '.join(BROWSERS[:-1])} or {BROWSERS[-1]} on PATH to print it"
-    with tempfile.TemporaryDirectory() as profile:
-        options = ["--headless", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={profile}"]
-        # As root, Chromium refuses to start with its sandbox; the page is nettrial's own and has no scripts.
-        options += ["--no-sandbox"] if is_root() else []
-        command = [browser, *options, f"--print-to-pdf={target.resolve()}", page.resolve().as_uri()]
-        try:
-            status, _ = _run(command, None, 120.0)
-        except OSError as error:
-            return f"{browser}: {error}"
+    options = ["--headless", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={profile}"]
+    # As root, Chromium refuses to start with its sandbox; the page is nettrial's own and has no scripts.
+    options += ["--no-sandbox"] if is_root() else []
+    command = [browser, *options, f"--print-to-pdf={target.resolve()}", page.resolve().as_uri()]
+    try:
+        status, _ = _run(command, None, 120.0)
+    except OSError as error:
+        return f"{browser}: {error}"
     return None if target.exists() else f"{browser} ended with status {status}"
 
 

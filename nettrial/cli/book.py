@@ -9,6 +9,7 @@ from nettrial.errors import BadInput
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
 from nettrial.systems import print_page
+from nettrial.temporary import temporary_directory
 
 MAKING = "making the book"
 """The current action, for error messages."""
@@ -35,5 +36,6 @@ def show(directories: list[Path], out: Path) -> None:
     pages.write(out / "book.md", book.markdown(chapters).encode(), MAKING)
     say(f"book: {page}")
     say(f"figures and verdicts as Markdown: {out / 'book.md'}")
-    missing = print_page(page, out / "book.pdf")
+    with temporary_directory() as profile:
+        missing = print_page(page, out / "book.pdf", profile)
     say(f"book.pdf was not written: {missing}" if missing else f"for printing: {out / 'book.pdf'}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from nettrial.backends import Backend
@@ -15,6 +14,7 @@ from nettrial.guests import Catalogue, Disk, Entry, Kernel, kernel_tree, unpack
 from nettrial.guests.kernel import Unfit
 from nettrial.scenario import Problem
 from nettrial.study import load
+from nettrial.temporary import temporary_directory
 
 ADDING = "adding a system"
 """The current action, for error messages."""
@@ -53,10 +53,10 @@ def add(
     if package is not None and Path(package).name.startswith("linux-source-"):
         _add_source(name, package)
         return
-    with tempfile.TemporaryDirectory(prefix="nettrial-") as scratch:
+    with temporary_directory() as scratch:
         if kernel is None or modules is None:
             assert package is not None
-            kernel, modules = unpack(package, Path(scratch))
+            kernel, modules = unpack(package, scratch)
         try:
             found = Kernel.read(kernel, modules)
         except (Unreadable, Unfit) as error:
@@ -89,16 +89,16 @@ def _add_tree(name: str, tree: Path) -> None:
     except Unfit as error:
         raise BadInput(ADDING, "--tree", str(error), expected) from None
     _refuse_what_lacks()
-    with tempfile.TemporaryDirectory(prefix="nettrial-") as scratch:
-        _build(name, kernel_tree.copy(tree, Path(scratch)), str(tree.resolve()))
+    with temporary_directory() as scratch:
+        _build(name, kernel_tree.copy(tree, scratch), str(tree.resolve()))
 
 
 def _add_source(name: str | None, package: str) -> None:
     """Builds a kernel in virtual time from the source in a Debian package."""
     _refuse_what_lacks()
-    with tempfile.TemporaryDirectory(prefix="nettrial-") as scratch:
+    with temporary_directory() as scratch:
         say(f"unpacking {package}")
-        _build(name, kernel_tree.unpack_source(package, Path(scratch)), package)
+        _build(name, kernel_tree.unpack_source(package, scratch), package)
 
 
 def _refuse_what_lacks() -> None:

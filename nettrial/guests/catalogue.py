@@ -22,15 +22,15 @@ from nettrial.guests.archive import archive
 from nettrial.guests.disk import Disk
 from nettrial.guests.kernel import Kernel
 from nettrial.guests.kernel_tree import UserMode
-from nettrial.systems import guest_systems, hold
+from nettrial.systems import guest_systems, hold, is_running
 
 _MOST_ENTRY_BYTES = 64 << 10
 _UNFINISHED = ".unfinished-"
 _CALIBRATION = "calibration"
 _INTENT = f"{_UNFINISHED}files"
 """The file with the names of the files that an addition has made so far, one a line."""
-_LEFTOVER = re.compile(rf"(?:{_CALIBRATION})?{re.escape(_UNFINISHED)}[0-9]+")
-"""The names of files that a process was writing when it was killed."""
+_LEFTOVER = re.compile(rf"({_CALIBRATION})?{re.escape(_UNFINISHED)}([0-9]+)")
+"""The names of files that a process was writing when it was killed, with the number of the process."""
 _HASH = re.compile("[0-9a-f]{64}")
 LOCK_SECONDS = 60.0
 """The time in seconds that a process waits while another one changes the cache."""
@@ -168,7 +168,9 @@ class Catalogue:
             if name not in needed:
                 (self.directory / name).unlink(missing_ok=True)
         for file in self.directory.iterdir():
-            if _LEFTOVER.fullmatch(file.name) and not file.is_dir():
+            left = _LEFTOVER.fullmatch(file.name)
+            # Engines write calibrations without the lock of the cache.
+            if left and not file.is_dir() and not (left[1] and is_running(int(left[2]))):
                 file.unlink(missing_ok=True)
         intent.unlink(missing_ok=True)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from markupsafe import Markup, escape
 from nettrial import __version__
 from nettrial.errors import BadInput
 from nettrial.report import numbers
+from nettrial.temporary import replace_file
 
 
 @cache
@@ -78,17 +77,7 @@ def replace(target: Path, data: bytes, doing: str) -> None:
     """Writes a file completely or not at all, and replaces what had its name; raises BadInput if it can't be
     written. A symbolic link of this name is replaced and not followed."""
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-            temporary = Path(file.name)
-            try:
-                file.write(data)
-                # By its name, another user who owns the directory could lead this to any file.
-                os.fchmod(file.fileno(), 0o644) if hasattr(os, "fchmod") else temporary.chmod(0o644)
-                file.close()  # Windows can't rename an open file
-                temporary.replace(target)
-            except BaseException:
-                temporary.unlink(missing_ok=True)
-                raise
+        replace_file(target, data)
     except OSError as error:
         raise _unwritten(target, doing, error) from None
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
-import tempfile
 import threading
 import uuid
 import warnings
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from nettrial.backends import station
 from nettrial.errors import READING_OPTIONS, BadInput, CannotRun, Lack
 from nettrial.running import task
+from nettrial.temporary import temporary_directory
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
@@ -65,7 +66,7 @@ class Cluster:
         self.hung: set[str] = set()
         """The keys of the tasks assigned to hung workers."""
         self._local: Any = None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch = contextlib.ExitStack()
         self._looks: dict[str, tuple[float, int]] = {}
         self._closed = threading.Event()
         self.client = self._reach(where)
@@ -95,8 +96,7 @@ class Cluster:
         self.aside(lambda: self.client.close(ASIDE_SECONDS))
         if self._local is not None:
             self._local.close(ASIDE_SECONDS)
-        if self._scratch is not None:
-            self._scratch.cleanup()
+        self._scratch.close()
 
     @property
     def dashboard(self) -> str:
@@ -182,10 +182,10 @@ class Cluster:
 
         # Dask makes its folder for temporary files a source of modules. Its usual one may be another user's,
         # and so may the current directory, from which a new Python would import modules, too.
-        self._scratch = tempfile.TemporaryDirectory(prefix="nettrial-")
+        scratch = self._scratch.enter_context(temporary_directory())
         os.environ["PYTHONSAFEPATH"] = "1"
         try:
-            with dask.config.set({**CLOSED_PAGES, "temporary-directory": self._scratch.name}):
+            with dask.config.set({**CLOSED_PAGES, "temporary-directory": str(scratch)}):
                 return distributed.LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
@@ -202,7 +202,7 @@ class Cluster:
         except (OSError, RuntimeError, TimeoutError) as error:
             remedy = "try it with fewer workers; without --on, this machine runs trials at once, too"
             lack = Lack("the workers on this machine", str(error) or "no answer", remedy)
-        self._scratch.cleanup()
+        self._scratch.close()
         raise CannotRun(doing, [lack], "they can't be started")
 
     def _check(self, where: str) -> None:

@@ -147,6 +147,17 @@ class World:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         return found
 
+    def unfinished(self) -> list[str]:
+        """Returns the kinds of temporary files and directories in the directory of the work, which the next
+        command of that kind removes."""
+        found = [path.name for path in self.work.rglob(".*nettrial-*")]
+        return [f"`{re.sub(r'[0-9a-f]{16}', '…', name)}`, which the next command removes" for name in found]
+
+    def expect_whole(self) -> None:
+        """Raises Failed if a command has not removed what a killed one left."""
+        if found := self.unfinished():
+            raise Failed(f"{', '.join(found)}; it did not")
+
     def close(self) -> None:
         self.sandbox.close()
 
@@ -265,10 +276,7 @@ class Run(Command):
     def check(self, row: Row) -> None:
         self.expect_nothing()
         row.left.update(self.world.files())
-        others = [path.name for path in self.world.work.iterdir() if path.name.startswith(f"{self.out}.")]
-        row.left.update(["a temporary directory beside the run's"] * len(others))
-        for other in others:
-            shutil.rmtree(self.world.work / other)
+        row.left.update(self.world.unfinished())
         self.read()
 
     def read(self) -> None:
@@ -299,6 +307,7 @@ class Run(Command):
             raise Failed(f"{len(self.kept)} of {len(self.plan)} trials after the end")
         if not (self.world.work / self.out / "report.html").exists():
             raise Failed("no report")
+        self.world.expect_whole()
         self.next_one()
 
     def next_one(self) -> None:
@@ -447,17 +456,17 @@ class Results(Command):
         if self.path().exists() and self.contents() != self.expected:
             raise Failed(f"left a part of {self.product}")
         self.intact()
-        left = self.listed() - around - {self.product}
-        row.left.update(f"`{re.sub(r'[0-9a-f]{6,}|[0-9]+', '…', name)}`" for name in left)
-        if not self.path().exists() and (row.kills % PER_RUN == 0 or row.kills == self.kills):
+        left = self.world.unfinished()
+        row.left.update(left)
+        is_due = row.kills % PER_RUN == 0 or row.kills == self.kills
+        if left or (is_due and not self.path().exists()):
+            self.remove()
             self.whole()
             if self.contents() != self.expected:
                 raise Failed(f"{self.product} is incomplete after the next start")
             self.intact()
-        for name in self.listed() - around - {self.product}:
-            shutil.rmtree(self.world.work / name) if (self.world.work / name).is_dir() else (
-                self.world.work / name
-            ).unlink()
+        if more := self.listed() - around - {self.product}:
+            raise Failed(f"left {', '.join(sorted(more))}")
 
     def listed(self) -> set[str]:
         inner = {f"mine/{path.name}" for path in (self.world.work / "mine").iterdir()}
@@ -548,7 +557,7 @@ class SystemsAdd(Command):
     def killed(self, which: str, row: Row) -> None:
         self.kill_in_time(row, *self.words(which), **{GUEST_SYSTEMS: str(self.cache)})
         names = [path.name for path in self.cache.iterdir() if path.name.startswith(".unfinished")]
-        row.left.update(["an unfinished file in the cache, which the next command deletes"] * len(names))
+        row.left.update(["`.unfinished-…` in the cache, which the next command removes"] * len(names))
         documents = [name for name in self.kept() if name.endswith(".json")]
         if not documents and self.kept():
             row.left["a file of no system in the cache, which the next removal deletes"] += 1
@@ -636,10 +645,9 @@ class Measure(WithServer):
                     client.communicate(PATIENCE)
         self.expect_nothing()
         row.left.update(self.world.files())
-        for path in self.world.work.glob("m-*.*"):
-            row.left["a temporary directory beside the run's"] += 1
-            shutil.rmtree(path)
+        row.left.update(self.world.unfinished())
         self.whole()  # The port is free again.
+        self.world.expect_whole()
 
 
 class Monitor(WithServer):

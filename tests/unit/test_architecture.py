@@ -18,6 +18,7 @@ BASE = {"errors", "registry", "fields", "units", "systems", "bounds", "files", "
     "admission",
     "scenario",
     "path_report",
+    "temporary",
     "texts",
 }
 """Modules that every part may use. They may use only each other."""

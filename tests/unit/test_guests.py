@@ -18,6 +18,7 @@ from nettrial.guests.kernel import Unfit, depends
 from nettrial.running.session import time_limit
 from nettrial.study import load
 from nettrial.systems import GUEST_SYSTEMS
+from tests.killed import each_moment
 from tests.unit.test_runner import wait_until
 
 
@@ -175,11 +176,16 @@ def test_only_the_caches_own_files_are_removed(made, cache):
     for name in foreign:
         (cache / name).parent.mkdir(exist_ok=True)
         (cache / name).write_bytes(b"mine")
-    leftovers = (".unfinished-4711", "calibration.unfinished-4712")
-    for name in leftovers:  # of a nettrial that was killed
+    running = f"calibration.unfinished-{os.getpid()}"
+    # The last is of an engine that runs, and the others are of processes that were killed.
+    leftovers = (".unfinished-4711", f"calibration.unfinished-{2**30}", running)
+    for name in leftovers:
         (cache / name).write_bytes(b"a part")
     commands.remove("linux-6.12")
-    assert {str(file.relative_to(cache)) for file in cache.rglob("*") if file.is_file()} == set(foreign)
+    assert {str(file.relative_to(cache)) for file in cache.rglob("*") if file.is_file()} == {
+        *foreign,
+        running,
+    }
     with pytest.raises(BadInput, match="none: there is no system yet"):
         commands.remove("linux-6.12")
 
@@ -218,6 +224,26 @@ def test_what_a_killed_addition_left_is_removed_by_the_next_change(made, cache, 
             Catalogue().remove("disk")
         assert {file.name for file in cache.iterdir()} == before
     assert commands.check() == 0
+
+
+def test_a_kill_at_any_moment_leaves_nothing_after_the_next_addition(cache, tmp_path):
+    """Additions and removals are killed before each of their changes of the file system."""
+    disk = tmp_path / "disk.raw"
+    disk.write_bytes(bytes(510) + b"\x55\xaa")
+
+    def add_and_remove():
+        Catalogue().add_disk("disk", Disk(disk, "raw"))
+        Catalogue().remove("disk")
+
+    left = set()
+    for _ in each_moment(add_and_remove):
+        left |= {file.name.rstrip("0123456789") for file in cache.iterdir()} if cache.exists() else set()
+        commands.add("disk", None, None, None, None, disk)
+        assert len(list(cache.iterdir())) == 2
+        assert commands.check() == 0
+        commands.remove("disk")
+        assert list(cache.iterdir()) == []
+    assert {".unfinished-", ".unfinished-files", "disk.json"} < left
 
 
 def test_a_killed_removal_is_completed_by_the_next_change(made, cache, monkeypatch):

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nettrial import temporary
 from nettrial.design import plan, scenario_of
 from nettrial.errors import BadInput
 from nettrial.export import export
@@ -24,6 +26,7 @@ from nettrial.store import directory as folders
 from nettrial.store.lean import lean
 from nettrial.store.run import RUN_FILE
 from nettrial.study import load
+from tests.killed import each_moment
 from tests.records import full_record, record
 from tests.unit.synthetic import make_run
 
@@ -325,25 +328,30 @@ def test_only_what_nettrial_was_making_is_removed(tmp_path):
     (environment / "pyvenv.cfg").write_text("home = /usr/bin")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / folders.MARKER).touch()
-    (tmp_path / ".nettrial-link").symlink_to(elsewhere)
-    (tmp_path / ".nettrial-file").write_text("a file")
-    abandoned = tmp_path / ".nettrial-abandoned"
-    (abandoned / "deep").mkdir(parents=True)
-    (abandoned / folders.MARKER).touch()
+    (elsewhere / temporary.MARKER).touch()
+    link, file, other, abandoned, empty, more = (f".nettrial-{digit * 16}" for digit in "123456")
+    (tmp_path / link).symlink_to(elsewhere)
+    (tmp_path / file).write_text("a file")
+    (tmp_path / other).mkdir()
+    (tmp_path / other / "thesis").touch()
+    for name in (abandoned, more):
+        (tmp_path / name / temporary.MADE / "deep").mkdir(parents=True)
+        (tmp_path / name / temporary.MARKER).touch()
+    (tmp_path / empty).mkdir()
+    (tmp_path / more / "thesis").touch()
     run = create(tmp_path / "run")
     export(run, "csv", tmp_path / "exported")
     names = sorted(path.name for path in tmp_path.iterdir())
-    kept = [".nettrial-file", ".nettrial-link", ".nettrial-venv"]
+    kept = [link, file, other, more, ".nettrial-venv"]
     assert names == [*kept, "elsewhere", "exported", "run"]
     assert (environment / "pyvenv.cfg").exists()
-    assert not (tmp_path / "exported" / folders.MARKER).exists()
+    assert not (tmp_path / "exported" / temporary.MARKER).exists()
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_starter_does_not_remove_what_another_is_about_to_lock(tmp_path, monkeypatch, moment):
     """A second runner starts immediately before or after the first one locks its directory."""
-    hold, calls = folders.hold, []
+    hold, calls = temporary.hold, []
 
     def interrupted(directory):
         calls.append(directory)
@@ -356,10 +364,83 @@ def test_a_starter_does_not_remove_what_another_is_about_to_lock(tmp_path, monke
         return held
 
     with monkeypatch.context() as patched:
-        patched.setattr(folders, "hold", interrupted)
+        patched.setattr(temporary, "hold", interrupted)
         create(tmp_path / "first")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "other"]
     assert [path.name for path in (tmp_path / "first").iterdir()] == [RUN_FILE]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can change owners")
+def test_what_another_user_left_stays(tmp_path):
+    left = tmp_path / f".nettrial-{'1' * 16}"
+    left.mkdir()
+    (left / temporary.MARKER).touch()
+    page = tmp_path / f".page.html.nettrial-{'1' * 16}"
+    page.touch()
+    for path in (left, page):
+        os.chown(path, 65534, 65534)
+    temporary.replace_file(tmp_path / "page.html", b"page")
+    create(tmp_path / "run")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [left.name, page.name, "page.html", "run"]
+    )
+    for path in (left, page):
+        os.chown(path, os.geteuid(), -1)
+    temporary.replace_file(tmp_path / "page.html", b"page")
+    create(tmp_path / "other")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "page.html", "run"]
+
+
+def test_a_kill_at_any_moment_leaves_nothing_after_the_next_directory(tmp_path):
+    """A process is killed before each of its changes of the file system."""
+
+    def make():
+        with folders.appearing(tmp_path / "made") as unfinished:
+            (unfinished / "file").write_text("all")
+
+    left = set()
+    for _ in each_moment(make):
+        left.update(str(path.relative_to(path.parents[0])) for path in tmp_path.glob(".nettrial-*/*"))
+        if (tmp_path / "made").exists():
+            assert (tmp_path / "made" / "file").read_text() == "all"
+            shutil.rmtree(tmp_path / "made")
+        with folders.appearing(tmp_path / "next"):
+            pass
+        assert [path.name for path in tmp_path.iterdir()] == ["next"]
+        (tmp_path / "next").rmdir()
+    assert left == {temporary.MADE, temporary.MARKER}
+
+
+def test_a_kill_at_any_moment_leaves_nothing_after_the_next_file(tmp_path):
+    page = tmp_path / "page.html"
+    others = tmp_path / f".other.html.nettrial-{'1' * 16}"
+    others.touch()
+    page.write_bytes(b"before")
+    left = 0
+    for _ in each_moment(lambda: temporary.replace_file(page, b"after")):
+        left += len(list(tmp_path.iterdir())) - 2
+        assert page.read_bytes() in (b"before", b"after")
+        temporary.replace_file(page, b"before")
+        assert {path.name for path in tmp_path.iterdir()} == {page.name, others.name}
+    assert left
+
+
+MAKE_FILES = """
+import sys
+from pathlib import Path
+from nettrial.temporary import replace_file
+for number in range(500):
+    replace_file(Path(sys.argv[1]), b"a page" * 1000)
+"""
+
+
+def test_writers_at_once_of_a_file_keep_out_of_each_others_way(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-c", MAKE_FILES, tmp_path / "page.html"]
+    writers = [subprocess.Popen(command, env=environment) for _ in range(3)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert (tmp_path / "page.html").read_bytes() == b"a page" * 1000
 
 
 MAKE = """

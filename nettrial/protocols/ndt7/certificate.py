@@ -8,7 +8,6 @@ import ipaddress
 import os
 import socket
 import ssl
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from nettrial.temporary import temporary_directory
 
 VALID = datetime.timedelta(days=30)
 """The time for which a self-signed certificate is valid. The server must be restarted before it ends."""
@@ -81,7 +82,7 @@ def _file(content: bytes) -> Iterator[Path]:
         finally:
             os.close(descriptor)
     else:
-        with tempfile.TemporaryDirectory() as directory:
-            file = Path(directory) / "key.pem"
+        with temporary_directory() as directory:
+            file = directory / "key.pem"
             file.write_bytes(content)
             yield file
