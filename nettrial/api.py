@@ -48,6 +48,7 @@ def run(
     until: float | str | Mapping[str, float] | None = None,
     min_blocks: int | None = None,
     max_blocks: int | None = None,
+    reruns: int | None = None,
     machines: str | Path | None = None,
     on: str | None = None,
     out: str | Path | None = None,
@@ -63,7 +64,8 @@ def run(
     makes it a factor. `full` takes the study's own changes for a run in full; `replicates`, `seed` and
     `backend` override the study's. With `until`, blocks are added until each mean is known to that many
     percent, by response or for all; "declared" stands for the precisions that the study declares;
-    `min_blocks` and `max_blocks` limit their number. `machines` is the file of an inventory, and `on` a Dask
+    `min_blocks` and `max_blocks` limit their number. A trial that something else disturbed is run again up to
+    `reruns` times, by default the study's number. `machines` is the file of an inventory, and `on` a Dask
     cluster. `out` is the run's directory, which must not exist; by default `runs/STUDY-TIME`. With `strict`,
     a trial with a warning counts as failed. `allow_exec` permits the study to start programs of its own
     choice, and to send files of yours.
@@ -96,6 +98,7 @@ def run(
             minimum=min_blocks,
             maximum=max_blocks,
             backend=backend,
+            reruns=reruns,
         )
         read = given(study)
         name = str(study) if isinstance(study, str | Path) else "study.yaml"

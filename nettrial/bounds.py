@@ -24,3 +24,6 @@ MOST_SIZES = 1_000_000
 """The largest product of a sweep's sizes and repeats."""
 MOST_DOCUMENT_BYTES = 256 * 2**20
 """The largest uncompressed size of a document in a run file: a record, a scenario, a study."""
+
+MOST_RERUNS = 10
+"""The largest number of times that a disturbed trial is run again."""

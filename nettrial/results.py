@@ -152,6 +152,12 @@ class Results:
         return self.table("warnings")
 
     @property
+    def reruns(self) -> pl.DataFrame:
+        """Returns a row for each attempt at a trial that was repeated because something else disturbed it,
+        with the reason."""
+        return self.table("reruns")
+
+    @property
     def failures(self) -> pl.DataFrame:
         """Returns a row for each trial whose last attempt gave no record."""
         return self.table("failures")

@@ -717,6 +717,25 @@ class Discipline(GeneratedRoot[DropTail | Mark | Red | CoDel | Fq | FqCodel | Ca
     limit."""
 
 
+class DisturbanceRecord(Generated):
+    """What happened on a machine during the traffic that was not the trial's own work. Figures that its
+    system does not report are absent, and `absent` of the record says why."""
+
+    model_config = ConfigDict(extra="forbid")
+    clock_step_ns: int | None = None
+    """The change of the wall clock against the monotonic clock, in nanoseconds."""
+    machine: str
+    """The machine: its name in the inventory, `client` or `server` of a measurement, or `this machine` in
+    the lab."""
+    other_work_percent: float | None = None
+    """The CPU time of processes that are not the trial's, in percent of the time of one CPU. Kernel
+    threads do not count, because some do the trial's own work."""
+    stolen_percent: float | None = None
+    """The largest share of a CPU's time that the hypervisor took, in percent."""
+    timer_lateness_us: float | None = None
+    """The largest lateness of a thread that sleeps for 5 to 20 ms at a time, in microseconds."""
+
+
 DurationShare = Share[Duration]
 """A value of a mix."""
 
@@ -1415,6 +1434,9 @@ class Record(Generated):
     none."""
     controller: ControllerRecord | None = None
     """The work of the switches' OpenFlow controller, if they have one."""
+    disturbances: list[DisturbanceRecord] | None = None
+    """What else happened during the traffic, for each machine that took part. None in simulated and
+    virtual time, which other work on a machine does not change."""
     ends: list[InterfaceRecord]
     """The interfaces whose queue or packets were counted."""
     engine_version: str

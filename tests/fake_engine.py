@@ -14,6 +14,8 @@ Environment variables change its behaviour. Those that name trials contain numbe
 - FAKE_MISSING=1: the machine lacks two requirements
 - FAKE_LACKS=1: the machine lacks QEMU, which every host needs for its guest
 - FAKE_WARN, FAKE_FAIL: the trials that have a warning, or fail
+- FAKE_DISTURBED: the trials whose attempts are disturbed, each with the number of attempts, such as 3x1; the
+  attempts are counted in files `attempts-NUMBER` in the directory
 - FAKE_DIE: the trials that end the engine
 - FAKE_HANG: the trials that never end
 - FAKE_GARBAGE: the trials that are answered with an unknown event
@@ -178,6 +180,17 @@ def simulated():
     return sys.argv[1:] in (["sim"], ["fluid"])
 
 
+def disturbances(trial):
+    wanted = dict(each.split("x") for each in trials("FAKE_DISTURBED") if each)
+    if simulated() or str(trial) not in wanted:
+        return {}
+    attempts = Path(f"attempts-{trial}")
+    made = len(attempts.read_text()) if attempts.exists() else 0
+    attempts.write_text("x" * (made + 1))
+    other = 60.0 if made < int(wanted[str(trial)]) else 0.5
+    return {"disturbances": [{"machine": "this machine", "other_work_percent": other, "stolen_percent": 0.0}]}
+
+
 def record(trial, scenario):
     seed = 0 if os.environ.get("FAKE_SAME") else scenario["seed"] if simulated() else trial
     draw = random.Random(seed)
@@ -192,6 +205,7 @@ def record(trial, scenario):
     return {
         "format": 1,
         "backend": sys.argv[1],
+        **disturbances(trial),
         **({"set": inventory()["set"]} if inventory().get("set") else {}),
         "engine_version": "0.1.0",
         "started_unix_ns": 0 if simulated() else time.time_ns(),

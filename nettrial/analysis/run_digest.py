@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nettrial.analysis.responses import Responses
 from nettrial.design import PlannedTrial
 from nettrial.fields import without_collector
-from nettrial.scenario import Record, Warning
+from nettrial.scenario import DisturbanceRecord, Record, Warning
 from nettrial.store import Run, Trial
 from nettrial.store.lean import lean
 
@@ -39,6 +39,8 @@ class Digest:
     placements: Counter[tuple[str, int | None, tuple[str, ...]]] = field(default_factory=Counter)
     """The number of trials for each host, its CPU, and the nodes that share the CPU; empty for modelled
     hosts."""
+    disturbances: dict[int, list[DisturbanceRecord]] = field(default_factory=dict)
+    """What else happened on the machines of each trial, by the trial's number; empty in simulated time."""
     detailed: list[Trial] = field(default_factory=list)
     """The trials with sweeps, pacing, packet sizes or radio channels, with these parts of their records
     alone."""
@@ -95,6 +97,8 @@ def _add(found: Digest, trial: Trial, has_placements: bool) -> None:
     found.warnings += [(warning, trial.planned) for warning in record.warnings]
     if record.set is not None:
         found.sets[trial.planned.number] = record.set
+    if record.disturbances:
+        found.disturbances[trial.planned.number] = record.disturbances
     for processor in record.processors or ():
         found.clocks.setdefault(processor.number, []).append(processor.frequency_mhz or 0.0)
     if has_placements:

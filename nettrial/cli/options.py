@@ -145,6 +145,18 @@ MaxBlocks = Annotated[
     ),
 ]
 """The option `--max-blocks`."""
+Reruns = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        metavar="N",
+        help="Run a trial again, up to N times, if something else disturbed it: other processes used more "
+        "than 5% of a CPU, the hypervisor took more than 2% of one, a timer was more than 50 ms late, or "
+        "the clock was set. The results of trials play no part. At most half as many trials as the plan has "
+        "are run again.",
+        show_default="the study's, or 2",
+    ),
+]
+"""The option `--reruns`."""
 BackendName = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(

@@ -28,6 +28,7 @@ from nettrial.running.events import (
     Notice,
     SessionEnded,
     SessionStarted,
+    TrialDisturbed,
     TrialFinished,
     TrialLost,
     WarmUpFinished,
@@ -77,7 +78,7 @@ class Display:
         """The treatment of the running trial, in words; empty if several trials run at the same time."""
         self._done, self._total = done, total
         self._left = seconds
-        self._warnings = self._failed = self._tried = 0
+        self._warnings = self._failed = self._again = self._tried = 0
         self._began = self._shown = time.monotonic()
         console = errors()
         self._interval = TERMINAL_SECONDS if console.is_terminal else LINE_SECONDS
@@ -116,6 +117,11 @@ class Display:
         self._total += trials
         self._left += seconds
 
+    def again(self) -> None:
+        """Counts a trial that something else disturbed, and that is run again."""
+        self._again += 1
+        self._tell()
+
     def failed(self, message: str) -> None:
         """Counts a trial that gave no record."""
         self._failed += 1
@@ -147,6 +153,8 @@ class Display:
         standing = self._standing()
         if standing:
             text += f", {standing}, {self._tried / max(self._shown - self._began, 1e-3):.3g} {self._unit}/s"
+        if self._again:
+            text += f", disturbed and run again: {self._again}"
         if self._failed:
             text += f", failed: {self._failed}"
         if self._view:
@@ -194,6 +202,9 @@ class SessionDisplay:
                 if self._estimates:
                     self._estimates.add(event.trial, event.result.read_record())
                 display.finished(event.result.warnings)
+            case TrialDisturbed():
+                self._pool, display.current = event.pool, _in_words(event.following)
+                display.again()
             case TrialLost():
                 self._pool, display.current = event.pool, _in_words(event.following)
                 display.failed(str(event))

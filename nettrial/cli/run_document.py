@@ -40,6 +40,9 @@ def report_document(report: Report, page: Path | None) -> ReportDocument:
             finished=len(report.trials),
             failed=sum(len(group.trials) for group in report.failures),
             warned=report.warned_trials,
+            reruns=None
+            if study.measured or study.capabilities.simulated_time
+            else sum(run.disturbed_attempts().values()),
         ),
         answer=conclusions.answer(report),
         effects=[

@@ -109,7 +109,7 @@ class RecordTable:
         return kinds
 
 
-FIRST = ("node", "interface", "at_ns", "size_bytes", "code", "object", "metric", "local", "remote")
+FIRST = ("machine", "node", "interface", "at_ns", "size_bytes", "code", "object", "metric", "local", "remote")
 """The columns that identify a row, which precede all others."""
 FLOW = {"name": "flow"}
 """The column with the name of a flow."""
@@ -121,6 +121,7 @@ TABLES = {
         RecordTable("flows", "a flow of a trial", ("flows",), FLOW),
         RecordTable("hosts", "a host of a trial", ("hosts",), {"name": "host"}),
         RecordTable("processors", "a CPU of a trial", ("processors",), {"number": "processor"}),
+        RecordTable("disturbances", "what else happened on a machine during a trial", ("disturbances",)),
         RecordTable("links", "an interface of a trial", ("ends",)),
         RecordTable("samples", "a flow's transport at one moment of a trial", ("flows", "intervals"), FLOW),
         RecordTable("subflows", "a subflow of a flow (MPTCP)", ("flows", "subflows"), FLOW),

@@ -39,6 +39,7 @@ def scans(run: Run, reader: Reader) -> dict[str, Callable[[], pl.LazyFrame]]:
         "trials": lambda: trials(run, measured(), reader),
         "responses": lambda: responses(run, measured()),
         "failures": partial(failures, run),
+        "reruns": partial(reruns, run),
         "sessions": lambda: sessions(run).lazy(),
     }
     return {**of_plan, **{name: partial(records, run, table, reader) for name, table in TABLES.items()}}
@@ -98,6 +99,14 @@ def failures(run: Run) -> pl.LazyFrame:
     messages = [(failure.planned.number, failure.message) for failure in run.failures()]
     schema = {"number": pl.Int64, "message": pl.String}
     return _with_trials(run, pl.LazyFrame(messages, schema=schema, orient="row"), ["message"])
+
+
+def reruns(run: Run) -> pl.LazyFrame:
+    """Returns a row for each attempt at a trial that was repeated because something else disturbed it, with
+    the disturbance."""
+    found = [(each.planned.number, each.reason) for each in run.disturbed()]
+    schema = {"number": pl.Int64, "reason": pl.String}
+    return _with_trials(run, pl.LazyFrame(found, schema=schema, orient="row"), ["reason"])
 
 
 def sessions(run: Run) -> pl.DataFrame:

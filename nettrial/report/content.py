@@ -18,7 +18,7 @@ from nettrial.analysis import (
     summarise,
 )
 from nettrial.design import PlannedTrial
-from nettrial.report import numbers, sentences, stopping, sweeps, tables, wires
+from nettrial.report import disturbed, numbers, sentences, stopping, sweeps, tables, wires
 from nettrial.scenario import Machine
 from nettrial.store import Run, Trial
 
@@ -107,6 +107,8 @@ class Report:
     """The CPUs on which hosts' work ran."""
     sweeps: sweeps.Sweeps | None
     """The findings by packet size, if the study has a sweep."""
+    disturbed: list[str]
+    """Sentences about trials that something else disturbed; none if there are none."""
     stopping: list[str]
     """Sentences about the end of a run with a stopping rule, and about its kind of intervals."""
     pacing: list[str]
@@ -175,6 +177,7 @@ def gather(run: Run) -> Report:
         failures=failures(run),
         placements=_placements(read.placements),
         sweeps=sweeps.gather(run),
+        disturbed=disturbed.sentences(run, read),
         stopping=stopping.sentences(run),
         pacing=wires.pacing(read.detailed),
         packet_sizes=wires.packet_sizes(run.study, read.detailed),

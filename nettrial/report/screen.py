@@ -50,7 +50,7 @@ def render(report: Report, console: Console) -> None:
     _effects(report, console)
     if report.answers.verdicts:
         console.print(Text(verdicts.counted(report.answers.verdicts)))
-    for sentence in report.stopping:
+    for sentence in (*report.disturbed, *report.stopping):
         console.print(Text(sentence))
     _warnings(report, console)
     _absent(report, console)

@@ -62,7 +62,7 @@ def _heading(report: Report, console: Console, spread: bool) -> None:
     )
     if report.machines:
         _say(console, f"Machines: {'; '.join(report.machines)}.")
-    for sentence in report.stopping:
+    for sentence in (*report.disturbed, *report.stopping):
         _say(console, sentence)
     if report.general_warnings:
         _say(console, f"In every treatment: {numbers.numbered(report.general_warnings, 'warning')}.")

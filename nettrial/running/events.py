@@ -57,6 +57,25 @@ class TrialFinished:
 
 
 @dataclass(frozen=True)
+class TrialDisturbed:
+    """Something else disturbed a trial, which is run again. The record is kept, but does not count."""
+
+    trial: PlannedTrial
+    """The trial."""
+    why: str
+    """The disturbance."""
+    following: PlannedTrial | None
+    """The next trial; None if several run at the same time."""
+    pool: str
+    """The processes that run the trials, in words; empty for engines on this machine."""
+
+    def __str__(self) -> str:
+        return (
+            f"trial {self.trial.number} ({in_words(self.trial.treatment)}): disturbed, runs again: {self.why}"
+        )
+
+
+@dataclass(frozen=True)
 class TrialLost:
     """A trial gave no record."""
 
@@ -106,7 +125,14 @@ class SessionEnded:
 
 
 Event: TypeAlias = (
-    SessionStarted | WarmUpFinished | TrialFinished | TrialLost | BlocksAdded | Notice | SessionEnded
+    SessionStarted
+    | WarmUpFinished
+    | TrialFinished
+    | TrialDisturbed
+    | TrialLost
+    | BlocksAdded
+    | Notice
+    | SessionEnded
 )
 """An event of a session."""
 Listener: TypeAlias = Callable[[Event], None]

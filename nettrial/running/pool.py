@@ -42,6 +42,9 @@ class Executor(Protocol):
         """Starts trials in their order, and yields each when it is finished. No trial is started once
         `stopped` returns true; trials that run by then are completed."""
 
+    def again(self, trial: PlannedTrial) -> None:
+        """Has a trial that was just yielded run again, at the end of its block."""
+
     def standing(self) -> str:
         """Returns a description of the processes for the progress display; empty if there is nothing to
         tell."""
@@ -67,6 +70,7 @@ class EnginePool:
         self._idle = list(slots)
         self._killed = False
         self._pool = ThreadPoolExecutor(len(slots))
+        self._queue = TrialQueue((), self._homes)
 
     def __enter__(self) -> Self:
         return self
@@ -110,7 +114,12 @@ class EnginePool:
         `stopped` returns true; trials that run by then are completed. With a single slot, the next trial
         starts only after the caller has processed the one before. A block with a trial on a set of machines
         stays there; if the set is lost, its other trials are not run."""
-        return self._run(TrialQueue(trials, self._homes), False, stopped)
+        self._queue = TrialQueue(trials, self._homes)
+        return self._run(self._queue, False, stopped)
+
+    def again(self, trial: PlannedTrial) -> None:
+        """Has a trial that was just yielded run again, at the end of its block."""
+        self._queue.again(trial)
 
     def _run(
         self, queue: TrialQueue | WarmUpQueue, warm_up: bool, stopped: Callable[[], bool]

@@ -18,6 +18,7 @@ from nettrial.design import (
     scenario_of,
     traffic_seconds,
 )
+from nettrial.design.disturbances import covariates
 from nettrial.design.trial_order import in_words
 from nettrial.fields import in_short
 from nettrial.running.cluster import Cluster
@@ -27,14 +28,16 @@ from nettrial.running.events import (
     Notice,
     SessionEnded,
     SessionStarted,
+    TrialDisturbed,
     TrialFinished,
     TrialLost,
     WarmUpFinished,
 )
 from nettrial.running.pool import EnginePool, Executor, Outcome
+from nettrial.running.reruns import Reruns
 from nettrial.running.sets import SetLost, Slot, homes
 from nettrial.running.stop import Stop
-from nettrial.running.study_design import trial_seconds
+from nettrial.running.study_design import SET_UP_SECONDS, trial_seconds
 from nettrial.running.trial_result import TrialResult
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
@@ -47,6 +50,12 @@ GRACE_TIMES, GRACE_SECONDS = 3, 60.0
 traffic plus this number of seconds. Simulated trials have no limit."""
 BOOT_SECONDS = 200.0
 """The time beside that for guests to boot, which takes the engine's own limit at most."""
+
+EXHAUSTED = (
+    "something else on this machine disturbs so many trials that no further one is run again; their records "
+    "say by how much it disturbed them"
+)
+"""The notice when a run has run as many trials again as it may."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -101,6 +110,7 @@ class _Session:
         self._simulated = self._study.capabilities.simulated_time
         size = trials_at_once(self._study, environment, len(backends))
         self._lengths: dict[tuple[str, ...], float] = {}
+        self._reruns = Reruns(run)
         self._size, self._threads = size, 1
         self._pool: Executor
         if cluster:
@@ -155,15 +165,41 @@ class _Session:
         waiting = deque(pending)
         for trial, outcome in self._pool.run(pending, lambda: self._stop.wanted):
             waiting.popleft()
+            why = self._disturbance(trial, outcome)
+            if why:
+                # It runs after the other trials of its block.
+                others = sum(each.block == trial.block for each in waiting)
+                waiting.insert(others, trial)
+                self._pool.again(trial)
             following = waiting[0] if waiting and self._one_by_one else None
-            self._store(trial, outcome, following, recorder)
+            self._store(trial, outcome, why, following, recorder)
+
+    def _disturbance(self, trial: PlannedTrial, outcome: Outcome) -> str:
+        """Returns why a trial is run again, in words; empty if it isn't."""
+        if self._simulated or self._stop.at_once or outcome.exception() is not None:
+            return ""
+        found = covariates(outcome.result().record)
+        if not found:
+            return ""
+        return self._reruns.wants(trial, found, self._seconds([trial]) - SET_UP_SECONDS)
 
     def _store(
-        self, trial: PlannedTrial, outcome: Outcome, following: PlannedTrial | None, recorder: Recorder
+        self,
+        trial: PlannedTrial,
+        outcome: Outcome,
+        disturbance: str,
+        following: PlannedTrial | None,
+        recorder: Recorder,
     ) -> None:
         """Stores the record of a trial, or the reason why there is none."""
         try:
             result = outcome.result()
+            if disturbance:
+                recorder.disturbed(trial, result.scenario, result.record, disturbance)
+                self._tell(TrialDisturbed(trial, disturbance, following, self._pool.standing()))
+                if self._reruns.exhausted:
+                    self._tell(Notice(EXHAUSTED))
+                return
             recorder.finished(trial, result.scenario, result.record)
         except TrialFailed as failed:
             if self._stop.at_once:

@@ -65,6 +65,13 @@ class TrialQueue:
                 return trial
         return None
 
+    def again(self, trial: PlannedTrial) -> None:
+        """Has a trial run again, as the next one of its block after those that have not begun."""
+        if trial.block in self._blocks:
+            self._blocks[trial.block].append(trial)
+        else:
+            self._blocks = {trial.block: deque([trial]), **self._blocks}
+
     def finished(self, trial: PlannedTrial) -> None:
         """Notes that a trial gave a record, so that its block stays on its set."""
         self._kept.add(trial.block)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from nettrial.backends import BACKENDS
-from nettrial.bounds import LARGEST_SEED, MOST_TRIALS
+from nettrial.bounds import LARGEST_SEED, MOST_RERUNS, MOST_TRIALS
 from nettrial.design import Treatment, refuse_unknown_interfaces, resolve, traffic_seconds, treatments
 from nettrial.errors import READING_OPTIONS, BadInput
 from nettrial.metrics import METRICS
@@ -58,6 +58,8 @@ class DesignOptions:
     """The number of `--max-blocks`."""
     backend: str | None = None
     """The name of `--backend`; None for the study's."""
+    reruns: int | None = None
+    """The number of `--reruns`; None for the study's."""
 
     def __post_init__(self) -> None:
         """Raises BadInput for a number that is out of range."""
@@ -66,6 +68,7 @@ class DesignOptions:
             ("--seed", self.seed, 0, LARGEST_SEED),
             ("--min-blocks", self.minimum, FEWEST_BLOCKS_OF_A_RULE, None),
             ("--max-blocks", self.maximum, FEWEST_BLOCKS_OF_A_RULE, None),
+            ("--reruns", self.reruns, 0, MOST_RERUNS),
         ):
             if value is not None and not low <= value <= (value if high is None else high):
                 expected = f"{low} or more" if high is None else f"{low} to {high}"
@@ -78,6 +81,7 @@ class DesignOptions:
         given += [f"--replicates {self.replicates}"] if self.replicates is not None else []
         given += [shlex.join(self._stopping())] if self._stopping() else []
         given += [f"--backend {self.backend}"] if self.backend is not None else []
+        given += [f"--reruns {self.reruns}"] if self.reruns is not None else []
         return given + ([f"--seed {self.seed}"] if self.seed is not None else [])
 
     def overrides(self) -> dict[str, str]:
@@ -143,6 +147,7 @@ class DesignOptions:
             words += ["--set", text]
         words += ["--replicates", str(self.replicates)] if self.replicates is not None else []
         words += ["--backend", self.backend] if self.backend is not None else []
+        words += ["--reruns", str(self.reruns)] if self.reruns is not None else []
         return shlex.join([*words, *self._stopping(), "--seed", str(seed)])
 
 
@@ -213,6 +218,7 @@ class Design:
         changed = read.full if options.full else {}
         study = (read.in_full() if changed else read).with_overrides(options.overrides())
         replicates = options.replicates or (study.full_replicates if options.full else study.replicates)
+        study = study if options.reruns is None else study.run_again(options.reruns)
         until = options.stopping(study, replicates)
         if until is not None:
             study, replicates = study.until_narrow(until), until.minimum

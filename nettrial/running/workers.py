@@ -84,6 +84,9 @@ class WorkerPool:
         count = len(self._good())
         return f"{count} worker{'s' * (count != 1)}"
 
+    def again(self, trial: PlannedTrial) -> None:
+        """Does nothing: nothing else disturbs trials in simulated time."""
+
     def left(self) -> list[str]:
         """Returns no names: workers are no sets of machines."""
         return []

@@ -51,8 +51,17 @@ class Recorder:
         """Stores the failure of a trial."""
         self._insert("failure", None, trial.number, self.number, message)
 
+    def disturbed(
+        self, trial: PlannedTrial, scenario: Scenario | str, record: Record | str, reason: str
+    ) -> None:
+        """Stores an attempt at a trial that something else disturbed, with the reason in words; the trial is
+        run again. Raises TooLarge."""
+        documents = self._keep(scenario), self._keep(record)
+        self._insert("disturbed", None, trial.number, self.number, *documents, reason)
+
     def _insert(self, table: str, *values: Any) -> None:
-        self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", values)
+        places = ", ".join("?" * len(values))
+        self._connection.execute(f"INSERT INTO {table} VALUES ({places})", values)
 
 
 def as_json(document: BaseModel | str) -> str:

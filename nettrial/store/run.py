@@ -31,10 +31,11 @@ from nettrial.store.recorder import Recorder, as_json, now, unpack
 from nettrial.store.schema import (
     APPLICATION_ID,
     FORMAT,
+    FORMAT_OF_DISTURBED_TRIALS,
     FORMAT_OF_FINGERPRINTS,
     FORMAT_OF_PACKED_DOCUMENTS,
-    TABLES,
     statements,
+    tables_of,
 )
 from nettrial.study import Study
 
@@ -97,6 +98,14 @@ class Failure:
     """The error message of the last attempt."""
 
 
+@dataclass(frozen=True)
+class DisturbedTrial(Trial):
+    """An attempt at a trial that something else disturbed, so that the trial was run again."""
+
+    reason: str
+    """The disturbance, in words."""
+
+
 class Run:
     """A run's directory with its run file. Each change is one transaction."""
 
@@ -105,6 +114,8 @@ class Run:
         self.directory = directory
         self._packed = version >= FORMAT_OF_PACKED_DOCUMENTS
         self._has_fingerprints = version >= FORMAT_OF_FINGERPRINTS
+        self.stores_disturbed = version >= FORMAT_OF_DISTURBED_TRIALS
+        """True if the file has a place for attempts that something else disturbed."""
         self._connection = connection
         self._trials: dict[int, Trial] = {}  # the trials read so far: a record may contain thousands of sizes
         self._scenarios: dict[
@@ -172,7 +183,7 @@ class Run:
             hint = "it was written by a newer nettrial: use that, or a newer one"
             raise BadInput(OPENING, str(file), f"format {version}", f"format {FORMAT}", hint)
         run = cls(directory, connection, version)
-        if tables != set(TABLES):
+        if tables != tables_of(version):
             connection.close()
             raise run.unreadable("file", f"it has the tables {', '.join(sorted(tables)) or 'of no run'}")
         connection.execute("PRAGMA synchronous = FULL")
@@ -306,8 +317,31 @@ class Run:
             except ValueError as error:
                 raise self.unreadable("record", str(error)) from None
 
-    def _scenario(self, number: int) -> Scenario:
-        query = "SELECT scenario FROM trial WHERE number = ?"
+    def disturbed_attempts(self) -> dict[int, int]:
+        """Returns the number of attempts at each trial that were repeated, by the trial's number."""
+        if not self.stores_disturbed:
+            return {}
+        return dict(self._rows("SELECT number, count(*) FROM disturbed GROUP BY number ORDER BY number"))
+
+    def disturbed(self) -> list[DisturbedTrial]:
+        """Returns the attempts that were repeated because something else disturbed them, in the order in
+        which they were made. No figure of the run includes them."""
+        if not self.stores_disturbed:
+            return []
+        planned, found = self._planned(), []
+        for attempt, number, record, reason in self._rows(
+            "SELECT attempt, number, record, reason FROM disturbed ORDER BY attempt"
+        ):
+            if number not in planned:
+                raise self.unreadable("disturbed trial", f"trial {number} is not in the plan")
+            read = partial(self._scenario, attempt, "disturbed", "attempt")
+            found.append(
+                DisturbedTrial(planned[number], self._read(Record, record), read, reason=str(reason))
+            )
+        return found
+
+    def _scenario(self, number: int, table: str = "trial", key: str = "number") -> Scenario:
+        query = f"SELECT scenario FROM {table} WHERE {key} = ?"
         ((kept,),) = self._rows(query, number)
         if self.study.measured:
             value, expected = "its trials are measurements, which have no scenario", "trials of a backend"
@@ -337,7 +371,8 @@ class Run:
 
     def revision(self) -> str:
         """Returns a text that changes whenever anything is added to the run file."""
-        tables = ("planned", "session", "session_end", "trial", "failure")
+        tables = ["planned", "session", "session_end", "trial", "failure"]
+        tables += ["disturbed"] if self.stores_disturbed else []
         counts = [count for table in tables for (count,) in self._rows(f"SELECT count(*) FROM {table}")]
         return "-".join(map(str, counts))
 

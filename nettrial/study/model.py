@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from nettrial.bounds import MOST_FILE_BYTES
+from nettrial.bounds import MOST_FILE_BYTES, MOST_RERUNS
 from nettrial.capabilities import CAPABILITIES, MEASURED, OF_MEASUREMENTS
 from nettrial.errors import BadInput
 from nettrial.fields import (
@@ -227,6 +227,10 @@ class Study(Settings):
     run --until` sets it."""
     warmup: Annotated[int, Field(ge=0)]
     """The number of warm-up trials at the start of each session, which are not counted."""
+    reruns: Annotated[int, Field(ge=0, le=MOST_RERUNS)] = 2
+    """The number of times that a trial is run again if something else disturbed it: other processes, the
+    hypervisor, late timers or a clock that was set. Results play no part in that. `nettrial run --reruns`
+    sets it."""
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
     responses: Annotated[list[Response], Field(min_length=1)]
     layout: Layout
@@ -346,6 +350,10 @@ class Study(Settings):
     def until_narrow(self, until: Until) -> Study:
         """Returns the study with this stopping rule."""
         return self.model_copy(update={"until": until})
+
+    def run_again(self, reruns: int) -> Study:
+        """Returns the study with this number of further attempts at disturbed trials."""
+        return self.model_copy(update={"reruns": reruns})
 
     def in_full(self) -> Study:
         """Returns the study with the changes of `--full` applied."""

@@ -175,3 +175,22 @@ def test_what_the_lab_lacks_is_a_problem_of_the_scenario(
     scenario.workload[0].transport.root = "udp"
     pointers = {problem.pointer for problem in lab.check(scenario)}
     assert pointers == {"/nodes/0/stack/congestion_control", "/workload/0/transport"}
+
+
+def test_what_else_happens_on_the_machine_is_a_number_in_the_record(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    """The warnings about the machine follow from these numbers."""
+    record = run(resolve(workload__transfer__traffic__duration=SHORT))
+    (found,) = record.disturbances or []
+    codes = {warning.code for warning in record.warnings}
+    assert found.machine == "this machine"
+    assert found.other_work_percent is not None
+    assert ("other_work" in codes) == (found.other_work_percent > 5)
+    assert found.stolen_percent is not None
+    assert ("steal_time" in codes) == (found.stolen_percent > 2)
+    assert found.clock_step_ns is not None
+    assert ("clock_step" in codes) == (abs(found.clock_step_ns) > 1_000_000)
+    assert found.timer_lateness_us is not None
+    lateness = [each.timer_lateness_us for each in record.processors or [] if each.timer_lateness_us]
+    assert found.timer_lateness_us == max(each.maximum for each in lateness)

@@ -132,6 +132,7 @@ def test_an_old_run_did_not_record_it_and_is_resumed(nettrial: CommandLine):
     assert nettrial(*RUN, "--out", "old", FAKE_FAIL="3").returncode == 4
     with sqlite3.connect(nettrial.directory / "old" / "run.sqlite") as file:
         file.execute("ALTER TABLE session DROP COLUMN fingerprint")
+        file.execute("DROP TABLE disturbed")
         file.execute("PRAGMA user_version = 2")
     document = json.loads(nettrial("compare", "old", "new", "--json").stdout)
     assert document["apparatus"] == [{"name": "apparatus", "a": "not recorded", "b": "recorded"}]

@@ -122,11 +122,12 @@ def test_a_run_file_is_only_added_to(tmp_path, statement):
     with run.session(ENVIRONMENT) as session:
         session.finished(run.plan[0], scenario_of(STUDY, run.plan[0].treatment), record())
         session.failed(run.plan[1], "no")
+        session.disturbed(run.plan[1], scenario_of(STUDY, run.plan[1].treatment), record(), "other work")
     with sqlite3.connect(run.directory / RUN_FILE) as connection:
         tables = [
             name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         ]
-        assert len(tables) == 6
+        assert len(tables) == 7
         for table in tables:
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 connection.execute(statement.format(table))
@@ -177,8 +178,8 @@ def test_refuses_what_is_no_run_of_this_version(tmp_path):
     assert "not a run file" in refusal(tmp_path)
 
     create(tmp_path / "newer")
-    change(tmp_path / "newer", "PRAGMA user_version = 4")
-    assert "format 4\n  expected: format 3\n  hint: it was written by a newer nettrial" in refusal(
+    change(tmp_path / "newer", "PRAGMA user_version = 5")
+    assert "format 5\n  expected: format 4\n  hint: it was written by a newer nettrial" in refusal(
         tmp_path / "newer"
     )
 
@@ -203,6 +204,7 @@ def test_a_run_of_the_first_format_reads_and_goes_on(tmp_path):
     run = create(tmp_path / "run")
     trial, scenario = run.plan[0], scenario_of(STUDY, run.plan[0].treatment)
     change(run.directory, "PRAGMA user_version = 1")
+    change(run.directory, "DROP TABLE disturbed")
     change(run.directory, "DROP TABLE trial")
     columns = "number INTEGER PRIMARY KEY, session INTEGER, scenario TEXT NOT NULL, record TEXT NOT NULL"
     change(run.directory, f"CREATE TABLE trial ({columns}) STRICT")

@@ -33,6 +33,7 @@ OWN = {
         ("absent", "text", "The reason for the absence of the value."),
     ],
     "failures": [("message", "text", "The error message of the last attempt.")],
+    "reruns": [("reason", "text", "What disturbed the attempt.")],
     "sessions": [
         ("session", "whole number", "The session's number, from 1."),
         ("started", "time", "The start, in UTC."),
@@ -53,6 +54,7 @@ HOLD = {
     "trials": "a trial of the plan",
     "responses": "a response of a finished trial",
     "failures": "a trial whose last attempt gave no record",
+    "reruns": "an attempt at a trial that was repeated because something else disturbed it",
     "sessions": "a session of the runner",
 }
 KINDS = {pl.Int64: "whole number", pl.Float64: "number", pl.String: "text", pl.Boolean: "true or false"}

@@ -6,10 +6,9 @@ use crate::{pci, ports};
 use anyhow::{Context, Result};
 use nettrial_netlink::Ethtool;
 use nettrial_scenario::{Machine, MachineInterface, Rate, Wireless};
-use nettrial_session::{Reading, monotonic_ns};
+use nettrial_session::Surroundings;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
-use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 use std::fs;
 use std::path::Path;
@@ -111,19 +110,11 @@ fn usable_processors() -> usize {
     (0..CpuSet::count()).filter(|&processor| set.is_set(processor).unwrap_or(false)).count()
 }
 
-/// Returns the time of the wall clock minus that of the monotonic clock, in nanoseconds.
-pub fn wall_ns() -> i64 {
-    // Every Linux kernel has this clock.
-    let wall = clock_gettime(ClockId::CLOCK_REALTIME)
-        .map_or(0, |time| time.tv_sec() * 1_000_000_000 + time.tv_nsec());
-    wall - monotonic_ns()
-}
-
 /// Observes this machine and those of `interfaces` that exist.
 ///
 /// # Errors
 /// Fails if the kernel can't be asked.
-pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
+pub fn observe(interfaces: &[String], surroundings: Surroundings) -> Result<Observation> {
     let ethtool = Ethtool::open()?;
     let all = nettrial_netlink::interfaces()?;
     let counted = |name: &String| {
@@ -140,11 +131,9 @@ pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
         })
     };
     Ok(Observation {
-        processors: Reading::now().ok(),
-        wall_ns: wall_ns(),
+        surroundings,
         interfaces: interfaces.iter().filter_map(counted).collect(),
         pace: crate::pace::pace(),
-        late_ns,
     })
 }
 

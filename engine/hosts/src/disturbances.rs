@@ -29,7 +29,8 @@ pub fn disturbances(
 ) {
     for ((node, before), (_, after)) in before.iter().zip(after) {
         let Some((name, _)) = mapping.machine(node) else { continue };
-        findings.clock(&format!("machine {name}"), after.wall_ns.saturating_sub(before.wall_ns));
+        let (was, found) = (&before.surroundings, &after.surroundings);
+        findings.clock(&format!("machine {name}"), found.wall_ns.saturating_sub(was.wall_ns));
         let object = format!("machine {name}");
         for message in pace::changes(&before.pace, &after.pace) {
             findings.warn(
@@ -39,10 +40,10 @@ pub fn disturbances(
                 "its CPUs were slower or faster during part of the trial",
             );
         }
-        if after.late_ns > STARVED_NS {
+        if found.late_ns > STARVED_NS {
             let message = format!(
                 "a thread that should wake every 20 ms was up to {:.0} ms late",
-                after.late_ns as f64 / 1e6
+                found.late_ns as f64 / 1e6
             );
             findings.warn("agent_starved", &object, message, "the agent's work was delayed by as much");
         }
@@ -161,6 +162,7 @@ mod tests {
     use super::*;
     use crate::inventory::Inventory;
     use crate::message::Pace;
+    use nettrial_session::Surroundings;
     use serde_json::json;
 
     fn scenario() -> Scenario {
@@ -196,11 +198,9 @@ mod tests {
             wireless: None,
         };
         Observation {
-            processors: None,
-            wall_ns: 0,
+            surroundings: Surroundings { processors: None, others: None, wall_ns: 0, late_ns: 3_000_000 },
             interfaces: vec![counted],
             pace: Pace::default(),
-            late_ns: 3_000_000,
         }
     }
 
@@ -266,10 +266,10 @@ mod tests {
         assert_eq!(codes(|seen| seen.interfaces[0].received_bytes += 1_000_000), ["other_traffic"]);
         assert_eq!(codes(|seen| seen.interfaces[0].carrier_changes += 2), ["link_down"]);
         assert_eq!(codes(|seen| seen.interfaces[0].speed_bps = Some(100_000_000)), ["link_renegotiated"]);
-        assert_eq!(codes(|seen| seen.wall_ns += 2_000_000), ["clock_step"]);
+        assert_eq!(codes(|seen| seen.surroundings.wall_ns += 2_000_000), ["clock_step"]);
         assert_eq!(codes(|seen| seen.pace.throttled += 1), ["pace_changed"]);
         assert_eq!(codes(|seen| seen.pace.slept += 1), ["pace_changed"]);
-        assert_eq!(codes(|seen| seen.late_ns = 80_000_000), ["agent_starved"]);
+        assert_eq!(codes(|seen| seen.surroundings.late_ns = 80_000_000), ["agent_starved"]);
     }
 
     #[test]
@@ -278,7 +278,9 @@ mod tests {
             let counted = &mut seen.interfaces[0];
             (counted.sent_bytes, counted.sent_pkts, counted.carrier_changes) = (u64::MAX, u64::MAX, 1);
             (counted.received_bytes, counted.received_pkts) = (u64::MAX, u64::MAX);
-            (seen.wall_ns, seen.late_ns, seen.pace.throttled) = (i64::MIN, u64::MAX, u64::MAX);
+            seen.surroundings =
+                Surroundings { wall_ns: i64::MIN, late_ns: u64::MAX, ..seen.surroundings.clone() };
+            seen.pace.throttled = u64::MAX;
         };
         assert_eq!(codes(any), ["clock_step", "pace_changed", "agent_starved", "link_down"]);
     }

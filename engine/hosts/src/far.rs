@@ -8,10 +8,11 @@ use crate::journal::{self, Journal};
 use crate::lock::{Lock, Taken};
 use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
 use crate::settings::Change;
-use crate::watch::Watch;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nettrial_scenario::Place;
-use nettrial_session::{Event, MOST_REPORT_BYTES, Process, Transport, monotonic_ns};
+use nettrial_session::{
+    Event, MOST_REPORT_BYTES, Process, Surroundings, Transport, Watch, monotonic_ns, wall_ns,
+};
 use nettrial_traffic::{Order, Reply, Report, in_words};
 use std::io::Write;
 use std::sync::Arc;
@@ -71,7 +72,7 @@ fn listen(heard: Arc<AtomicI64>, sender: SyncSender<Heard>) {
             match serde_json::from_str(&line) {
                 Ok(ToMachine::StillHere) => say(&FromMachine::StillHere),
                 Ok(ToMachine::Time) => {
-                    let wall_ns = describe::wall_ns();
+                    let wall_ns = wall_ns();
                     say(&FromMachine::Time { heard_ns, answered_ns: monotonic_ns(), wall_ns });
                 }
                 Ok(question) => {
@@ -157,8 +158,8 @@ impl State {
             }
             ToMachine::Begin { settings, agent } => self.begin(&settings, agent).map(|()| FromMachine::Begun),
             ToMachine::Observe { interfaces } => {
-                let late_ns = self.watch.get_or_insert_with(Watch::start).latest_ns();
-                describe::observe(&interfaces, late_ns).map(FromMachine::Observed)
+                let surroundings = Surroundings::now(self.watch.get_or_insert_with(Watch::start));
+                describe::observe(&interfaces, surroundings).map(FromMachine::Observed)
             }
             ToMachine::End => {
                 (self.agent, self.watch) = (None, None);

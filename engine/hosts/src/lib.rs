@@ -45,7 +45,6 @@ mod settings;
 mod supported;
 mod trial;
 mod wanted;
-mod watch;
 
 #[cfg(not(target_os = "linux"))]
 use elsewhere::describe;

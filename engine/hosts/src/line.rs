@@ -210,7 +210,7 @@ impl Line {
         }
         let offset =
             Offset::of(&rounds).with_context(|| format!("the clock of {} goes backwards", self.name))?;
-        let wall = offset.offset_ns.saturating_add(wall).saturating_sub(crate::describe::wall_ns());
+        let wall = offset.offset_ns.saturating_add(wall).saturating_sub(nettrial_session::wall_ns());
         Ok((offset, wall))
     }
 

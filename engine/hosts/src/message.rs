@@ -3,7 +3,7 @@
 
 use crate::settings::Change;
 use nettrial_scenario::{Flow, Problem, Wireless};
-use nettrial_session::Reading;
+use nettrial_session::Surroundings;
 use nettrial_traffic::{Order, Report};
 use serde::{Deserialize, Serialize};
 
@@ -101,16 +101,12 @@ pub enum FromMachine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observation {
-    /// The clocks of the machine's CPUs; `None` if it does not report them.
-    pub processors: Option<Reading>,
-    /// The wall clock less the monotonic clock, nanoseconds.
-    pub wall_ns: i64,
+    /// What happens on the machine.
+    pub surroundings: Surroundings,
     /// The interfaces that were asked for.
     pub interfaces: Vec<Counted>,
     /// The settings that determine the speed of its CPUs.
     pub pace: Pace,
-    /// The largest lateness since the last observation of a thread that wakes every 20 ms, in nanoseconds.
-    pub late_ns: u64,
 }
 
 /// The settings that determine the speed of a machine's CPUs. Values that its system does not report are absent or

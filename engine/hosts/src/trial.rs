@@ -9,8 +9,8 @@ use crate::message::{Counted, FromMachine, Observation, ToMachine};
 use crate::wanted;
 use anyhow::{Context, Result, bail, ensure};
 use nettrial_scenario::{
-    Absence, Check, Flow, FlowRecord, HostRecord, IpVersion, Machine, NodeKind, Phases, Record, Scenario,
-    nanoseconds,
+    Absence, Check, DisturbanceRecord, Flow, FlowRecord, HostRecord, IpVersion, Machine, NodeKind, Phases,
+    Record, Scenario, nanoseconds,
 };
 use nettrial_session::{
     Agents, CpuTime, Direction, Findings, Offset, Plan, Reading, directions, drive, host_records, path_mtus,
@@ -73,6 +73,8 @@ pub fn run(
     findings.warnings.extend(expectations::warnings(mapping, &flows, &observed));
     let (hosts, missing) = hosts(mapping, machines, [&before, &after], &flows, &mut findings);
     absent.extend(missing);
+    let (disturbances, unknown) = surroundings(mapping, machines, [&before, &after]);
+    absent.extend(unknown);
     drop(agents);
     ask_all(&lines, |_| ToMachine::End, |answer| matches!(answer, FromMachine::Ended).then_some(()))?;
     phases.tear_down_ns = lap();
@@ -81,6 +83,7 @@ pub fn run(
         phases,
         flows,
         hosts,
+        disturbances,
         checks: findings.checks,
         warnings: findings.warnings,
         absent,
@@ -341,7 +344,7 @@ fn hosts(
     }
     let readings = |host: &str| {
         let reading = |observed: &[(&str, Observation)]| -> Option<Reading> {
-            observed.iter().find(|(name, _)| *name == host)?.1.processors.clone()
+            observed.iter().find(|(name, _)| *name == host)?.1.surroundings.processors.clone()
         };
         reading(before).zip(reading(after))
     };
@@ -369,6 +372,21 @@ fn hosts(
             Ok(CpuTime { busy_ns, busy_percent: busy_ns as f64 / all_ns.max(1) as f64 * 100.0 })
         }
     })
+}
+
+/// Returns the disturbances of each machine, and the reasons for absent ones.
+fn surroundings(
+    mapping: &Mapping,
+    machines: &BTreeMap<String, Machine>,
+    [before, after]: [&[(&str, Observation)]; 2],
+) -> (Vec<DisturbanceRecord>, Vec<Absence>) {
+    let shared = on_one_kernel(mapping, machines);
+    let found = before.iter().zip(after).filter_map(|((node, before), (_, after))| {
+        let (name, _) = mapping.machine(node)?;
+        Some(before.surroundings.disturbances(&after.surroundings, name, shared.contains(node)))
+    });
+    let (records, absent): (Vec<_>, Vec<_>) = found.unzip();
+    (records, absent.into_iter().flatten().collect())
 }
 
 /// Returns the nodes whose machines run the same kernel as the machine of another node.

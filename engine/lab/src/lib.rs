@@ -12,7 +12,6 @@ mod affinity;
 mod agents;
 mod awake;
 mod bucket;
-mod bystanders;
 mod capture;
 mod carrier;
 mod channel;

@@ -5,8 +5,8 @@ use anyhow::{Context, Result, bail};
 use nettrial_admission::one_line;
 use nettrial_scenario::{Failure, FailureKind, Measure};
 use nettrial_session::{
-    Agents, Event, Findings, Offset, Process, Reader, Reading, Round, Sink, Token, Transport, Writer, enter,
-    monotonic_ns,
+    Agents, Event, Findings, Offset, Process, Reader, Round, Sink, Surroundings, Token, Transport, Watch,
+    Writer, enter, monotonic_ns,
 };
 use nettrial_traffic::{Order, in_words};
 use std::io::{self, ErrorKind};
@@ -57,6 +57,7 @@ pub struct Client {
     pub(crate) path: Option<Findings>,
     pub(crate) agents: Agents,
     connection: Connection,
+    watch: Watch,
 }
 
 /// The connection to the server. It carries orders to the server's agent and questions to the server itself. A
@@ -187,7 +188,15 @@ impl Client {
             );
             return Err(Failure::new(FailureKind::OtherVersion, why).into());
         }
-        Ok(Self { server, here, welcome, path: None, agents: Agents::default(), connection })
+        Ok(Self {
+            server,
+            here,
+            welcome,
+            path: None,
+            agents: Agents::default(),
+            connection,
+            watch: Watch::start(),
+        })
     }
 
     /// Starts new agents on both machines.
@@ -203,10 +212,10 @@ impl Client {
         })
     }
 
-    /// Reads the clocks of the other machine's CPUs; none if its system does not report them.
-    pub(crate) fn reading(&self) -> Result<Option<Reading>> {
-        match self.connection.ask(&ToServer::Processors)? {
-            (ToClient::Processors(reading), _) => Ok(reading),
+    /// Observes this machine and the other one.
+    pub(crate) fn surroundings(&self) -> Result<[Surroundings; 2]> {
+        match self.connection.ask(&ToServer::Surroundings)? {
+            (ToClient::Surroundings(theirs), _) => Ok([Surroundings::now(&self.watch), theirs]),
             _ => bail!("the server did not say how busy it is"),
         }
     }

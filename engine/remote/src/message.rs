@@ -1,7 +1,7 @@
 //! The documents that a client and a server exchange in a session.
 
 use nettrial_scenario::HostAddress;
-use nettrial_session::Reading;
+use nettrial_session::Surroundings;
 use nettrial_traffic::{Order, Report};
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +20,8 @@ pub enum ToServer {
     Order(Box<Order>),
     /// A question for the time, answered by [`ToClient::Time`].
     Time,
-    /// A question for the use of the CPUs, answered by [`ToClient::Processors`].
-    Processors,
+    /// A question for what happens on the machine, answered by [`ToClient::Surroundings`].
+    Surroundings,
 }
 
 /// A document that a server sends.
@@ -41,8 +41,8 @@ pub enum ToClient {
         /// The time at which this answer was sent, nanoseconds.
         answered_ns: i64,
     },
-    /// The clocks of the CPUs; none if the system does not report them.
-    Processors(Option<Reading>),
+    /// What happens on the machine.
+    Surroundings(Surroundings),
 }
 
 /// The facts about the serving machine that a client needs.

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, anyhow};
 use nettrial_admission::{Kind, Limits, Log, Seats, Visitor, bind, pieces, raise_descriptor_limit, receive};
 use nettrial_scenario::{Failure, FailureKind, HostAddress};
 use nettrial_session::{
-    Event, PENALTY, Process, Reader, Reading, Sealed, Token, Transport, Writer, WrongToken, admit,
-    monotonic_ns,
+    Event, PENALTY, Process, Reader, Sealed, Surroundings, Token, Transport, Watch, Writer, WrongToken,
+    admit, monotonic_ns,
 };
 use nettrial_traffic::{Order, Reply, Report, in_words};
 use socket2::{SockRef, TcpKeepalive};
@@ -148,11 +148,14 @@ fn obey(
 ) -> Result<()> {
     let congestion_controls = interface::congestion_controls();
     let (mut agent, mut ration) = (None, Ration::new(flows, between.there));
+    let watch = Watch::start();
     while let Some(line) = lines.receive::<ToServer>().context("the session was ended")? {
         let heard_ns = monotonic_ns();
         match line {
             ToServer::Time => say(output, &ToClient::Time { heard_ns, answered_ns: monotonic_ns() })?,
-            ToServer::Processors => say(output, &ToClient::Processors(Reading::now().ok()))?,
+            ToServer::Surroundings => {
+                say(output, &ToClient::Surroundings(Surroundings::now(&watch)))?;
+            }
             ToServer::NewAgent => {
                 drop(agent.take());
                 agent = Some(new_agent(output, between, log)?);

@@ -6,9 +6,7 @@ use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
     Absence, Check, Flow, FlowRecord, HostAddress, HostRecord, Measure, Phases, Record, Warning, nanoseconds,
 };
-use nettrial_session::{
-    Direction, Findings, Offset, Pending, Planned, Reading, Ready, impossible, open, path_mtus,
-};
+use nettrial_session::{Direction, Findings, Offset, Pending, Planned, Ready, impossible, open, path_mtus};
 use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
 use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -53,19 +51,26 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
     };
     let planned = measure.flows().iter().map(plan).collect();
     let ready = open(&mut client.agents, planned)?;
-    let before = (Reading::now().ok(), client.reading()?);
+    let before = client.surroundings()?;
     phases.checks_ns = lap();
 
     let mut flows = carry(client, measure, ready, &mut findings)?;
     phases.traffic_ns = lap();
 
-    let after = (Reading::now().ok(), client.reading()?);
-    let readings = [(Host::Client, before.0, after.0), (Host::Server, before.1, after.1)];
-    // If both hosts are one machine, its CPUs are reported once.
-    for (host, before, after) in readings.into_iter().take(if one_machine(client) { 1 } else { 2 }) {
-        if let (Some(before), Some(after)) = (before, after) {
-            findings.machine(host.name(), &before, &after);
+    let after = client.surroundings()?;
+    let mut absent: Vec<Absence> =
+        [Host::Client, Host::Server].iter().flat_map(|host| absences(*host)).collect();
+    let mut disturbances = Vec::new();
+    let shared = one_machine(client);
+    // If both hosts are one machine, it is reported once.
+    let hosts = [Host::Client, Host::Server].into_iter().take(if shared { 1 } else { 2 });
+    for (host, (before, after)) in hosts.zip(before.iter().zip(&after)) {
+        if let (Some(before), Some(after)) = (&before.processors, &after.processors) {
+            findings.machine(host.name(), before, after);
         }
+        let (found, unknown) = before.disturbances(after, host.name(), shared);
+        disturbances.push(found);
+        absent.extend(unknown);
     }
     if let Some((before, after)) = clock.zip(client.clock_offset()?) {
         // One-way delays are computed with the offset before the flow, so the drift of the clocks since then is an
@@ -86,7 +91,8 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         hosts: [Host::Client, Host::Server].map(|host| HostRecord::blank(host.name())).into(),
         checks: findings.checks,
         warnings: findings.warnings,
-        absent: [Host::Client, Host::Server].iter().flat_map(|host| absences(*host)).collect(),
+        disturbances,
+        absent,
         ..Record::blank("remote")
     })
 }

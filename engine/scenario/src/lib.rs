@@ -53,9 +53,9 @@ pub use protocol::{
 pub use queue_limit::QueueLimit;
 pub use record::{
     Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, ControllerRecord, DelaySample,
-    Distribution, FlowRecord, GuestRecord, Histogram, HostRecord, InterfaceRecord, InterfaceSample, Interval,
-    OutageRecord, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord, RateSample, RateUse, Record,
-    SizeRecord, Span, StationRecord, SubflowRecord, ToolRecord, Warning,
+    Distribution, DisturbanceRecord, FlowRecord, GuestRecord, Histogram, HostRecord, InterfaceRecord,
+    InterfaceSample, Interval, OutageRecord, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord,
+    RateSample, RateUse, Record, SizeRecord, Span, StationRecord, SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};

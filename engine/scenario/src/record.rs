@@ -29,6 +29,10 @@ pub struct Record {
     /// The CPUs that the trial could use; none if hosts are simulated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorRecord>,
+    /// What else happened during the traffic, for each machine that took part. None in simulated and virtual time,
+    /// which other work on a machine does not change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbances: Vec<DisturbanceRecord>,
     /// The interfaces whose queue or packets were counted.
     #[serde(rename = "ends")]
     pub interfaces: Vec<InterfaceRecord>,
@@ -66,6 +70,7 @@ impl Record {
             flows: Vec::new(),
             hosts: Vec::new(),
             processors: Vec::new(),
+            disturbances: Vec::new(),
             interfaces: Vec::new(),
             channels: Vec::new(),
             events: Vec::new(),
@@ -606,6 +611,28 @@ pub struct ProcessorRecord {
     /// microseconds; absent where it is not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_lateness_us: Option<Distribution>,
+}
+
+/// What happened on a machine during the traffic that was not the trial's own work. Figures that its system does not
+/// report are absent, and `absent` of the record says why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DisturbanceRecord {
+    /// The machine: its name in the inventory, `client` or `server` of a measurement, or `this machine` in the lab.
+    pub machine: String,
+    /// The CPU time of processes that are not the trial's, in percent of the time of one CPU. Kernel threads do not
+    /// count, because some do the trial's own work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_work_percent: Option<f64>,
+    /// The largest share of a CPU's time that the hypervisor took, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_percent: Option<f64>,
+    /// The largest lateness of a thread that sleeps for 5 to 20 ms at a time, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_lateness_us: Option<f64>,
+    /// The change of the wall clock against the monotonic clock, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_step_ns: Option<i64>,
 }
 
 /// An interface's figures over the trial.

@@ -11,12 +11,13 @@
 //!   [`Reader`], [`Writer`]), over which the crate `nettrial-remote` carries orders and more.
 //!
 //! [`Findings`] holds the checks and warnings of a trial, [`path_mtus`] probes paths, [`prepare`] and [`drive`]
-//! make agents carry flows, [`host_records`] writes down what hosts did, a [`Reading`] holds the use of a machine's CPUs, and an [`Offset`] the lead
-//! of its clock.
+//! make agents carry flows, [`host_records`] writes down what hosts did, a [`Reading`] holds the use of a machine's CPUs,
+//! [`Surroundings`] what else happens on it, and an [`Offset`] the lead of its clock.
 
 #![forbid(unsafe_code)]
 
 mod agents;
+mod census;
 mod clock;
 mod findings;
 mod flows;
@@ -27,10 +28,13 @@ mod path;
 mod plausible;
 mod process;
 mod reading;
+mod surroundings;
 mod token;
 mod transport;
+mod watch;
 
 pub use agents::{Agents, Pending};
+pub use census::Census;
 pub use clock::{Offset, Round};
 pub use findings::Findings;
 pub use flows::{Plan, Planned, Ready, directions, drive, open, prepare};
@@ -41,5 +45,7 @@ pub use path::{Direction, path_mtus};
 pub use plausible::impossible;
 pub use process::{MOST_REPORT_BYTES, Process};
 pub use reading::{Reading, Use, monotonic_ns};
+pub use surroundings::{Surroundings, wall_ns};
 pub use token::{Token, VARIABLE};
 pub use transport::{Event, Sink, Transport};
+pub use watch::Watch;

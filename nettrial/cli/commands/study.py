@@ -20,6 +20,7 @@ from nettrial.cli.options import (
     On,
     Quiet,
     Replicates,
+    Reruns,
     Seed,
     Set,
     StudyName,
@@ -49,6 +50,7 @@ def _run(
     until: Until = None,
     min_blocks: MinBlocks = None,
     max_blocks: MaxBlocks = None,
+    reruns: Reruns = None,
     backend: BackendName = None,
     machines_file: MachinesFile = None,
     on: On = None,
@@ -99,7 +101,8 @@ def _run(
     from nettrial.running.study_design import DesignOptions
 
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
-    options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
+    blocks = (tuple(until or ()), min_blocks, max_blocks)
+    options = DesignOptions(full, sets, replicates, seed, *blocks, backend, reruns)
     manner = run.Manner(strict, Target(machines_file, on), run.Form(as_json=as_json), quiet, allow_exec)
     if sessions is not None:
         from nettrial.cli import sessions as several

@@ -18,6 +18,9 @@ class Trials(Part):
     """The number of trials that ran without giving a record."""
     warned: int
     """The number of finished trials with a warning."""
+    reruns: int | None
+    """The number of attempts that were repeated because something else disturbed them, and that no figure
+    includes; null in simulated time and for measurements, which are not repeated."""
 
 
 class Value(Part):

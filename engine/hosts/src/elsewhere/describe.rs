@@ -4,10 +4,9 @@ use crate::message::{Counted, Observation};
 use crate::radio;
 use anyhow::{Context, Result};
 use nettrial_scenario::{Machine, MachineInterface, Rate};
-use nettrial_session::{Reading, monotonic_ns};
+use nettrial_session::Surroundings;
 use nettrial_traffic::machine::{self, Interface};
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Describes this machine and those of `interfaces` that exist. The caller fills in the machine's name and the
 /// lead of its clock.
@@ -63,18 +62,12 @@ fn described(found: Interface) -> MachineInterface {
     }
 }
 
-/// Returns the time of the wall clock minus that of the monotonic clock, in nanoseconds.
-pub fn wall_ns() -> i64 {
-    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(wall.as_nanos()).unwrap_or(i64::MAX) - monotonic_ns()
-}
-
 /// Observes this machine and those of `interfaces` that exist. An interface whose packets the system does not
 /// count has zero packets, before and after the traffic.
 ///
 /// # Errors
 /// Fails if the system does not report its interfaces.
-pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
+pub fn observe(interfaces: &[String], surroundings: Surroundings) -> Result<Observation> {
     let counted = |found: Interface| {
         let counts = found.counts.unwrap_or_default();
         Counted {
@@ -89,11 +82,9 @@ pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
         }
     };
     Ok(Observation {
-        processors: Reading::now().ok(),
-        wall_ns: wall_ns(),
+        surroundings,
         interfaces: of(interfaces)?.into_iter().map(counted).collect(),
         pace: crate::pace::pace(),
-        late_ns,
     })
 }
 

@@ -22,7 +22,9 @@ pub fn collect(built: &mut Built, watched: Watched, mut measured: Measured) -> R
     let scenario = built.layout.scenario;
     findings.congestion(scenario, &measured.congestion, &measured.flows);
     findings.tools(&built.layout.directory, &measured.flows);
-    findings.bystanders(measured.machine.bystander_percent);
+    if let Some(percent) = measured.machine.bystander_percent {
+        findings.bystanders(percent);
+    }
     findings.clock("the machine", measured.machine.clock_step_ns);
     if let Some(capturing) = capturing {
         let of_channels = measured.channels.iter().filter_map(|(_, _, driven)| driven.captured_pkts);
@@ -43,11 +45,13 @@ pub fn collect(built: &mut Built, watched: Watched, mut measured: Measured) -> R
         findings.cramped(reason);
     }
     let delays = delays_of_guests(built.layout);
-    absent.extend([without_controller, unobserved, unmeasured, delays].into_iter().flatten());
+    let hidden = other_work_absent(&measured.machine);
+    absent.extend([without_controller, unobserved, unmeasured, delays, hidden].into_iter().flatten());
     let nettrial_session::Findings { checks, warnings } = findings.into_common();
     Ok(Record {
         hosts,
         processors: processor_records(&measured.machine),
+        disturbances: measured.machine.disturbances().into_iter().collect(),
         interfaces,
         channels: measured.channels.into_iter().map(|(_, record, _)| record).collect(),
         flows: measured.flows,
@@ -180,6 +184,17 @@ fn hosts(
         }
     }
     (hosts, absent)
+}
+
+/// Returns the reason for which the CPU time of other processes is absent, if it is.
+fn other_work_absent(machine: &MachineUse) -> Vec<Absence> {
+    let hidden = machine.disturbances().filter(|found| found.other_work_percent.is_none());
+    let absence = |found: nettrial_scenario::DisturbanceRecord| Absence {
+        metric: "other_work".into(),
+        object: found.machine,
+        reason: "the processes of other users are hidden (proc(5), hidepid)".into(),
+    };
+    hidden.into_iter().map(absence).collect()
 }
 
 /// Returns the one-way delays that are absent because an end of their flow is a guest.

@@ -1,14 +1,13 @@
 //! Watches the machine during the traffic: its CPUs, its clocks and its other processes.
 
 use crate::awake::Awake;
-use crate::bystanders::Census;
 use crate::clock::Clock;
 use crate::processors::{self, Placement};
 use crate::shaper_time::{self, Shares};
 use crate::{affinity, lateness};
 use anyhow::{Context, Result};
-use nettrial_scenario::{Distribution, Scenario};
-use nettrial_session::{Agents, Reading, Use};
+use nettrial_scenario::{Distribution, DisturbanceRecord, Scenario};
+use nettrial_session::{Agents, Census, Reading, Use};
 use nix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 
@@ -16,7 +15,7 @@ use std::collections::HashMap;
 pub struct MachineWatch {
     clock: Clock,
     part_of_trial: Vec<u32>,
-    bystanders: Census,
+    bystanders: Option<Census>,
     clock_offset_ns: i64,
     timers: Option<lateness::Watch>,
     idle: Reading,
@@ -34,10 +33,26 @@ pub struct MachineUse {
     pub timer_lateness_us: HashMap<usize, Distribution>,
     /// The share of each host's CPU that the shapers used, in percent; `None` if no host's CPU time is measured.
     pub shapers_percent: Option<Shares>,
-    /// The share of one CPU that processes outside of the trial used, in percent.
-    pub bystander_percent: f64,
+    /// The share of one CPU that processes outside of the trial used, in percent; `None` if it is not known.
+    pub bystander_percent: Option<f64>,
     /// The change of the wall clock against the monotonic clock, in nanoseconds.
     pub clock_step_ns: i64,
+}
+
+impl MachineUse {
+    /// Returns what else happened on the machine; `None` in virtual time, which it does not change.
+    pub fn disturbances(&self) -> Option<DisturbanceRecord> {
+        let (_, first) = self.processors.first()?;
+        let stolen = |most: f64, (_, spent): &(usize, Use)| most.max(spent.steal_percent);
+        let late = self.timer_lateness_us.values().map(|late| late.maximum);
+        Some(DisturbanceRecord {
+            machine: "this machine".into(),
+            other_work_percent: self.bystander_percent,
+            stolen_percent: Some(self.processors.iter().fold(first.steal_percent, stolen)),
+            timer_lateness_us: late.reduce(f64::max),
+            clock_step_ns: Some(self.clock_step_ns),
+        })
+    }
 }
 
 impl MachineWatch {
@@ -76,10 +91,16 @@ impl MachineWatch {
             frequencies_mhz,
             timer_lateness_us,
             shapers_percent,
-            bystander_percent: self.bystanders.percent_until(&Census::take(&self.part_of_trial)),
+            bystander_percent: bystander_percent(self.bystanders.as_ref(), &self.part_of_trial),
             clock_step_ns: clock_offset_ns()? - self.clock_offset_ns,
         })
     }
+}
+
+/// Returns the share of one CPU that processes outside of the trial used since the census `before`, in percent.
+fn bystander_percent(before: Option<&Census>, part_of_trial: &[u32]) -> Option<f64> {
+    let before = before?;
+    Some(before.percent_until(&Census::take(part_of_trial)?))
 }
 
 /// Returns the time of the wall clock minus that of the monotonic clock, in nanoseconds.

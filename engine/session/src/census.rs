@@ -2,27 +2,35 @@
 //!
 //! /proc/stat does not report whose work kept a CPU busy, so the hosts' figures include theirs. Their time is read
 //! from /proc/PID/stat (proc_pid_stat(5)), including the time of children that ended. Kernel threads are left out,
-//! because some of them do the trial's own work.
+//! because some of them do the trial's own work. In a container, only its own processes are seen.
 
+use crate::monotonic_ns;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
-use std::time::Instant;
 
 /// The flag of a kernel thread (include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
 /// The length of a tick of USER_HZ, which is 100 on every Linux system, in nanoseconds.
 const TICK_NS: u64 = 10_000_000;
 
+/// The number of the first process. If it is not seen, the processes of other users are hidden.
+const FIRST: u32 = 1;
+
 /// The CPU time that all these processes had used at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Census {
-    at: Instant,
+    /// The machine's monotonic clock, nanoseconds.
+    at_ns: i64,
     /// The sum of their ticks. A process that ends passes its ticks to its parent, so the sum loses nothing.
     ticks: u64,
 }
 
 impl Census {
-    /// Counts all processes except those in `part_of_trial` and the processes that they started.
-    pub fn take(part_of_trial: &[u32]) -> Self {
+    /// Counts all processes except those in `part_of_trial` and the processes that they started; returns `None` if the
+    /// system does not report all processes as Linux does.
+    pub fn take(part_of_trial: &[u32]) -> Option<Self> {
         let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         // A process that ends in the meantime has no entry any more.
@@ -31,16 +39,17 @@ impl Census {
                 Some((number, parse(&fs::read_to_string(format!("/proc/{number}/stat")).ok()?)?))
             })
             .collect();
+        processes.get(&FIRST)?;
         let bystanders =
             processes.iter().filter(|(number, _)| !descends(**number, part_of_trial, &processes));
-        Self { at: Instant::now(), ticks: bystanders.map(|(_, process)| process.ticks).sum() }
+        Some(Self { at_ns: monotonic_ns(), ticks: bystanders.map(|(_, process)| process.ticks).sum() })
     }
 
     /// Returns the share of one CPU that was used between this census and `later`, in percent.
     pub fn percent_until(&self, later: &Self) -> f64 {
         let ticks = later.ticks.saturating_sub(self.ticks);
-        let elapsed = (later.at - self.at).as_nanos() as f64;
-        if elapsed == 0.0 { 0.0 } else { (ticks * TICK_NS) as f64 / elapsed * 100.0 }
+        let elapsed = later.at_ns.saturating_sub(self.at_ns) as f64;
+        if elapsed <= 0.0 { 0.0 } else { ticks as f64 * TICK_NS as f64 / elapsed * 100.0 }
     }
 }
 
@@ -84,7 +93,6 @@ fn parse(text: &str) -> Option<Process> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_process_is_read_whatever_its_name() {
@@ -114,8 +122,9 @@ mod tests {
 
     #[test]
     fn the_share_is_of_one_processor() {
-        let before = Census { at: Instant::now(), ticks: 100 };
-        let after = Census { at: before.at + Duration::from_secs(2), ticks: 140 };
+        let before = Census { at_ns: 5, ticks: 100 };
+        let after = Census { at_ns: 2_000_000_005, ticks: 140 };
         assert!((before.percent_until(&after) - 20.0).abs() < 1e-9);
+        assert_eq!(after.percent_until(&before).to_bits(), 0.0_f64.to_bits(), "a clock that goes backwards");
     }
 }
