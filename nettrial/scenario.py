@@ -718,8 +718,8 @@ class Discipline(GeneratedRoot[DropTail | Mark | Red | CoDel | Fq | FqCodel | Ca
 
 
 class DisturbanceRecord(Generated):
-    """What happened on a machine during the traffic that was not the trial's own work. Figures that its
-    system does not report are absent, and `absent` of the record says why."""
+    """The disturbances of a machine during the traffic: what was not the trial's own work. Figures that
+    its system does not report are absent, and `absent` of the record says why."""
 
     model_config = ConfigDict(extra="forbid")
     clock_step_ns: int | None = None
@@ -1435,8 +1435,8 @@ class Record(Generated):
     controller: ControllerRecord | None = None
     """The work of the switches' OpenFlow controller, if they have one."""
     disturbances: list[DisturbanceRecord] | None = None
-    """What else happened during the traffic, for each machine that took part. None in simulated and
-    virtual time, which other work on a machine does not change."""
+    """The disturbances of each machine that took part, during the traffic. None in simulated and virtual
+    time, which other work on a machine does not change."""
     ends: list[InterfaceRecord]
     """The interfaces whose queue or packets were counted."""
     engine_version: str

@@ -40,7 +40,7 @@ class Digest:
     """The number of trials for each host, its CPU, and the nodes that share the CPU; empty for modelled
     hosts."""
     disturbances: dict[int, list[DisturbanceRecord]] = field(default_factory=dict)
-    """What else happened on the machines of each trial, by the trial's number; empty in simulated time."""
+    """The disturbances of the machines of each trial, by the trial's number; empty in simulated time."""
     detailed: list[Trial] = field(default_factory=list)
     """The trials with sweeps, pacing, packet sizes or radio channels, with these parts of their records
     alone."""

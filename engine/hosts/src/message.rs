@@ -101,7 +101,7 @@ pub enum FromMachine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observation {
-    /// What happens on the machine.
+    /// The state of the machine.
     pub surroundings: Surroundings,
     /// The interfaces that were asked for.
     pub interfaces: Vec<Counted>,

@@ -20,7 +20,7 @@ pub enum ToServer {
     Order(Box<Order>),
     /// A question for the time, answered by [`ToClient::Time`].
     Time,
-    /// A question for what happens on the machine, answered by [`ToClient::Surroundings`].
+    /// A question for the state of the machine, answered by [`ToClient::Surroundings`].
     Surroundings,
 }
 
@@ -41,7 +41,7 @@ pub enum ToClient {
         /// The time at which this answer was sent, nanoseconds.
         answered_ns: i64,
     },
-    /// What happens on the machine.
+    /// The state of the machine.
     Surroundings(Surroundings),
 }
 

@@ -29,8 +29,8 @@ pub struct Record {
     /// The CPUs that the trial could use; none if hosts are simulated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorRecord>,
-    /// What else happened during the traffic, for each machine that took part. None in simulated and virtual time,
-    /// which other work on a machine does not change.
+    /// The disturbances of each machine that took part, during the traffic. None in simulated and virtual time, which
+    /// other work on a machine does not change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbances: Vec<DisturbanceRecord>,
     /// The interfaces whose queue or packets were counted.
@@ -613,8 +613,8 @@ pub struct ProcessorRecord {
     pub timer_lateness_us: Option<Distribution>,
 }
 
-/// What happened on a machine during the traffic that was not the trial's own work. Figures that its system does not
-/// report are absent, and `absent` of the record says why.
+/// The disturbances of a machine during the traffic: what was not the trial's own work. Figures that its system does
+/// not report are absent, and `absent` of the record says why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DisturbanceRecord {

@@ -1,4 +1,4 @@
-//! What else happens on a machine while a trial's traffic runs.
+//! The disturbances of a machine while a trial's traffic runs.
 
 use crate::{Census, Reading, Watch, monotonic_ns};
 use nettrial_scenario::{Absence, DisturbanceRecord};
