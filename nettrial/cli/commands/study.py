@@ -85,6 +85,15 @@ def _run(
         Optional[str],  # noqa: UP045
         typer.Option(metavar="TIME", help='With --sessions: the time between two, such as "10 min".'),
     ] = None,
+    budget: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="TIME",
+            help='Give the best answer within this time, such as "1 min": a pilot chooses the duration '
+            "of the traffic and the number of replicates. With --until, the run stops as soon as means are "
+            "known that precisely. The pilot is stored in DIR-pilot.",
+        ),
+    ] = None,
     allow_exec: AllowExec = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -104,6 +113,14 @@ def _run(
     blocks = (tuple(until or ()), min_blocks, max_blocks)
     options = DesignOptions(full, sets, replicates, seed, *blocks, backend, reruns)
     manner = run.Manner(strict, Target(machines_file, on), run.Form(as_json=as_json), quiet, allow_exec)
+    if budget is not None:
+        from nettrial.cli import budget as within
+        from nettrial.errors import READING_OPTIONS, BadInput
+
+        for option, given in (("--sessions", sessions), ("--resume", resume), ("--dry-run", dry_run)):
+            if given:
+                raise BadInput(READING_OPTIONS, option, "given", "not with --budget")
+        raise typer.Exit(within.start(study, options, out, manner, budget))
     if sessions is not None:
         from nettrial.cli import sessions as several
         from nettrial.errors import READING_OPTIONS, BadInput
