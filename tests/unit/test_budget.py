@@ -34,7 +34,7 @@ def test_the_variances_between_and_within_trials_follow_from_two_durations():
 
 
 def test_a_variance_is_never_below_zero():
-    """By chance, longer trials may vary more than shorter ones."""
+    """Longer trials may vary more than shorter ones by chance."""
     found = variation("rtt", {0.5: [[1.0, 1.01, 0.99]], 2.0: [[1.0, 1.2, 0.8]]}, 1.0)
     assert found.within == 0
     assert found.between > 0
