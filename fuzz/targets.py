@@ -209,6 +209,9 @@ def _archive_seeds() -> Iterable[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         archive = Archive.create(Path(folder))
         archive._connection.execute("PRAGMA journal_mode = DELETE")
+        # With the smallest pages, most bytes have a meaning, and inputs are read the faster.
+        archive._connection.execute("PRAGMA page_size = 512")
+        archive._connection.execute("VACUUM")
         archive.close()
         yield (Path(folder) / ARCHIVE_FILE).read_bytes()
 
