@@ -10,19 +10,34 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / "target" / "audit"
+DATABASE = "https://github.com/RustSec/advisory-db"
+PATIENCE_SECONDS = 1800.0
+"""The time in seconds that a tool may take, to be compiled, for example."""
 CARGO_AUDIT, PIP_AUDIT = "0.22.2", "2.10.1"
 
 
 def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs a command and returns its outputs."""
-    given = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=given)
+    given = {**os.environ, "GIT_TERMINAL_PROMPT": "0", **environment}
+    try:
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
+            env=given,
+            timeout=PATIENCE_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(command, 1, "", str(error))
 
 
 def unknown(tool: str, why: str) -> bool:
@@ -39,18 +54,28 @@ def last_line(text: str) -> str:
 def crates() -> bool:
     """Returns whether a vulnerability of a crate is known."""
     program, database = TOOLS / "bin" / "cargo-audit", TOOLS / "advisory-db"
+    # Without the database, there is no need for the tool, which takes minutes to compile.
+    if why := fetched(database):
+        if not (database / "crates").exists():
+            return unknown("cargo-audit", f"no database: {why}")
+        print(f"audit: the crates' database is an earlier one: {why}", file=sys.stderr)
     install = ("cargo", "install", "--quiet", "--locked", "--root", TOOLS, f"cargo-audit@{CARGO_AUDIT}")
     installed = run(*install, CARGO_TARGET_DIR=str(TOOLS / "build"))
     if installed.returncode != 0:
         return unknown("cargo-audit", f"it could not be installed: {last_line(installed.stderr)}")
-    found = run(program, "audit", "--db", database)
-    # An interrupted fetch leaves an empty database, and an older one is used if there is no network.
-    if not (database / "crates").exists():
-        return unknown("cargo-audit", f"no database: {last_line(found.stderr)}")
-    if found.returncode != 0 and "fetch advisory database" in found.stderr:
-        found = run(program, "audit", "--db", database, "--no-fetch", "--stale")
+    found = run(program, "audit", "--db", database, "--no-fetch", "--stale")
     print(found.stdout + found.stderr, end="", file=sys.stderr)
     return found.returncode != 0
+
+
+def fetched(database: Path) -> str:
+    """Fetches the database of advisories on crates, or its changes; returns the reason if that failed."""
+    there = (database / "crates").exists()
+    if not there:
+        shutil.rmtree(database, ignore_errors=True)  # an interrupted fetch
+    git = ("git", "-C", database, "pull", "--quiet", "--ff-only")
+    done = run(*(git if there else ("git", "clone", "--quiet", "--depth", "1", DATABASE, database)))
+    return "" if done.returncode == 0 else last_line(done.stderr)
 
 
 def packages() -> bool:
@@ -85,5 +110,10 @@ def packages() -> bool:
     return is_known
 
 
+def main() -> int:
+    """Looks everything up; returns the exit status."""
+    return int(max([crates(), packages()]))
+
+
 if __name__ == "__main__":
-    sys.exit(max([crates(), packages()]))
+    sys.exit(main())
