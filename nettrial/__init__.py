@@ -1,7 +1,8 @@
 """Controlled trials for network performance: this package plans and analyses, the engine measures.
 
 `nettrial.run` runs a study, `nettrial.load` returns the results of a run, and `nettrial.compare` the changes
-from one run to another. `nettrial.measure` measures between this machine and another one."""
+from one run to another. `nettrial.measure` measures between this machine and another one. All of these need
+the extra `nettrial[tables]`, because their results are data frames."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,14 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
+        try:
+            return getattr(import_module(_LATER[name]), name)
+        except ModuleNotFoundError as error:
+            if error.name != "polars":
+                raise
+            from nettrial.errors import without_extra
+
+            raise without_extra("using nettrial in Python", "polars", "tables") from None
     raise AttributeError(f"module 'nettrial' has no attribute {name!r}")
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from nettrial.analysis.compare import CONDITION_EXPECTED, Condition, Difference, RunComparison, condition
 from nettrial.analysis.compare import compare as compare_runs
@@ -16,6 +15,9 @@ from nettrial.errors import READING_OPTIONS, BadInput
 from nettrial.metrics.base_units import factor_columns
 from nettrial.registry import near
 from nettrial.store import Run
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Comparison:
         """Returns a row for each response under each treatment: the means of both runs in the response's
         `unit`, and the change from the first to the second in percent with the interval that holds together
         with all others at 95%, or the reason why it is absent: see `nettrial compare`."""
+        import polars as pl  # the extra nettrial[tables], which `nettrial compare` does not need
+
         columns = {
             **dict.fromkeys(("trials_a", "trials_b"), pl.Int64),
             **dict.fromkeys(("mean_a", "mean_b", "percent", "percent_low", "percent_high"), pl.Float64),

@@ -135,6 +135,12 @@ class CannotRun(NettrialError):
         return "\n".join(lines)
 
 
+def without_extra(doing: str, package: str, extra: str) -> CannotRun:
+    """Returns the error for a Python package of an extra that is not installed."""
+    remedy = f"pip install 'nettrial[{extra}]'"
+    return CannotRun(doing, [Lack(package, "this Python package is not installed", remedy)])
+
+
 class TrialsFailed(NettrialError):
     """Trials failed: they gave no record or, with --strict, a warning; or there is too little data to judge a
     condition."""

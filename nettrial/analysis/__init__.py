@@ -23,7 +23,7 @@ from nettrial.analysis.outlying_values import Outlier, outliers
 from nettrial.analysis.published_figures import Agreement, agreement, published
 from nettrial.analysis.repeats import Repeated, Seen, absences, repeated, seen
 from nettrial.analysis.run_answers import Answers, answers
-from nettrial.analysis.run_digest import digest, frame
+from nettrial.analysis.run_digest import digest, trial_responses
 from nettrial.analysis.run_order import Order, order, orders
 from nettrial.analysis.spreads import SpreadComparison
 from nettrial.analysis.stopping_rule import Stopping, Width, stopping
@@ -88,7 +88,6 @@ __all__ = [
     "estimate",
     "failures",
     "findings",
-    "frame",
     "headline",
     "mean_interval",
     "median_interval",
@@ -106,6 +105,7 @@ __all__ = [
     "steps",
     "stopping",
     "summarise",
+    "trial_responses",
     "unpaired_change",
     "variation",
     "verdicts",

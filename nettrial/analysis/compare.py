@@ -14,7 +14,7 @@ from nettrial.analysis.apparatus import apart
 from nettrial.analysis.changes import NO_RATIO, Change, corrected, session_change
 from nettrial.analysis.intervals import Interval
 from nettrial.analysis.outcomes import Outcome, above, below
-from nettrial.analysis.run_digest import digest, frame
+from nettrial.analysis.run_digest import digest, trial_responses
 from nettrial.analysis.summary import Levels, plan_treatments
 from nettrial.analysis.warning_effects import Effect
 from nettrial.analysis.warning_groups import warnings
@@ -213,12 +213,12 @@ def _values(run: Run) -> dict[tuple[str, ...], _Values]:
     factors = list(run.study.factors)
     numbers: dict[tuple[str, ...], list[float]] = {}
     absent: dict[tuple[str, ...], list[str]] = {}
-    for row in frame(run).iter_rows(named=True):
-        key = (row["response"], *(row[name] for name in sorted(factors)))
-        if row["value"] is None:
-            absent.setdefault(key, []).append(row["absent"])
+    for found in trial_responses(run):
+        key = (found.response, *(found.trial.treatment[name] for name in sorted(factors)))
+        if found.value is None:
+            absent.setdefault(key, []).append(str(found.absent))
         else:
-            numbers.setdefault(key, []).append(row["value"])
+            numbers.setdefault(key, []).append(found.value)
     keys = numbers.keys() | absent.keys()
     return {key: _Values(tuple(numbers.get(key, ())), tuple(absent.get(key, ()))) for key in keys}
 

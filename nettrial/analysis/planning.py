@@ -11,7 +11,7 @@ from statistics import fmean, variance
 from scipy import special
 
 from nettrial.analysis.intervals import CONFIDENCE, quantile
-from nettrial.analysis.run_digest import digest, frame
+from nettrial.analysis.run_digest import digest, trial_responses
 from nettrial.analysis.sequential import widening
 from nettrial.analysis.summary import Levels
 from nettrial.store import Run
@@ -80,10 +80,10 @@ def _values(run: Run) -> dict[tuple[object, ...], list[float]]:
     """Returns the values by response and levels."""
     found: dict[tuple[object, ...], list[float]] = {}
     factors = sorted(run.study.factors)
-    for row in frame(run).iter_rows(named=True):
-        if row["value"] is not None:
-            key = (row["response"], *((name, row[name]) for name in factors))
-            found.setdefault(key, []).append(row["value"])
+    for each in trial_responses(run):
+        if each.value is not None:
+            key = (each.response, *((name, each.trial.treatment[name]) for name in factors))
+            found.setdefault(key, []).append(each.value)
     return found
 
 

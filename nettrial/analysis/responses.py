@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from nettrial import metrics
 from nettrial.design import PlannedTrial
 from nettrial.store import Run, Trial
 
-if TYPE_CHECKING:
-    import polars as pl
+
+class TrialResponse(NamedTuple):
+    """A response of a finished trial."""
+
+    trial: PlannedTrial
+    """The trial."""
+    response: str
+    """The name of the response."""
+    unit: str
+    """The response's unit."""
+    value: float | None
+    """The value in this unit; None if the metric is absent."""
+    absent: str | None
+    """The reason for its absence."""
 
 
 class Responses:
@@ -48,30 +59,9 @@ class Responses:
             self._groups[key] = (self._study.group(treatment, of), self._study.senders(treatment, of))
         return self._groups[key]
 
-    def frame(self) -> pl.DataFrame:
-        """Returns the table of responses that `frame` describes."""
-        import polars as pl  # it is slow to load, and `nettrial measure` has no table
-
-        responses, trials = self._study.responses, self._trials
-        places = np.repeat(np.arange(len(trials)), len(responses))
-
-        def of_trials(name: str, values: list[Any], kind: Any) -> pl.Series:
-            return pl.Series(name, values, kind).gather(places)
-
-        def of_responses(name: str, values: list[str]) -> pl.Series:
-            return pl.Series(name, values * len(trials), pl.String)
-
-        return pl.DataFrame(
-            [
-                of_trials("number", [trial.number for trial in trials], pl.Int64),
-                of_trials("block", [trial.block for trial in trials], pl.Int64),
-                *(
-                    of_trials(name, [trial.treatment[name] for trial in trials], pl.String)
-                    for name in self._study.factors
-                ),
-                of_responses("response", [response.name for response in responses]),
-                of_responses("unit", [response.unit for response in responses]),
-                pl.Series("value", self._values, pl.Float64),
-                pl.Series("absent", self._absent, pl.String),
-            ]
-        )
+    def __iter__(self) -> Iterator[TrialResponse]:
+        """Yields an entry for each trial and response, in run order."""
+        found = zip(self._values, self._absent, strict=True)
+        for trial in self._trials:
+            for response in self._study.responses:
+                yield TrialResponse(trial, response.name, response.unit, *next(found))

@@ -4,18 +4,15 @@ of 100,000 trials don't fit into memory."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from nettrial.analysis.responses import Responses
+from nettrial.analysis.responses import Responses, TrialResponse
 from nettrial.design import PlannedTrial
 from nettrial.fields import without_collector
 from nettrial.scenario import DisturbanceRecord, Record, Warning
 from nettrial.store import Run, Trial
 from nettrial.store.lean import lean
-
-if TYPE_CHECKING:
-    import polars as pl
 
 KEPT = "digest"
 """The name under which a run keeps its digest."""
@@ -65,12 +62,9 @@ def digest(run: Run) -> Digest:
     return _read(run).digest
 
 
-def frame(run: Run) -> pl.DataFrame:
-    """Returns a table with a row for each finished trial and response, in run order.
-
-    The columns are `number` (run order), `block`, one text column for each factor, `response`, `unit`,
-    `value` (null if the metric is absent) and `absent` (the reason, null if there is a value)."""
-    return _read(run).responses.frame()
+def trial_responses(run: Run) -> Iterable[TrialResponse]:
+    """Returns an entry for each finished trial and response, in run order."""
+    return _read(run).responses
 
 
 def _read(run: Run) -> _Read:
@@ -78,13 +72,13 @@ def _read(run: Run) -> _Read:
     kept = run.kept.get(KEPT)
     if isinstance(kept, _Read) and kept.revision == revision:
         return kept
-    found, responses = Digest(), Responses(run)
+    found, measured = Digest(), Responses(run)
     has_placements = not run.study.capabilities.modelled_hosts
     with without_collector():
         for trial in run.each_trial():
-            responses.add(trial)
+            measured.add(trial)
             _add(found, trial, has_placements)
-    kept = _Read(revision, found, responses)
+    kept = _Read(revision, found, measured)
     run.kept[KEPT] = kept
     return kept
 

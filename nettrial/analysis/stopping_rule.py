@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from nettrial.analysis.intervals import CONFIDENCE
-from nettrial.analysis.run_digest import frame
+from nettrial.analysis.run_digest import trial_responses
 from nettrial.analysis.sequential import half_width
 from nettrial.analysis.summary import Levels, plan_treatments
 from nettrial.store import Run
@@ -74,11 +74,11 @@ def stopping(run: Run) -> Stopping | None:
         return None
     values: dict[tuple[str, ...], list[float]] = {}
     factors = list(run.study.factors)
-    for row in frame(run).iter_rows(named=True):
-        key = (row["response"], *(row[name] for name in factors))
+    for each in trial_responses(run):
+        key = (each.response, *(each.trial.treatment[name] for name in factors))
         values.setdefault(key, [])
-        if row["value"] is not None:
-            values[key].append(row["value"])
+        if each.value is not None:
+            values[key].append(each.value)
     widths: list[Width] = []
     unmeasured: dict[str, None] = {}
     equal: dict[str, None] = {}

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nettrial.analysis.changes import Change
 from nettrial.analysis.intervals import Interval, mean_interval, median_interval
 from nettrial.analysis.outlying_values import Outlier, outliers
-from nettrial.analysis.run_digest import digest, frame
+from nettrial.analysis.responses import TrialResponse
+from nettrial.analysis.run_digest import digest, trial_responses
 from nettrial.analysis.run_model import changes
 from nettrial.analysis.sequential import widened
 from nettrial.store import Run
 from nettrial.study import Response, Study
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Levels = dict[str, str]
 """One level of each factor, by the factor's name."""
@@ -101,16 +99,18 @@ def baseline(study: Study) -> str:
 
 def summarise(run: Run) -> Summary:
     """Returns the means, medians, standard deviations, intervals and changes of a run, complete or not."""
-    table = frame(run)
+    measured: dict[tuple[str, ...], list[TrialResponse]] = {}
+    for each in trial_responses(run):
+        measured.setdefault((each.response, *_levels(run.study, each.trial.treatment)), []).append(each)
     order = plan_treatments(run)
     sets = digest(run).sets
-    responses = tuple(_response(run.study, response, order, table, sets) for response in run.study.responses)
+    found = tuple(_response(run.study, each, order, measured, sets) for each in run.study.responses)
     comparisons = sum(
         cell.change is not None and cell.change.interval is not None
-        for response in responses
+        for response in found
         for cell in response.cells
     )
-    return Summary(responses, comparisons, sets)
+    return Summary(found, comparisons, sets)
 
 
 def plan_treatments(run: Run) -> list[Levels]:
@@ -171,35 +171,23 @@ def _response(
     study: Study,
     response: Response,
     treatments: Sequence[Levels],
-    table: pl.DataFrame,
+    measured: Mapping[tuple[str, ...], Sequence[TrialResponse]],
     sets: Mapping[int, str],
 ) -> ResponseSummary:
-    import polars as pl
-
-    rows = table.filter(pl.col("response") == response.name)
-    measured = by_treatment(rows.filter(pl.col("value").is_not_null()), study)
-    missing = by_treatment(rows.filter(pl.col("value").is_null()), study)
     cells = []
     for treatment in treatments:
-        here = measured.get(tuple(treatment.values()))
-        values, numbers = {}, {}
-        if here is not None:
-            blocks = here["block"].to_list()
-            values = dict(zip(blocks, here["value"].to_list(), strict=True))
-            numbers = dict(zip(blocks, here["number"].to_list(), strict=True))
-        reasons: dict[str, int] = {}
-        lost = missing.get(tuple(treatment.values()))
-        for reason in lost["absent"] if lost is not None else ():
-            reasons[reason] = reasons.get(reason, 0) + 1
+        found = measured.get((response.name, *_levels(study, treatment)), ())
+        values = {each.trial.block: each.value for each in found if each.value is not None}
+        numbers = {each.trial.block: each.trial.number for each in found if each.value is not None}
+        reasons = Counter(str(each.absent) for each in found if each.value is None)
         cell = cell_of(treatment, values, numbers, reasons, sets, study.capabilities.deterministic)
         cells.append(replace(cell, interval=widened(cell.interval, cell.n)) if study.until else cell)
     return ResponseSummary(response, _changed(study, cells))
 
 
-def by_treatment(rows: pl.DataFrame, study: Study) -> dict[tuple[object, ...], pl.DataFrame]:
-    """Returns the rows of a run's table by the levels of their treatments, in the order of the study's
-    factors."""
-    return rows.partition_by(list(study.factors), as_dict=True, maintain_order=True) if rows.height else {}
+def _levels(study: Study, treatment: Levels) -> tuple[str, ...]:
+    """Returns the levels of a treatment in the order of the study's factors."""
+    return tuple(treatment[name] for name in study.factors)
 
 
 def _changed(study: Study, cells: Sequence[Cell]) -> tuple[Cell, ...]:

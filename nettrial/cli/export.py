@@ -5,15 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from nettrial.cli.console import print_table, say
+from nettrial.errors import without_extra
 from nettrial.files import Unsafe, refuse_foreign
 from nettrial.monitor.archive import FILE, Archive
 from nettrial.store import Run
 
 
 def export_run(directory: Path, form: str, out: Path | None) -> None:
-    """Exports a run or an archive and prints the name of each file with its number of rows; raises
-    BadInput."""
-    from nettrial import export  # imported only when needed: polars is slow to load
+    """Exports a run or an archive and prints the name of each file with its number of rows; raises BadInput,
+    and CannotRun without the extra `nettrial[tables]`."""
+    try:
+        from nettrial import export  # imported only when needed: polars is slow to load
+    except ModuleNotFoundError as error:
+        if error.name != "polars":
+            raise
+        raise without_extra("exporting tables", "polars", "tables") from None
 
     target = out or directory / f"export-{form}"
     if out is None and directory.is_dir():

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache, partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
-from nettrial.analysis import frame
+from nettrial.analysis import trial_responses
 from nettrial.export.layout import TABLES, TRIAL, RecordTable, Type
 from nettrial.export.spool import batches, decoded, empty, rows
 from nettrial.metrics.base_units import base_unit, factor_columns
@@ -34,7 +34,7 @@ def frames(run: Run) -> dict[str, Callable[[], pl.DataFrame]]:
 def scans(run: Run, reader: Reader) -> dict[str, Callable[[], pl.LazyFrame]]:
     """Returns functions that return the tables of a run, by the table's name. `reader` reads those of its
     records."""
-    measured = cache(partial(frame, run))
+    measured = cache(partial(responses_frame, run))
     of_plan: dict[str, Callable[[], pl.LazyFrame]] = {
         "trials": lambda: trials(run, measured(), reader),
         "responses": lambda: responses(run, measured()),
@@ -43,6 +43,24 @@ def scans(run: Run, reader: Reader) -> dict[str, Callable[[], pl.LazyFrame]]:
         "sessions": lambda: sessions(run).lazy(),
     }
     return {**of_plan, **{name: partial(records, run, table, reader) for name, table in TABLES.items()}}
+
+
+def responses_frame(run: Run) -> pl.DataFrame:
+    """Returns a table with a row for each finished trial and response, in run order.
+
+    The columns are `number` (run order), `block`, one text column for each factor, `response`, `unit`,
+    `value` (null if the metric is absent) and `absent` (the reason, null if there is a value)."""
+    found = list(trial_responses(run))
+    columns: list[tuple[str, Type, list[Any]]] = [
+        ("number", pl.Int64, [each.trial.number for each in found]),
+        ("block", pl.Int64, [each.trial.block for each in found]),
+        *((name, pl.String, [each.trial.treatment[name] for each in found]) for name in run.study.factors),
+        ("response", pl.String, [each.response for each in found]),
+        ("unit", pl.String, [each.unit for each in found]),
+        ("value", pl.Float64, [each.value for each in found]),
+        ("absent", pl.String, [each.absent for each in found]),
+    ]
+    return pl.DataFrame([pl.Series(name, values, kind) for name, kind, values in columns])
 
 
 def records(run: Run, table: RecordTable, reader: Reader) -> pl.LazyFrame:

@@ -8,10 +8,11 @@ from statistics import fmean
 import polars as pl
 import pytest
 
-from nettrial.analysis import baseline, change, failures, frame, mean_interval, published, summarise, warnings
+from nettrial.analysis import baseline, change, failures, mean_interval, published, summarise, warnings
 from nettrial.analysis.changes import ALIKE
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
+from nettrial.export import responses_frame
 from nettrial.scenario import Absence, Record
 from nettrial.store import Run
 from nettrial.study import load
@@ -32,7 +33,7 @@ def goodputs(run: Run, treatment: dict[str, str]) -> dict[int, float]:
 
 
 def test_frame_has_a_row_for_each_trial_and_response(run: Run) -> None:
-    table = frame(run)
+    table = responses_frame(run)
     assert table.columns == [
         *("number", "block", "mtu", "sender", "receiver", "response", "unit", "value", "absent"),
     ]
@@ -82,7 +83,7 @@ def test_cells_are_in_the_order_of_the_levels_whatever_the_plan(run: Run) -> Non
 
 def test_a_run_without_trials_has_empty_cells(tmp_path: Path) -> None:
     empty = make_run(tmp_path / "run", trials=0)
-    assert frame(empty).height == 0
+    assert responses_frame(empty).height == 0
     for response in summarise(empty).responses:
         for cell in response.cells:
             assert (cell.n, cell.mean, cell.interval) == (0, None, None)

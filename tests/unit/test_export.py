@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nettrial.analysis import frame
 from nettrial.design import plan, scenario_of
 from nettrial.errors import BadInput
-from nettrial.export import FORMS, TABLES, export, files, frames
+from nettrial.export import FORMS, TABLES, export, files, frames, responses_frame
 from nettrial.export.layout import TRIAL
 from nettrial.export.record_frames import KEYS
 from nettrial.scenario import Record
@@ -124,7 +123,7 @@ def test_trials_are_those_of_the_plan_with_their_responses(tmp_path):
     assert trials["number"].to_list() == [trial.number for trial in run.plan]
     assert trials["state"].to_list() == ["finished"] * 2 + ["failed"] + ["finished"] * 17 + ["pending"] * 4
     assert trials["mtu"].cast(pl.String).to_list() == [trial.treatment["mtu"] for trial in run.plan]
-    values = frame(run).filter(pl.col("response") == "throughput")
+    values = responses_frame(run).filter(pl.col("response") == "throughput")
     measured = trials.filter(pl.col("state") == "finished")
     assert measured["throughput_bps"].to_list() == [value * 1e6 for value in values["value"]]
     assert trials.filter(pl.col("state") != "finished")["throughput_bps"].to_list() == [None] * 5
@@ -133,7 +132,7 @@ def test_trials_are_those_of_the_plan_with_their_responses(tmp_path):
     assert (
         found["responses"]
         .drop("mtu", "sender", "receiver")
-        .equals(frame(run).drop("mtu", "sender", "receiver"))
+        .equals(responses_frame(run).drop("mtu", "sender", "receiver"))
     )
     assert found["sessions"]["started"].to_list() == [
         session.started.astimezone(UTC) for session in run.sessions

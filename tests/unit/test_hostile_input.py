@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nettrial import bounds, export
-from nettrial.analysis.run_digest import frame
+from nettrial.analysis import trial_responses
 from nettrial.errors import BadInput
 from nettrial.running.study_design import Design, DesignOptions
 from nettrial.store import Run
@@ -348,7 +348,7 @@ def test_a_run_file_with_bytes_changed_is_read_or_refused(sound, tmp_path_factor
     (directory / RUN_FILE).write_bytes(content)
     try:
         run = Run.open(directory)
-        frame(run)
+        trial_responses(run)
         assert run.pending() is not None
         assert run.failures() is not None
         assert run.sessions is not None

@@ -1,6 +1,9 @@
 """The version of the package, its requirements, its workflows, and the studies that it contains."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import yaml
 
 import nettrial
 from nettrial.study.catalogue import EXAMPLES, FOLDER
+from tests.unit.conftest import environment
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -55,3 +59,40 @@ def test_the_shipped_studies_and_examples_are_in_the_package(folder):
     assert files
     for file in files:
         assert any((Path("nettrial") / folder.name / file).match(pattern) for pattern in patterns), file
+
+
+EXTRAS = ("polars", "distributed", "dask", "websockets", "cryptography", "os_ken", "statsmodels", "pandas")
+"""The packages that only extras and tests need."""
+WITHOUT = f"""
+import sys
+sys.modules.update(dict.fromkeys({EXTRAS!r}))
+from nettrial.cli import main
+main()
+"""
+IN_PYTHON = f"""
+import sys
+sys.modules.update(dict.fromkeys({EXTRAS!r}))
+import nettrial
+nettrial.load("mine")
+"""
+
+
+def test_runs_and_reports_need_no_extra_and_tables_name_theirs(tmp_path):
+    given = {**os.environ, **environment(tmp_path), "PYTHONPATH": str(ROOT)}
+
+    def done(code, *arguments):
+        command = [sys.executable, "-c", code, *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, check=False)
+
+    study = ("jumbo-ipv6", "--set", "mtu=1500,9000", "--set", "sender=linux-cubic")
+    run = done(WITHOUT, "run", *study, "--replicates=2", "--out=mine")
+    assert run.returncode == 0, run.stderr
+    assert "<svg" in (tmp_path / "mine" / "report.html").read_text()
+    for words in (("report", "mine", "--figures=figures"), ("compare", "mine", "mine"), ("show", study[0])):
+        assert done(WITHOUT, *words).returncode == 0
+    export = done(WITHOUT, "export", "mine")
+    assert export.returncode == 3
+    in_python = done(IN_PYTHON)
+    for stderr in (export.stderr, in_python.stderr):
+        assert "polars: this Python package is not installed" in stderr
+        assert "pip install 'nettrial[tables]'" in stderr
