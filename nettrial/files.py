@@ -142,14 +142,14 @@ def database(file: Path, is_written: bool = False) -> str:
 
     Raises Unsafe if one of these files is not a regular file, or if the journal names a file elsewhere, which
     SQLite would delete. Raises OSError if there is no such directory."""
-    beside = [file.with_name(file.name + end) for end in BESIDE_DATABASE]
-    for path in (file, *beside):
+    companions = [file.with_name(file.name + end) for end in BESIDE_DATABASE]
+    for path in (file, *companions):
         refuse_link(path)
-    if _end(beside[0], len(_SUPER_JOURNAL)) == _SUPER_JOURNAL:
-        raise Unsafe(f"{beside[0].name} names a file elsewhere, which SQLite would delete")
+    if _end(companions[0], len(_SUPER_JOURNAL)) == _SUPER_JOURNAL:
+        raise Unsafe(f"{companions[0].name} names a file elsewhere, which SQLite would delete")
     directory = file.parent.resolve()
     try:
-        for path in (directory, file, *beside):
+        for path in (directory, file, *companions):
             if path.exists():
                 refuse_foreign(path)
         is_own = os.access(directory, os.W_OK)
@@ -161,7 +161,7 @@ def database(file: Path, is_written: bool = False) -> str:
     if is_own:
         return f"{name}?mode=rw"
     # A database in WAL mode that nobody has open can be read without a file for locks beside it.
-    is_idle = not beside[1].exists() and _begin(file, _WAL_AT + 1)[_WAL_AT:] == bytes([_WAL])
+    is_idle = not companions[1].exists() and _begin(file, _WAL_AT + 1)[_WAL_AT:] == bytes([_WAL])
     return f"{name}?mode=ro{'&immutable=1' if is_idle else ''}"
 
 

@@ -192,8 +192,8 @@ def guest_systems() -> Path:
     """Returns the directory of the operating systems for guests: the one named by the environment, or one in
     the user's cache."""
     own = os.environ.get(GUEST_SYSTEMS)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(own) if own else cache / "nettrial" / "systems"
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(own) if own else caches / "nettrial" / "systems"
 
 
 CONTROLLERS = "NETTRIAL_CONTROLLERS"

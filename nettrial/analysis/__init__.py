@@ -17,7 +17,7 @@ from nettrial.analysis.curve_steps import Step, Steps, boundaries, steps
 from nettrial.analysis.declared_precision import Precision, Shortfall, precision, precisions
 from nettrial.analysis.headline_contrasts import Contrast, headline
 from nettrial.analysis.intervals import CONFIDENCE, Interval, mean_interval, median_interval
-from nettrial.analysis.level_effects import Finding, LevelEffect, Place, findings
+from nettrial.analysis.level_effects import Finding, LevelEffect, SimpleEffect, findings
 from nettrial.analysis.noise_warnings import noise
 from nettrial.analysis.outlying_values import Outlier, outliers
 from nettrial.analysis.published_figures import Agreement, agreement, published
@@ -53,7 +53,6 @@ __all__ = [
     "LevelEffect",
     "Order",
     "Outlier",
-    "Place",
     "Point",
     "Precision",
     "PublishedRow",
@@ -62,6 +61,7 @@ __all__ = [
     "ResponseSummary",
     "Seen",
     "Shortfall",
+    "SimpleEffect",
     "SpreadComparison",
     "Step",
     "Steps",

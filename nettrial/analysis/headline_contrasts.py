@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from nettrial.analysis.changes import Change, averaged_change, change
-from nettrial.analysis.level_effects import Finding, LevelEffect, Place
+from nettrial.analysis.level_effects import Finding, LevelEffect, SimpleEffect
 from nettrial.analysis.run_model import paired
 from nettrial.analysis.sequential import family
 from nettrial.analysis.summary import Levels, ResponseSummary, Summary
@@ -39,7 +39,7 @@ class Contrast:
     at: Levels = field(default_factory=dict)
     """The levels of the other factors with several levels, if `change` is that of one place; empty if it is
     an average over all places, or if there is only one."""
-    ends: tuple[Place, Place] | None = None
+    ends: tuple[SimpleEffect, SimpleEffect] | None = None
     """The places with the smallest and the largest change, if places differ, so that nothing is averaged over
     them."""
 
@@ -80,13 +80,13 @@ def _of_level(study: Study, summary: ResponseSummary, found: Finding, effect: Le
     differ = effect.is_mixed or bool(effect.exceptions)
     place = _place(study, found, effect, wanted) if wanted or differ else None
     places = [place] if place else list(effect.places)
-    change = place.change if place else effect.overall
+    shown = place.change if place else effect.overall
     ordered = sorted((each for each in effect.places if each.change.percent is not None), key=_percent)
     return Contrast(
         response=found.response,
         subject=f"{study.factors[found.factor].title} {effect.level}",
         against=found.baseline,
-        change=change,
+        change=shown,
         rises=effect.rises,
         falls=effect.falls,
         places=len(effect.places),
@@ -96,12 +96,12 @@ def _of_level(study: Study, summary: ResponseSummary, found: Finding, effect: Le
     )
 
 
-def _percent(place: Place) -> float:
+def _percent(place: SimpleEffect) -> float:
     assert place.change.percent is not None
     return place.change.percent
 
 
-def _place(study: Study, found: Finding, effect: LevelEffect, wanted: Levels) -> Place | None:
+def _place(study: Study, found: Finding, effect: LevelEffect, wanted: Levels) -> SimpleEffect | None:
     """Returns the place with the `wanted` levels, and the baselines of all other factors; None if the run
     lacks it."""
     bases = {name: factor.baseline or factor.levels[0] for name, factor in study.factors.items()}
@@ -111,7 +111,7 @@ def _place(study: Study, found: Finding, effect: LevelEffect, wanted: Levels) ->
 
 
 def _values(
-    summary: ResponseSummary, found: Finding, effect: LevelEffect, places: Sequence[Place]
+    summary: ResponseSummary, found: Finding, effect: LevelEffect, places: Sequence[SimpleEffect]
 ) -> tuple[float, float] | None:
     """Returns the means before and after a change, over places; None if one is absent."""
     means = {tuple(sorted(cell.treatment.items())): cell.mean for cell in summary.cells}

@@ -24,8 +24,9 @@ odd place does not turn all others into exceptions."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """A change at one combination of the other factors' levels."""
+class SimpleEffect:
+    """A simple effect: the change at one combination of the other factors' levels, which is called a place in
+    what users read."""
 
     others: Levels
     """The levels of the other factors."""
@@ -50,7 +51,7 @@ class LevelEffect:
     overall: Change
     """The change averaged over the other factors' levels within each block, over the blocks that have all of
     them. Its family consists of the factor's levels."""
-    places: tuple[Place, ...]
+    places: tuple[SimpleEffect, ...]
     """The places in the order of the other factors' levels; a single one without levels if there is no other
     factor."""
 
@@ -71,7 +72,7 @@ class LevelEffect:
         return bool(self.rises and self.falls)
 
     @property
-    def exceptions(self) -> tuple[Place, ...]:
+    def exceptions(self) -> tuple[SimpleEffect, ...]:
         """Returns the places where the change is shown to differ from the overall change."""
         return tuple(place for place in self.places if place.is_exception)
 
@@ -129,7 +130,9 @@ def _finding(study: Study, summary: ResponseSummary, name: str) -> Finding:
     return Finding(summary.response, name, base, several, effects)
 
 
-def _places(combinations: Sequence[Levels], found: Sequence[Change], overall: Change) -> tuple[Place, ...]:
+def _places(
+    combinations: Sequence[Levels], found: Sequence[Change], overall: Change
+) -> tuple[SimpleEffect, ...]:
     ratios = [each.percent for each in found if each.percent is not None]
     differences = [each.difference for each in found if each.difference is not None]
     typical = None
@@ -138,7 +141,7 @@ def _places(combinations: Sequence[Levels], found: Sequence[Change], overall: Ch
     elif overall.simultaneous_difference is not None and differences:
         typical = _around(median(differences), overall.simultaneous_difference)
     return tuple(
-        Place(others, change, _exceptional(change, overall, typical))
+        SimpleEffect(others, change, _exceptional(change, overall, typical))
         for others, change in zip(combinations, found, strict=True)
     )
 

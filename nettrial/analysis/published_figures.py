@@ -114,13 +114,13 @@ def _agreement(study: Study, summary: Summary, row: PublishedRow, base: Publishe
             found = _beside_difference(study, found, response)
     else:
         found = replace(found, absent=f"published in {row.unit}, measured in {response.response.unit}")
-    change = cell.change
-    if theirs is None or change is None or change.interval is None:
+    measured_change = cell.change
+    if theirs is None or measured_change is None or measured_change.interval is None:
         return found
-    shown = not change.interval.contains(0) and theirs != 0
-    same = (change.interval.low > 0) == (theirs > 0)
+    shown = not measured_change.interval.contains(0) and theirs != 0
+    same = (measured_change.interval.low > 0) == (theirs > 0)
     direction: Direction = "not shown" if not shown else "same" if same else "opposite"
-    return replace(found, direction=direction, change_inside=change.interval.contains(theirs))
+    return replace(found, direction=direction, change_inside=measured_change.interval.contains(theirs))
 
 
 def _inside(study: Study, cell: Cell, row: PublishedRow) -> bool | None:

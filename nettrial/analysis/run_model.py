@@ -68,10 +68,10 @@ def errors(
     alone, freedom, count = _of_pairs(rows[..., here, :] - rows[..., base, :])
     alone = np.maximum(alone, rounding)
     varying = ~(fixed[here] & fixed[base])
-    pairs = np.where(varying, _lent(alone, np.where(varying, freedom, np.nan)), alone)
+    of_pairs = np.where(varying, _lent(alone, np.where(varying, freedom, np.nan)), alone)
     several = (np.isfinite(rows).sum(-1) > 1).reshape(-1, rows.shape[-2]).any(0) & ~fixed
     if several.sum() <= 2:
-        return Errors(np.sqrt(pairs / count), freedom)
+        return Errors(np.sqrt(of_pairs / count), freedom)
     own, own_freedom, most = _of_treatments(rows[..., several, :])
     of_rows, of_freedom = np.zeros(rows.shape[:-1]), np.ones(rows.shape[:-1])
     of_rows[..., several], of_freedom[..., several] = own, own_freedom
@@ -81,7 +81,7 @@ def errors(
         both = (mine + theirs) ** 2 / (mine**2 / of_freedom[..., here] + theirs**2 / of_freedom[..., base])
         bound = alone * freedom / special.chdtri(freedom, BOUND)
     both = np.minimum(np.where(np.isfinite(both), both, freedom), most)
-    return Errors(np.sqrt(np.minimum(np.maximum(mine + theirs, pairs), bound) / count), both)
+    return Errors(np.sqrt(np.minimum(np.maximum(mine + theirs, of_pairs), bound) / count), both)
 
 
 def _of_pairs(differences: Floats) -> tuple[Floats, Floats, Floats]:

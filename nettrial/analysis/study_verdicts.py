@@ -91,13 +91,13 @@ def of_published_size(found: Verdict) -> tuple[float, float] | None:
     """Returns the smallest and the largest measured change, in parts of the published size, if the size of
     every comparison is known and none has the published one in its interval; otherwise None."""
     size = found.conclusion.size
-    changes = [each.change for place in found.places for each in place.compared]
-    if not size or not changes:
+    compared = [each.change for place in found.places for each in place.compared]
+    if not size or not compared:
         return None
     published = -size if found.conclusion.expect == "lower" else size
-    parts = [each.percent / published for each in changes if each.percent is not None]
-    inside = any(each.simultaneous is None or each.simultaneous.contains(published) for each in changes)
-    return None if inside or len(parts) < len(changes) else (min(parts), max(parts))
+    parts = [each.percent / published for each in compared if each.percent is not None]
+    inside = any(each.simultaneous is None or each.simultaneous.contains(published) for each in compared)
+    return None if inside or len(parts) < len(compared) else (min(parts), max(parts))
 
 
 def verdicts(study: Study, summary: Summary, warnings: Sequence[WarningGroup] = ()) -> tuple[Verdict, ...]:
@@ -237,10 +237,10 @@ def _outcome(conclusion: Conclusion, there: Change, smallest: float) -> Outcome:
 
 def _judged(conclusion: Conclusion, places: Sequence[JudgedPlace]) -> tuple[Judged, str | None]:
     """Returns the verdict, and the reason if there is no comparison, or if one has no interval."""
-    changes = [each.change for place in places for each in place.compared]
-    without = [each for each in changes if _bounds(conclusion, each) is None]
+    compared = [each.change for place in places for each in place.compared]
+    without = [each for each in compared if _bounds(conclusion, each) is None]
     absent = without[0].absent or "there is no interval" if without else None
-    if all(each.difference is None for each in changes):
+    if all(each.difference is None for each in compared):
         return "not testable", absent
     outcomes = {place.outcome for place in places}
     if outcomes == {Outcome.HOLDS}:

@@ -100,9 +100,9 @@ EXAMPLES = {
 """Examples for each command; those for nettrial itself under the empty name."""
 
 
-def examples(command: str) -> str:
+def examples(name: str) -> str:
     """Returns the examples at the end of a command's help."""
-    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in EXAMPLES[command])])
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in EXAMPLES[name])])
 
 
 class Command(TyperCommand):

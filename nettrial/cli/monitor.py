@@ -118,9 +118,9 @@ def _run(mesh: Mesh, options: MonitorOptions) -> None:
     archive = Archive.create(mesh.archive)
     try:
         post = Post(mesh.alerts, options.file.parent) if mesh.alerts else None
-        monitor = Monitor(mesh, archive, Threads(), SystemClock(), note, post)
+        running = Monitor(mesh, archive, Threads(), SystemClock(), note, post)
         try:
-            monitor.begin()
+            running.begin()
         except sqlite3.Error as error:
             remedy = "free space on its disk, or choose another `archive`"
             raise CannotRun("starting the monitor", [Lack(str(mesh.archive), str(error), remedy)]) from None
@@ -129,9 +129,9 @@ def _run(mesh: Mesh, options: MonitorOptions) -> None:
             say(f"{mesh.mesh}: measuring {pairs} until Ctrl-C; archive: {mesh.archive}")
             with _page(mesh.archive, options):
                 while True:
-                    monitor.step()
+                    running.step()
         except KeyboardInterrupt:
-            monitor.end(STOPPED)
+            running.end(STOPPED)
             say("")
     finally:
         archive.close()

@@ -9,7 +9,7 @@ from nettrial.cli.console import print_lists, print_table
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import measure as measure_documents
 from nettrial.measuring.measurement import RepeatedMetric, metrics_of
-from nettrial.protocols.figures import Figure, Outcome
+from nettrial.protocols.figures import MetricValue, Outcome
 from nettrial.report import numbers
 
 
@@ -64,7 +64,7 @@ def show(heading: str, outcomes: Sequence[Outcome]) -> None:
     print_lists({"Warnings": warned, "Not measured": lacking})
 
 
-def _title(figure: Figure | RepeatedMetric) -> str:
+def _title(figure: MetricValue | RepeatedMetric) -> str:
     return f"{figure.direction}: {figure.title}"
 
 

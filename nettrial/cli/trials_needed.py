@@ -92,8 +92,8 @@ def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> 
     assert until is not None
     measured = {} if simulated else seconds(runs)
     each = [
-        measured.get(tuple(sorted(treatment.levels.items())), seconds + SET_UP_SECONDS)
-        for treatment, seconds in zip(
+        measured.get(tuple(sorted(treatment.levels.items())), traffic_s + SET_UP_SECONDS)
+        for treatment, traffic_s in zip(
             design.scenarios.treatments, design.scenarios.traffic_seconds(), strict=True
         )
     ]

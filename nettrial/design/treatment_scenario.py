@@ -210,11 +210,11 @@ def _cable(delay: str, own: LinkSettings) -> dict[str, Any]:
     }
 
 
-def _channel(settings: Settings, interfaces: Sequence[Interface]) -> dict[str, Any]:
+def _channel(settings: Settings, members: Sequence[Interface]) -> dict[str, Any]:
     """Returns a radio channel between these interfaces, of which the first belongs to the access point."""
     return {
         "medium": "wlan",
-        "ends": [_interface(interface, settings.known_network.mtu) for interface in interfaces],
+        "ends": [_interface(interface, settings.known_network.mtu) for interface in members],
         "wlan": settings.known_network.radio().model_dump(),
     }
 

@@ -141,7 +141,7 @@ class _End(_Part):
     sender_tcp_congestion_bidir_reverse: Annotated[Text, Field(max_length=50)] = ""
 
 
-class Document(_Part):
+class Iperf3Output(_Part):
     """The document that `iperf3 -J` prints. It has more fields, which are ignored."""
 
     start: _Start
@@ -206,7 +206,7 @@ def is_farewell(document: object) -> bool:
     return isinstance(start, dict) and not start.get("connected") and "connecting_to" not in start
 
 
-def imported(document: Document) -> Imported:
+def imported(document: Iperf3Output) -> Imported:
     """Returns the test as a record; raises Unusable if it failed, or if it has no figures."""
     test = document.start.test_start
     if document.error is not None:
@@ -227,7 +227,7 @@ def imported(document: Document) -> Imported:
     return Imported.of(f"iperf3, {test.protocol}, {kind}{streams}", sources)
 
 
-def _ways(document: Document, test: _Test) -> list[_Way]:
+def _ways(document: Iperf3Output, test: _Test) -> list[_Way]:
     """Returns the directions of a test."""
     end, server = document.end, document.start.accepted_connection is not None
     flags = {each.sends for each in end.streams} - {None}
@@ -256,7 +256,7 @@ def _ways(document: Document, test: _Test) -> list[_Way]:
     ]
 
 
-def _source(document: Document, test: _Test, way: _Way, both: bool) -> Source:
+def _source(document: Iperf3Output, test: _Test, way: _Way, both: bool) -> Source:
     """Returns one direction of a test."""
     start, udp = document.start, test.protocol == "UDP"
     sums = [each.seconds for each in (way.received, way.total, way.sent) if each]

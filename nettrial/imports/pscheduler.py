@@ -134,7 +134,7 @@ class _Run(_Part):
     start: Annotated[Text | None, Field(alias="start-time")] = None
 
 
-class Document(_Part):
+class PschedulerResult(_Part):
     """The document of an archiver, or a result alone."""
 
     test: _Test = _Test()
@@ -152,7 +152,7 @@ def wrapped(found: dict[str, Any]) -> dict[str, Any]:
     return found if "result" in found else {"result": found}
 
 
-def imported(document: Document, ip: int | None) -> Imported:
+def imported(document: PschedulerResult, ip: int | None) -> Imported:
     """Returns a result as a record. `ip` is the IP version of a result that does not contain it. Raises
     Unusable if the result is that of a failed test, or of a test that has no record."""
     result = document.result
@@ -184,7 +184,7 @@ def imported(document: Document, ip: int | None) -> Imported:
     return source.imported()
 
 
-def _version(document: Document) -> int:
+def _version(document: PschedulerResult) -> int:
     spec = document.test.spec
     if spec.ip_version in (4, 6):
         return spec.ip_version
@@ -218,7 +218,7 @@ def seconds_of(text: str) -> float:
     )
 
 
-def _throughput(source: Source, document: Document, found: _Summary) -> None:
+def _throughput(source: Source, document: PschedulerResult, found: _Summary) -> None:
     total, udp = found.summary, document.test.spec.udp or found.summary.sent is not None
     seconds = total.end - total.start
     goodput = total.bits if total.received_bits is None else total.received_bits

@@ -158,8 +158,8 @@ def _one(place: str, found: Any, ip: int | None) -> Imported:
         raise BadInput(DOING, place, "no object", EXPECTED)
     try:
         if "start" in found:
-            return iperf3.imported(iperf3.Document.model_validate({"end": {}, **found}))
-        return pscheduler.imported(pscheduler.Document.model_validate(pscheduler.wrapped(found)), ip)
+            return iperf3.imported(iperf3.Iperf3Output.model_validate({"end": {}, **found}))
+        return pscheduler.imported(pscheduler.PschedulerResult.model_validate(pscheduler.wrapped(found)), ip)
     except ValidationError as error:
         faults = [
             Fault(f"{place}: {'.'.join(map(str, wrong.place))}", wrong.value, wrong.expected)

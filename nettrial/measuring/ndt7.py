@@ -38,12 +38,12 @@ def client(name: str, address: str, port: int, plain: bool = False, verify: bool
     return Client(Target(name, address, port, plain, verify))
 
 
-def transfer(client: Client, direction: str, duration: float) -> Transfer:
+def transfer(with_client: Client, direction: str, duration: float) -> Transfer:
     """Downloads or uploads for that many seconds; raises RepeatFailed and Abandoned."""
     from nettrial.protocols.ndt7.client import NotReached
 
     try:
-        return client.run(direction, duration)
+        return with_client.run(direction, duration)
     except NotReached as why:
         raise RepeatFailed(str(why)) from None
     except asyncio.CancelledError:

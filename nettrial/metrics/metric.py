@@ -283,9 +283,9 @@ def scaled(value: float | None, divisor: float) -> float | None:
     return None if value is None else value / divisor
 
 
-def share(part: float, whole: float) -> float | None:
+def share(part: float, total: float) -> float | None:
     """Returns a part in percent of the whole; None if the whole is 0 or absent."""
-    return 100 * part / whole if whole else None
+    return 100 * part / total if total else None
 
 
 PERCENTILES = {

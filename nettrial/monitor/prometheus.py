@@ -59,7 +59,7 @@ def text(overview: Overview) -> str:
 def _line(name: str, labels: Mapping[str, str], value: float) -> str:
     """Returns a sample. In the values of labels, backslashes, quotes and line feeds are escaped."""
     shown = ",".join(
-        '{}="{}"'.format(label, text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n"))
-        for label, text in labels.items()
+        '{}="{}"'.format(label, words.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n"))
+        for label, words in labels.items()
     )
     return f"{name}{{{shown}}} {value!r}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Figure:
+class MetricValue:
     """A metric of one measurement in one direction."""
 
     direction: str
@@ -26,7 +26,7 @@ class Figure:
 class Outcome:
     """The outcome of one measurement."""
 
-    figures: Sequence[Figure]
+    figures: Sequence[MetricValue]
     """The figures in all directions."""
     warnings: Sequence[str]
     """Observations that limit what the figures say, in words."""

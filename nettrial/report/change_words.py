@@ -36,15 +36,15 @@ class _Estimate:
 
 def _estimate(contrast: Contrast) -> _Estimate | None:
     """Returns a change in percent or, if that is unclear, as a difference; None if it has no value."""
-    change, unit = contrast.change, "%"
-    middle, bounds = change.percent, change.relative
-    if bounds is None and (middle is None or change.simultaneous_difference):
-        middle, bounds = change.difference, change.simultaneous_difference
+    found, unit = contrast.change, "%"
+    middle, bounds = found.percent, found.relative
+    if bounds is None and (middle is None or found.simultaneous_difference):
+        middle, bounds = found.difference, found.simultaneous_difference
         unit = numbers.unit_of_difference(contrast.response.unit)
     if middle is None:
         return None
-    absent = "one block" if change.pairs < 2 else change.absent or "there is no interval"
-    return _Estimate(contrast.subject, middle, bounds, unit, abs(change.difference or 0), absent)
+    absent = "one block" if found.pairs < 2 else found.absent or "there is no interval"
+    return _Estimate(contrast.subject, middle, bounds, unit, abs(found.difference or 0), absent)
 
 
 def change(study: Study, contrast: Contrast, names_place: bool = True) -> str:
@@ -128,10 +128,10 @@ def _ends(study: Study, contrast: Contrast) -> str:
     return f"over all places {' to '.join(said)}"
 
 
-def could_show(change: Change, smallest: float) -> str:
+def could_show(found_change: Change, smallest: float) -> str:
     """Returns what a run that shows no change could have shown in words, and how many more blocks would show
     a smaller one; empty if its interval does not say that."""
-    found = detectable(change, smallest)
+    found = detectable(found_change, smallest)
     if found is None:
         return ""
     seen = f"changes above {numbers.two(found.percent)}% would have been seen"

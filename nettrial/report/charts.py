@@ -70,8 +70,8 @@ def changes(report: Report, section: Section) -> Chart | None:
     changes of counterparts."""
     study = report.run.study
     base = baseline(study)
-    changes = [(place, cell.change) for place, cell in _cells(report, section.response) if cell.change]
-    found = [(place, change) for place, change in changes if not change.is_unclear]
+    of_cells = [(place, cell.change) for place, cell in _cells(report, section.response) if cell.change]
+    found = [(place, change) for place, change in of_cells if not change.is_unclear]
     rows = _changes(found)
     if not rows:
         return None
@@ -98,8 +98,8 @@ def changes(report: Report, section: Section) -> Chart | None:
         where = {"x": places["x"], "xOffset": places["xOffset"], "y": y("value", {"padding": 6})}
         layers.append(layer("tick", printed, where, thickness=2.5, size=18, color=INK, opacity=1))
     notes = ["Longer thin ends are cut off at the chart's edge."] if cut else []
-    if len(found) < len(changes):
-        notes.append(f"{numbers.counted(len(changes) - len(found), 'unclear change')} not drawn.")
+    if len(found) < len(of_cells):
+        notes.append(f"{numbers.counted(len(of_cells) - len(found), 'unclear change')} not drawn.")
     spec = layered(layers, title, width)
     return Chart(f"{section.name}-changes", title, said, spec, section.title, note=" ".join(notes))
 

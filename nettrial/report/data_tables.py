@@ -278,8 +278,8 @@ def _steps(report: Report, found: sweeps.Sweeps) -> list[DataTable]:
     """Returns the table of the steps of all curves."""
     study = report.run.study
     columns = ("flow", "after_bytes", "packets", "height_s", "height_low_s", "height_high_s")
-    verdicts = ("adjusted_probability", "found_by_search")
-    factors = factor_columns(study.factors, (*columns, *verdicts))
+    judgements = ("adjusted_probability", "found_by_search")
+    factors = factor_columns(study.factors, (*columns, *judgements))
     lines: list[tuple[str, ...]] = []
     rows: list[tuple[Raw, ...]] = []
     for each in found.steps:
@@ -293,7 +293,7 @@ def _steps(report: Report, found: sweeps.Sweeps) -> list[DataTable]:
             rows.append((*place, *heights, step.probability, step.seen))
     caption = "Steps of the smallest round-trip time, with 95% intervals."
     headings = ("sweep", *sweeps.LISTED)
-    names = (*factors.values(), *columns, *verdicts)
+    names = (*factors.values(), *columns, *judgements)
     return [DataTable("steps", caption, headings, tuple(lines), names, tuple(rows))]
 
 

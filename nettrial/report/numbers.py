@@ -72,33 +72,33 @@ def two(value: float) -> str:
     return fixed(round(value, decimals), max(0, decimals))
 
 
-def changed(percent: float, bounds: Interval | None = None) -> str:
+def changed(percent: float, interval: Interval | None = None) -> str:
     """Returns a change in percent with its interval, in at most three digits: "+5.6%, 5.2 to 5.9%". From
     +100% on, it is a factor: "9.6 times, 9.1 to 10"."""
     if percent >= 100:
         text = f"{two(1 + percent / 100)} times"
-        ends = None if bounds is None else [two(1 + end / 100) for end in (bounds.low, bounds.high)]
-        return text if ends is None else f"{text}, {_between(ends, bounds)}"
+        ends = None if interval is None else [two(1 + end / 100) for end in (interval.low, interval.high)]
+        return text if ends is None else f"{text}, {_between(ends, interval)}"
     size = abs(percent)
     digits = 0 if size >= 10 or not size else 1 if size >= 1 else 2
     text = f"{signed(percent, digits)}%"
-    if bounds is None:
+    if interval is None:
         return text
-    if bounds.contains(0):
-        ends = [signed(end, digits) for end in (bounds.low, bounds.high)]
-        return f"{text}, {_between(ends, bounds)}{'' if ends[0] == ends[1] else '%'}"
-    near, far = sorted((abs(bounds.low), abs(bounds.high)))
+    if interval.contains(0):
+        ends = [signed(end, digits) for end in (interval.low, interval.high)]
+        return f"{text}, {_between(ends, interval)}{'' if ends[0] == ends[1] else '%'}"
+    near, far = sorted((abs(interval.low), abs(interval.high)))
     ends = [fixed(near, digits), fixed(far, digits)]
     if ends[0] == ends[1] and digits < 2:
         ends = [fixed(near, digits + 1), fixed(far, digits + 1)]
-    said = _between(ends, bounds)
+    said = _between(ends, interval)
     return f"{text}, {said}{'' if ends[0] == ends[1] else '%'}"
 
 
-def _between(ends: Sequence[str], bounds: Interval | None) -> str:
+def _between(ends: Sequence[str], interval: Interval | None) -> str:
     """Returns the ends of an interval as text, or that they read the same."""
-    assert bounds is not None
-    return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else narrow(bounds)
+    assert interval is not None
+    return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else narrow(interval)
 
 
 def signed(value: float, decimals: int) -> str:

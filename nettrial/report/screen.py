@@ -73,7 +73,7 @@ def effects(report: Report) -> list[tuple[Finding, LevelEffect]]:
 
 
 @dataclass(frozen=True)
-class Told:
+class EffectWords:
     """An effect in words."""
 
     shown: int
@@ -87,7 +87,7 @@ class Told:
     why the change is absent."""
 
 
-def told(found: Finding, effect: LevelEffect) -> Told:
+def told(found: Finding, effect: LevelEffect) -> EffectWords:
     """Returns an effect in words: in percent or, if that is unclear, as a difference."""
     change = effect.overall
     better = 1 if METRICS[found.response.metric].better == "higher" else -1
@@ -99,10 +99,10 @@ def told(found: Finding, effect: LevelEffect) -> Told:
         bounds, middle = change.simultaneous_difference, change.difference
         unit = " points" if found.response.unit == "%" else f" {found.response.unit}"
     if middle is None or bounds is None:
-        return Told(0, "absent", "", change.absent or "")
+        return EffectWords(0, "absent", "", change.absent or "")
     decimals = numbers.decimals_of(bounds)
     text = f"{numbers.signed(middle, decimals)}{unit}"
-    return Told(change.shown, text, numbers.bounds(bounds, decimals), verdict)
+    return EffectWords(change.shown, text, numbers.bounds(bounds, decimals), verdict)
 
 
 def _effects(report: Report, console: Console) -> None:

@@ -11,9 +11,9 @@ from nettrial.analysis import (
     Finding,
     Interval,
     LevelEffect,
-    Place,
     Precision,
     ResponseSummary,
+    SimpleEffect,
     Variation,
 )
 from nettrial.analysis.analysis_of_variance import NORMALITY_LEVEL, Term
@@ -161,7 +161,7 @@ def _exceptions(study: Study, found: Finding) -> str:
     return f"; {'exception' if len(named) == 1 else 'exceptions'}: {'; '.join(said)}{more}"
 
 
-def _exception(study: Study, found: Finding, effect: LevelEffect, place: Place) -> str:
+def _exception(study: Study, found: Finding, effect: LevelEffect, place: SimpleEffect) -> str:
     """Returns one exception in words: its place, its level and its kind."""
     where = label(study, {name: place.others[name] for name in found.others})
     by, unit = _bounds(place.change, found.response.unit)

@@ -321,12 +321,12 @@ def agreement(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]
         if not each.row.value and each.published_change is None:
             continue
         change = "" if each.published_change is None else f"{numbers.signed(each.published_change, 2)}%"
-        measured = numbers.fixed(each.cell.mean, numbers.value_decimals([each.cell]))
+        mean = numbers.fixed(each.cell.mean, numbers.value_decimals([each.cell]))
         lines.append(
             (
                 of,
                 marked(f"{each.row.value} {each.row.unit}", each.row) if each.row.value else "",
-                f"{measured} {units[each.row.response]}",
+                f"{mean} {units[each.row.response]}",
                 "" if each.ratio is None else f"{each.ratio:.3g}",
                 _INSIDE[each.inside],
                 f"{change} (computed)" if each.computed else change,

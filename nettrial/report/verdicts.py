@@ -41,11 +41,11 @@ _DOUBTS = {Effect.BIAS: "may be biased", Effect.NARROWER: "intervals may be too 
 def counted(found: Sequence[Verdict]) -> str:
     """Returns the number of conclusions that have each verdict, and of the verdicts in doubt, in
     sentences."""
-    judged = [each.judged for each in found]
+    outcomes = [each.judged for each in found]
     counts = [
-        f"{judged.count(verdict)} {_COUNTED.get(verdict, verdict)}"
+        f"{outcomes.count(verdict)} {_COUNTED.get(verdict, verdict)}"
         for verdict in VERDICTS
-        if verdict in judged
+        if verdict in outcomes
     ]
     said = f"Of {numbers.counted(len(found), 'conclusion')} of the source: {numbers.listed(counts)}."
     biased = sum(each.doubt is not None and each.doubt.effect is Effect.BIAS for each in found)

@@ -46,12 +46,12 @@ class SetLost(TrialFailed):
 class TrialQueue:
     """Trials that have not begun, from which each slot takes its next one."""
 
-    def __init__(self, trials: Iterable[PlannedTrial], homes: dict[int, str | None]) -> None:
-        """Hands out `trials` in their order. `homes` has the set of each block that has one; blocks are added
-        to it."""
+    def __init__(self, trials: Iterable[PlannedTrial], set_of_block: dict[int, str | None]) -> None:
+        """Hands out `trials` in their order. `set_of_block` has the set of each block that has one; blocks
+        are added to it."""
         self._blocks: dict[int, deque[PlannedTrial]] = {}
-        self._homes = homes
-        self._kept = set(homes)
+        self._homes = set_of_block
+        self._kept = set(set_of_block)
         for trial in trials:
             self._blocks.setdefault(trial.block, deque()).append(trial)
 

@@ -145,6 +145,38 @@ def test_the_walk_sees_hidden_modules(tmp_path):
     assert hidden(package, "nettrial.x") == {"y"}
 
 
+SHADOWS = {("api.py", "run"), ("cli/commands/machines.py", "command")}
+"""Parameters that users name, in Python and as `--command`."""
+
+
+def shadows(module):
+    """Yields the names of parameters and local variables that hide a function, a class or an import of the
+    module."""
+    defined = {node.name for node in module.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in module.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            defined |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    for function in ast.walk(module):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.arg) and node.arg in defined:
+                    yield node.arg
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in defined:
+                    yield node.id
+
+
+@pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_no_local_name_hides_a_function_of_its_module(file):
+    known = {name for path, name in SHADOWS if file == PACKAGE / path}
+    assert set(shadows(tree(file))) == known
+
+
+def test_the_walk_sees_what_hides_a_function():
+    text = "from a import b\nimport c.d\ndef e(c):\n    b = 1\n    return [e for e in c]\n"
+    text += "def f(g):\n    g.e = 1\n"
+    assert set(shadows(ast.parse(text))) == {"b", "c", "e"}
+
+
 def compared(file):
     """Yields the strings that a file compares something with, searches for, or uses as a key."""
     for node in ast.walk(tree(file)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 
-from nettrial.protocols.figures import Figure, Outcome
+from nettrial.protocols.figures import MetricValue, Outcome
 from nettrial.protocols.ndt7.client import OPEN_SECONDS, Transfer
 from nettrial.protocols.ndt7.wire import LIMIT, Measurement, TcpInfo
 
@@ -29,8 +29,8 @@ def outcome(transfer: Transfer) -> Outcome:
     )
     none = f"{who} have nothing of the connection (TCP_INFO)"
 
-    def figure(metric: str, title: str, unit: str, value: float | str) -> Figure:
-        return Figure(transfer.direction, metric, title, unit, value)
+    def figure(metric: str, title: str, unit: str, value: float | str) -> MetricValue:
+        return MetricValue(transfer.direction, metric, title, unit, value)
 
     def time(value: int | None) -> float | str:
         if value is None:

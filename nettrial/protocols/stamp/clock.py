@@ -21,9 +21,9 @@ _COARSEST = 16.0
 """The error of the kernel's estimate in seconds at which it stops; it is then unknown."""
 
 
-def ntp(unix_ns: int) -> int:
+def ntp(since_1970_ns: int) -> int:
     """Returns a time in NTP's format (RFC 5905, 6): seconds and fractions of 2^-32 s."""
-    seconds, rest = divmod(unix_ns, _BILLION)
+    seconds, rest = divmod(since_1970_ns, _BILLION)
     return ((seconds + NTP_EPOCH) % ERA) << 32 | (rest << 32) // _BILLION
 
 

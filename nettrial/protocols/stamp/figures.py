@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nettrial.protocols.figures import Figure, Outcome
+from nettrial.protocols.figures import MetricValue, Outcome
 from nettrial.protocols.stamp.sender import Answer, Result
 
 WHOLE, FORWARD, BACKWARD = "round trip", "forward", "backward"
@@ -136,10 +136,10 @@ def outcome(result: Result) -> Outcome:
         else:
             figures += _delays(direction, "owd", "one-way delay")
             title = "error of the one-way delay"
-            figures.append(Figure(direction.name, "owd_error", title, "ms", direction.error))
+            figures.append(MetricValue(direction.name, "owd_error", title, "ms", direction.error))
             figures += _variation(direction)
         figures += [
-            Figure(direction.name, metric, metric, "%", _percent(counted))
+            MetricValue(direction.name, metric, metric, "%", _percent(counted))
             for metric, counted in zip(
                 COUNTS, (direction.lost, direction.reordered, direction.duplicated), strict=True
             )
@@ -159,7 +159,7 @@ def _rtt(answer: Answer) -> float:
     return (answer.arrived_ns - answer.sent_ns - (answer.reflected_ns - answer.received_ns)) / 1e6
 
 
-def _delays(direction: Direction, name: str, title: str) -> list[Figure]:
+def _delays(direction: Direction, name: str, title: str) -> list[MetricValue]:
     """Returns the mean and percentiles of delays, or the reason why they are absent."""
     values = direction.absent or direction.delays
     found: list[tuple[str, str, float | str]] = [
@@ -168,7 +168,7 @@ def _delays(direction: Direction, name: str, title: str) -> list[Figure]:
         (f"{name}_p50", f"{title}, median", _of(values, 50)),
         (f"{name}_p99", f"{title}, 99th percentile", _of(values, 99)),
     ]
-    return [Figure(direction.name, metric, words, "ms", value) for metric, words, value in found]
+    return [MetricValue(direction.name, metric, words, "ms", value) for metric, words, value in found]
 
 
 def _of(values: Sequence[float] | str, percent: float) -> float | str:
@@ -185,10 +185,10 @@ def variation(delays: Sequence[float]) -> list[float]:
     return [value - least for value in delays]
 
 
-def _variation(direction: Direction) -> list[Figure]:
+def _variation(direction: Direction) -> list[MetricValue]:
     above = variation(direction.delays) if direction.delays else direction.absent
     return [
-        Figure(direction.name, f"delay_variation_p{p}", f"delay variation, {words}", "ms", _of(above, p))
+        MetricValue(direction.name, f"delay_variation_p{p}", f"delay variation, {words}", "ms", _of(above, p))
         for p, words in ((50, "median"), (99, "99th percentile"))
     ]
 
