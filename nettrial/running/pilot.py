@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any, TypeAlias
 
 from nettrial.analysis.pilot import Variation, variation
-from nettrial.analysis.run_digest import frame
+from nettrial.analysis.run_digest import trial_responses
 from nettrial.store import Run
 from nettrial.study import Study
 from nettrial.study.document import Document
@@ -118,20 +118,21 @@ def measured(run: Run, found: Durations) -> Measured:
     """Returns the findings of a finished pilot."""
     others = [name for name in run.study.factors if name != FACTOR]
     values: dict[str, dict[float, _Groups]] = {}
-    for row in frame(run).iter_rows(named=True):
-        if row["value"] is None:
+    for each in trial_responses(run):
+        if each.value is None:
             continue
-        seconds = float(row[FACTOR].split()[0]) if FACTOR in row else found.seconds[-1]
-        groups = values.setdefault(row["response"], {}).setdefault(seconds, {})
-        groups.setdefault(tuple(row[name] for name in others), {})[row["block"]] = row["value"]
+        levels = each.trial.treatment
+        seconds = float(levels[FACTOR].split()[0]) if FACTOR in levels else found.seconds[-1]
+        groups = values.setdefault(each.response, {}).setdefault(seconds, {})
+        groups.setdefault(tuple(levels[name] for name in others), {})[each.trial.block] = each.value
     variations = []
     for response in run.study.responses:
         by_duration = values.get(response.name, {})
         if len(by_duration) < min(len(found.scales), 2):
             continue
-        each = variation(response.name, _common(by_duration), response.smallest_effect)
-        if each is not None:
-            variations.append(each)
+        varied = variation(response.name, _common(by_duration), response.smallest_effect)
+        if varied is not None:
+            variations.append(varied)
     return Measured(variations, overhead(run, found))
 
 
