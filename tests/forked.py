@@ -154,7 +154,7 @@ def share() -> None:
     """Starts the fork server, which this process and processes that are forked from it use."""
     _context()
     # It would look for the server among the children of the process that calls it.
-    forkserver._forkserver.ensure_running = lambda: None
+    forkserver._forkserver.ensure_running = lambda: None  # type: ignore[method-assign]
 
 
 def _execute(command: Command, outputs: list[Connection]) -> None:
