@@ -25,6 +25,12 @@ R = TypeVar("R")
 class RepeatFailed(Exception):
     """The error of a repeat that gave no result; the text is the reason."""
 
+    def __init__(self, why: str, kind: str) -> None:
+        """Creates the error with the reason for people, and its kind for programs: one of the engine's
+        (`nettrial.scenario.FailureKind`), or of the protocol's client."""
+        super().__init__(why)
+        self.kind = kind
+
 
 class Abandoned(Exception):
     """The end of a repeat that was killed."""
@@ -106,8 +112,8 @@ class Measurement(ABC, Generic[R]):
         """Ends a running repeat. May be called in a signal handler."""
 
     @abstractmethod
-    def cannot(self, why: str) -> CannotRun:
-        """Returns the error if the server can't be used for that reason, with its remedy."""
+    def cannot(self, why: str, kind: str) -> CannotRun:
+        """Returns the error if the server can't be used for that reason, with the remedy for its kind."""
 
     @abstractmethod
     def metrics(self, results: Sequence[R]) -> list[RepeatedMetric]:
@@ -178,7 +184,8 @@ def repeat(measurement: Measurement[R], listener: Listener, stop: Stop) -> Repea
             if stop.at_once:
                 break
             if number == 1 and not measurement.warms_up:
-                raise measurement.cannot(str(error)) from None
+                kind = error.kind if isinstance(error, RepeatFailed) else "other"
+                raise measurement.cannot(str(error), kind) from None
             event = RepeatFinished(number, failure=str(error))
             found.failures.append(str(event))
         else:

@@ -45,7 +45,7 @@ def transfer(with_client: Client, direction: str, duration: float) -> Transfer:
     try:
         return with_client.run(direction, duration)
     except NotReached as why:
-        raise RepeatFailed(str(why)) from None
+        raise RepeatFailed(str(why), why.kind) from None
     except asyncio.CancelledError:
         raise Abandoned from None
 
@@ -113,9 +113,9 @@ class Ndt7Measurement(Measurement[Ndt7Test]):
         """Ends a running test."""
         self._client.kill()
 
-    def cannot(self, why: str) -> CannotRun:
+    def cannot(self, why: str, kind: str) -> CannotRun:
         """Returns the error if no test began, with its remedy."""
-        lack = Lack("a test", why, _remedy(why, self.options.plain))
+        lack = Lack("a test", why, _remedy(kind, self.options.plain))
         url = self._client.target.url("download")
         return CannotRun(f"measuring against {url}", [lack], NOTHING_MEASURED)
 
@@ -138,21 +138,20 @@ class Ndt7Measurement(Measurement[Ndt7Test]):
         store(directory, self.words, repeats)
 
 
-def _remedy(why: str, plain: bool) -> str:
-    """Returns the remedy for a reason why no test began, in the words of `protocols/ndt7/client.py`."""
-    for words, remedy in _REMEDIES:
-        if words in why:
-            return remedy
+def _remedy(kind: str, plain: bool) -> str:
+    """Returns the remedy for the kind of reason why no test began (`protocols/ndt7/client.py`)."""
+    if kind in _REMEDIES:
+        return _REMEDIES[kind]
     remedy = "start `nettrial serve --ndt7` there, and open its port; M-Lab's servers use `--port 443`"
     if plain:
         return f"{remedy}; leave out `--plain` if the server uses TLS"
     return f"{remedy}; `--plain` uses no TLS"
 
 
-_REMEDIES = (
-    ("certificate is not trusted", "`--no-verify` accepts every certificate"),
-    ("expect TLS", "leave out `--plain`"),
-    ("TLS failed", "`--plain` uses no TLS, as that server may expect"),
-    ("HTTP status", "name an ndt7 server; one that is busy refuses tests for a while"),
-    ("does not speak ndt7", "name an ndt7 server"),
-)
+_REMEDIES = {
+    "untrusted_certificate": "`--no-verify` accepts every certificate",
+    "tls_expected": "leave out `--plain`",
+    "tls_failed": "`--plain` uses no TLS, as that server may expect",
+    "refused": "name an ndt7 server; one that is busy refuses tests for a while",
+    "not_ndt7": "name an ndt7 server",
+}

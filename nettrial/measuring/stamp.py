@@ -51,9 +51,9 @@ def exchange(sender: Sender) -> Result:
     try:
         return sender.run()
     except NotReached as why:
-        raise RepeatFailed(str(why)) from None
+        raise RepeatFailed(str(why), why.kind) from None
     except OSError as error:
-        raise RepeatFailed(error.strerror or str(error)) from None
+        raise RepeatFailed(error.strerror or str(error), "unreachable") from None
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,10 @@ class StampMeasurement(Measurement[StampSession]):
         """Ends a running session."""
         self._sender.kill()
 
-    def cannot(self, why: str) -> CannotRun:
+    def cannot(self, why: str, kind: str) -> CannotRun:
         """Returns the error if the reflector does not answer, with its remedy."""
         remedy = "start `nettrial serve --stamp` or another reflector there, and open its UDP port"
-        if "the key" in why:
+        if kind == "other_token":
             remedy = "give the key of that reflector by --token-file"
         elif self.session.key is None:
             remedy += "; if it answers only with a key, give that by --token-file"

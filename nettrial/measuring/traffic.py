@@ -94,15 +94,15 @@ class TrafficMeasurement(Measurement[Record]):
         try:
             return self._measurer.run(str(number), flow, self.options.parallel, self._traffic_seconds)
         except TrialFailed as failed:
-            raise RepeatFailed(str(failed)) from None
+            raise RepeatFailed(str(failed), failed.kind) from None
 
     def kill(self) -> None:
         """Ends a running repeat."""
         self._measurer.kill()
 
-    def cannot(self, why: str) -> CannotRun:
+    def cannot(self, why: str, kind: str) -> CannotRun:
         """Returns the error if the server can't be used, with its remedy."""
-        lack = Lack("a repeat", why, remedy(why, self.options.iperf3))
+        lack = Lack("a repeat", why, remedy(kind, self.options.iperf3))
         return CannotRun(f"measuring against {self.server}", [lack], NOTHING_MEASURED)
 
     def metrics(self, results: Sequence[Record]) -> list[RepeatedMetric]:

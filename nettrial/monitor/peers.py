@@ -8,7 +8,7 @@ from nettrial.backends import find_server
 from nettrial.errors import BadInput
 from nettrial.measuring import ndt7, stamp
 from nettrial.measuring.measurement import RepeatFailed
-from nettrial.monitor.outcome import Measured, MeasuredValue, Missed
+from nettrial.monitor.outcome import Measured, MeasuredValue, Missed, Reason
 from nettrial.monitor.task import SET_UP_SECONDS, Task
 from nettrial.protocols.figures import Outcome
 from nettrial.protocols.stamp import figures as stamp_figures
@@ -28,6 +28,14 @@ def _address(task: Task, port: int) -> str:
     except LookupError as why:
         raise Missed("host gone", f"{task.far.address}: {why}") from None
     return server.rpartition(":")[0].strip("[]")
+
+
+def _missed(failed: RepeatFailed) -> Missed:
+    """Returns why a task has no measurement: its host is gone only if it can't be reached."""
+    reason: Reason = (
+        "host gone" if failed.kind == "unreachable" else "refused" if failed.kind == "refused" else "failed"
+    )
+    return Missed(reason, str(failed))
 
 
 def _measured(kind: str, headline: str, found: Outcome, names: dict[str, str], size: int) -> Measured:
@@ -82,7 +90,7 @@ class Ndt7:
         try:
             found = ndt7.transfer(client, direction, task.seconds(ndt7.LONGEST))
         except RepeatFailed as failed:
-            raise Missed("host gone", str(failed)) from None
+            raise _missed(failed) from None
         return _measured("ndt7", self.headline, outcome(found), {direction: ""}, found.num_bytes)
 
 
@@ -133,7 +141,7 @@ class Stamp:
         try:
             result = stamp.exchange(Sender(session))
         except RepeatFailed as failed:
-            raise Missed("host gone", str(failed)) from None
+            raise _missed(failed) from None
         # Each packet passes both hosts there, and comes back.
         moved = session.size * (result.sent + len(result.answers))
         return _measured("stamp", self.headline, stamp_figures.outcome(result), self.names, moved)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import errno
+import ssl
+from typing import get_args
 
 import pytest
+from websockets.datastructures import Headers
+from websockets.exceptions import InvalidMessage, InvalidStatus
+from websockets.http11 import Response
 
 from nettrial.backends import remote
 from nettrial.errors import CannotRun, Lack
+from nettrial.measuring import ndt7
+from nettrial.measuring.measurement import RepeatFailed
+from nettrial.monitor import peers
+from nettrial.protocols.ndt7 import client
 from nettrial.scenario import FailureKind
 from nettrial.systems import port_remedy
 from tests.unit.conftest import CommandLine
@@ -79,3 +88,49 @@ def test_a_reflector_at_an_address_of_another_machine(nettrial: CommandLine):
     done = nettrial("serve", "--stamp", "--bind", "203.0.113.1", "--port", "8620")
     assert done.returncode == 3
     assert "remedy: choose an address of this machine with --bind" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "plain", "remedy"),
+    [
+        ("untrusted_certificate", False, "`--no-verify` accepts every certificate"),
+        ("tls_expected", True, "leave out `--plain`"),
+        ("tls_failed", False, "`--plain` uses no TLS, as that server may expect"),
+        ("refused", False, "name an ndt7 server; one that is busy refuses tests for a while"),
+        ("not_ndt7", False, "name an ndt7 server"),
+        ("unreachable", True, "leave out `--plain` if the server uses TLS"),
+        ("unreachable", False, "`--plain` uses no TLS"),
+    ],
+)
+def test_the_remedy_of_an_ndt7_test_follows_from_the_kind(kind: str, plain: bool, remedy: str):
+    assert kind in get_args(client.Kind)
+    found = ndt7._remedy(kind, plain)
+    assert found.endswith(remedy)
+    assert (found == remedy) == (kind != "unreachable")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ssl.SSLCertVerificationError(1, "no"), "untrusted_certificate"),
+        (ssl.SSLError(1, "no"), "tls_failed"),
+        (
+            InvalidStatus(Response(503, "Unavailable", Headers(), b"its certificate is not trusted")),
+            "refused",
+        ),
+        (InvalidMessage("TLS failed"), "tls_expected"),
+        (TimeoutError(), "unreachable"),
+        (OSError(errno.ECONNREFUSED, "HTTP status"), "unreachable"),
+        (ValueError("expect TLS"), "not_ndt7"),
+    ],
+)
+def test_a_servers_words_do_not_change_the_kind(error: Exception, kind: str):
+    assert client._kind(error) == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [("unreachable", "host gone"), ("refused", "refused"), ("other_token", "failed"), ("not_ndt7", "failed")],
+)
+def test_a_host_is_gone_only_if_it_can_not_be_reached(kind: str, reason: str):
+    assert peers._missed(RepeatFailed("no route to host", kind)).reason == reason

@@ -8,7 +8,7 @@ import logging
 import ssl
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
@@ -44,8 +44,20 @@ AGENT = f"nettrial/{nettrial.__version__}"
 _SILENT = logging.Logger("ndt7", logging.CRITICAL + 1)
 
 
+Kind: TypeAlias = Literal[
+    "unreachable", "untrusted_certificate", "tls_failed", "tls_expected", "refused", "not_ndt7"
+]
+"""The kind of reason why no test began, for programs: the server can't be reached; its certificate is not
+trusted; TLS failed; it does not answer HTTP without TLS; it refused; it speaks something else."""
+
+
 class NotReached(Exception):
     """The error if the server can't be reached, or does not speak ndt7; the text is the reason."""
+
+    def __init__(self, why: str, kind: Kind) -> None:
+        """Creates the error with the reason for people, and its kind for programs."""
+        super().__init__(why)
+        self.kind: Kind = kind
 
 
 @dataclass(frozen=True)
@@ -158,10 +170,11 @@ async def transfer(target: Target, direction: str, seconds: float = DURATION) ->
         )
         async with connecting as connection:
             if connection.subprotocol != SUBPROTOCOL:
-                raise NotReached(f"the server does not speak ndt7 (WebSocket subprotocol {SUBPROTOCOL})")
+                why = f"the server does not speak ndt7 (WebSocket subprotocol {SUBPROTOCOL})"
+                raise NotReached(why, "not_ndt7")
             return await _Test(connection, direction).run(seconds)
     except (OSError, InvalidHandshake, InvalidMessage, ValueError) as error:
-        raise NotReached(_reason(error)) from None
+        raise NotReached(_reason(error), _kind(error)) from None
 
 
 def _context(verify: bool) -> ssl.SSLContext:
@@ -170,6 +183,22 @@ def _context(verify: bool) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
+
+
+def _kind(error: Exception) -> Kind:
+    """Returns the kind of reason why a connection could not be opened."""
+    match error:
+        case ssl.SSLCertVerificationError():
+            return "untrusted_certificate"
+        case ssl.SSLError():
+            return "tls_failed"
+        case InvalidStatus():
+            return "refused"
+        case InvalidMessage():
+            return "tls_expected"
+        case OSError():
+            return "unreachable"
+    return "not_ndt7"
 
 
 def _reason(error: Exception) -> str:

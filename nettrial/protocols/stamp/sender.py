@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from nettrial.protocols.stamp.clock import ErrorEstimate, ntp, own_estimate, timestamping_error, unix_ns
 from nettrial.protocols.stamp.packet import NotATestPacket, Sent, read_reflected, sender_packet
@@ -26,6 +27,12 @@ _KEPT = 16
 
 class NotReached(Exception):
     """The error for a session in which no packet was answered; the text is the reason."""
+
+    def __init__(self, why: str, kind: Literal["unreachable", "other_token"]) -> None:
+        """Creates the error with the reason for people, and its kind for programs: no packet came back, or
+        none that is an answer, as if the reflector has another key."""
+        super().__init__(why)
+        self.kind: Literal["unreachable", "other_token"] = kind
 
 
 @dataclass(frozen=True)
@@ -116,14 +123,19 @@ class Sender:
         finally:
             port.close()
         if not result.answers and not self._ended.is_set():
-            raise NotReached(_reason(result))
+            raise NotReached(_reason(result), "other_token" if _is_foreign(result) else "unreachable")
         return result
+
+
+def _is_foreign(result: Result) -> bool:
+    """Returns whether packets came back, and none was an answer."""
+    return bool(result.foreign) and not result.refused
 
 
 def _reason(result: Result) -> str:
     if result.refused:
         return "nothing listens at that port"
-    if result.foreign:
+    if _is_foreign(result):
         return f"{result.foreign} packets came back, and none is an answer: is the key the reflector's?"
     return f"no answer to {result.sent} packets within {FIRST_WAIT_SECONDS:g} s"
 
