@@ -11,6 +11,7 @@ import lzma
 import struct
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -179,8 +180,9 @@ def _run_file(data: bytes) -> None:
         run = Run.open(path.parent)
         assert run.pending() is not None
         assert run.sessions is not None
-        for table in export.frames(run).values():
-            table()
+        # All tables would take fifteen times as long; which one is read depends on the input alone.
+        tables = list(export.frames(run).values())
+        tables[zlib.crc32(data) % len(tables)]()
     except BadInput:
         pass
 
