@@ -33,6 +33,18 @@ def test_graphml_and_json_are_the_same_network(tmp_path):
     assert {frozenset(link) for link in from_xml.links} == {frozenset(link) for link in RING.edges}
 
 
+@pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "link", "."])
+def test_a_study_reads_no_graph_outside_its_directory(tmp_path, name):
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (tmp_path / "secret").write_text(graphml(RING))
+    (folder / "link").symlink_to(tmp_path / "secret")
+    with pytest.raises(GraphError, match=r"it is (outside the directory of the study|not a regular) file"):
+        read(folder, name)
+    if name in ("../secret", "link"):  # A user may name any file on the command line.
+        assert len(read(folder, name, is_of_study=False).links) == 4
+
+
 def test_the_newer_name_of_links_is_read_too(tmp_path):
     text = json.dumps(nx.node_link_data(RING, edges="edges"))
     assert len(graph_of(tmp_path, text).links) == 4
