@@ -10,6 +10,7 @@ import pytest
 
 from nettrial.backends import BACKENDS
 from tests.rust_modules import Crate
+from tests.unit.as_windows import POSIX_CALLS, POSIX_MODULES
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "nettrial"
@@ -59,6 +60,7 @@ PUBLIC = {"api", "comparison", "measurements", "results"}
 """The parts whose names `nettrial` itself has."""
 
 
+@cache
 def files():
     return sorted(PACKAGE.rglob("*.py"))
 
@@ -93,30 +95,43 @@ def test_every_part_is_known():
     assert parts == BASE | set(ALLOWED) | {"__init__"}
 
 
-@pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(PACKAGE)))
-def test_parts_depend_leftward_only(file):
-    part = part_of(file)
-    allowed = BASE if part in BASE else PUBLIC | {"errors"} if part == "__init__" else ALLOWED[part]
-    assert uses(file) - {part} <= allowed
+def test_parts_depend_leftward_only():
+    for file in files():
+        part = part_of(file)
+        allowed = BASE if part in BASE else PUBLIC | {"errors"} if part == "__init__" else ALLOWED[part]
+        assert uses(file) - {part} <= allowed, file
 
 
-@pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(PACKAGE)))
-def test_only_commands_read_options_and_only_they_and_reports_draw_on_a_terminal(file):
-    used = {name.split(".")[0] for name in imports(file)}
-    assert "typer" not in used or part_of(file) == "cli"
-    assert "rich" not in used or part_of(file) in {"cli", "report"}
+def test_only_commands_read_options_and_only_they_and_reports_draw_on_a_terminal():
+    for file in files():
+        used = {name.split(".")[0] for name in imports(file)}
+        assert "typer" not in used or part_of(file) == "cli", file
+        assert "rich" not in used or part_of(file) in {"cli", "report"}, file
 
 
-@pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(PACKAGE)))
-def test_only_backends_reach_the_engine(file):
-    if part_of(file) == "backends":
-        return
-    texts = {node.value for node in ast.walk(tree(file)) if isinstance(node, ast.Constant)}
-    assert not [text for text in texts if isinstance(text, str) and "nettrial-engine" in text]
-    if part_of(file) == "systems":  # This module can start a program, but knows no particular one.
-        return
-    assert "subprocess" not in {name.split(".")[0] for name in imports(file)}
-    assert "os.exec" not in file.read_text()
+def test_only_backends_reach_the_engine():
+    for file in files():
+        if part_of(file) == "backends":
+            continue
+        texts = {node.value for node in ast.walk(tree(file)) if isinstance(node, ast.Constant)}
+        assert not [text for text in texts if isinstance(text, str) and "nettrial-engine" in text], file
+        if part_of(file) == "systems":  # This module can start a program, but knows no particular one.
+            continue
+        assert "subprocess" not in {name.split(".")[0] for name in imports(file)}, file
+        assert "os.exec" not in file.read_text(), file
+
+
+def test_one_module_knows_what_systems_do_differently():
+    for file in files():
+        if part_of(file) == "systems":
+            continue
+        for node in ast.walk(tree(file)):
+            if isinstance(node, ast.Import):
+                names = {alias.name for alias in node.names}
+                assert not names & (POSIX_MODULES | {"msvcrt"}), file
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
+                assert node.attr not in POSIX_CALLS, file
+        assert "sys.platform" not in file.read_text(), file
 
 
 def hidden(package, name):
@@ -196,11 +211,11 @@ def compared(file):
             )
 
 
-@pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(PACKAGE)))
-def test_nobody_asks_which_backend_it_is(file):
+def test_nobody_asks_which_backend_it_is():
     """The package must decide by a backend's capabilities, never by its name."""
-    if part_of(file) != "backends":
-        assert not set(compared(file)) & set(BACKENDS)
+    for file in files():
+        if part_of(file) != "backends":
+            assert not set(compared(file)) & set(BACKENDS), file
 
 
 def test_the_walk_sees_comparisons_of_every_form(tmp_path):
@@ -419,12 +434,12 @@ def test_every_part_of_the_simulator_is_known():
     assert {file.parts[0].removesuffix(".rs") for file in simulator_files()} == set(SIMULATOR_PARTS)
 
 
-@pytest.mark.parametrize("file", simulator_files(), ids=str)
-def test_parts_of_the_simulator_depend_leftward_only(file):
-    own = file.parts[0].removesuffix(".rs")
+def test_parts_of_the_simulator_depend_leftward_only():
     exported = reexports((SIMULATOR / "lib.rs").read_text())
-    used = {exported.get(name, name) for name in paths_in_crate((SIMULATOR / file).read_text())}
-    assert used <= set(SIMULATOR_PARTS[: SIMULATOR_PARTS.index(own) + 1])
+    for file in simulator_files():
+        own = file.parts[0].removesuffix(".rs")
+        used = {exported.get(name, name) for name in paths_in_crate((SIMULATOR / file).read_text())}
+        assert used <= set(SIMULATOR_PARTS[: SIMULATOR_PARTS.index(own) + 1]), file
 
 
 @pytest.mark.parametrize("crate", sorted(file.parent.name for file in ROOT.glob("engine/*/src")))

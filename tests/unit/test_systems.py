@@ -1,6 +1,5 @@
 """Operating systems other than Linux: the commands that work there, and the errors of those that don't."""
 
-import ast
 import json
 import os
 import socket
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from nettrial import systems
-from tests.unit.as_windows import POSIX_CALLS, POSIX_MODULES
 from tests.unit.conftest import ROOT, environment
 
 RUN = "nettrial run jumbo-ipv6 --backend sim --set mtu=1500,9000 --replicates 2 --seed 1 --out"
@@ -67,20 +65,6 @@ def test_what_is_simulated_needs_nothing_of_posix(tmp_path):
     assert "\N{MINUS SIGN}" in output or "\N{MULTIPLICATION SIGN}" in output
     assert (tmp_path / "one" / "report.html").stat().st_size > 100_000
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".nettrial")]
-
-
-@pytest.mark.parametrize(
-    "file", sorted((ROOT / "nettrial").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT))
-)
-def test_one_module_knows_what_systems_do_differently(file):
-    if file.name == "systems.py":
-        return
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            assert not {alias.name for alias in node.names} & (POSIX_MODULES | {"msvcrt"})
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
-            assert node.attr not in POSIX_CALLS
-    assert "sys.platform" not in file.read_text()
 
 
 def test_the_programs_of_this_python_are_found(monkeypatch):
