@@ -2,21 +2,22 @@
 
 use crate::init::{ALIVE, ALL_FILES, ORDER, Order};
 use anyhow::{Context, Result, bail};
-use nettrial_admission::{pieces, read_line};
 use nettrial_guest::{INIT, archived_program, last_file};
 use nettrial_scenario::{Event, Request, Scenario};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, BufReader, PipeReader, Write};
-use std::os::fd::AsRawFd;
+use std::io::{self, PipeReader, Read, Write};
+use std::iter;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The descriptors of the answers and of the initial RAM disk in the kernel's process. They are always the same, so
@@ -39,9 +40,11 @@ const KEPT_LINES: usize = 20;
 const ORDINARY: [&str; 7] =
     ["Core dump limits", "soft - ", "hard - ", "...OK", "initialize umid", "make_umid", "remove_umid"];
 /// The longest line of the kernel's messages, in bytes; a longer one becomes several.
-const LONGEST_LINE_BYTES: u64 = 4096;
+const LONGEST_LINE_BYTES: usize = 4096;
 /// The longest answer, in bytes: the runner reads no longer one either.
-const LONGEST_ANSWER_BYTES: u64 = 512 << 20;
+const LONGEST_ANSWER_BYTES: usize = 512 << 20;
+/// The size of a pipe, in bytes (pipe(7)).
+const PIPE_BYTES: usize = 64 << 10;
 /// The CPU time that a kernel may use between two signs of life, and the time that may pass if it uses none.
 const MOST_CPU_TIME: Duration = Duration::from_secs(120);
 const MOST_IDLE_TIME: Duration = Duration::from_secs(60);
@@ -73,8 +76,8 @@ impl Kernel {
             let directory = directory.with_context(|| format!("finding {}", capture.directory))?;
             capture.directory = format!("{ALL_FILES}{}", directory.display());
         }
-        let mut running = self.boot(request)?;
-        let answer = running.await_answer();
+        let (mut running, end) = self.boot(request)?;
+        let answer = running.await_answer(&end);
         let ended = running.end();
         match answer? {
             Some(line) => serde_json::from_slice(&line).context("reading the kernel's answer"),
@@ -82,7 +85,7 @@ impl Kernel {
         }
     }
 
-    fn boot(&self, request: Request) -> Result<Running> {
+    fn boot(&self, request: Request) -> Result<(Running, OwnedFd)> {
         let scenario = match &request {
             Request::Run { scenario, .. } | Request::Check { scenario } => Some(scenario.as_ref()),
             Request::Preflight { .. } => None,
@@ -98,6 +101,7 @@ impl Kernel {
         disk.write_all(&self.disk).and_then(|()| disk.write_all(&order)).context("writing a RAM disk")?;
         let (answers, output) = io::pipe().context("creating a pipe")?;
         let (messages, errors) = io::pipe().context("creating a pipe")?;
+        let [answers, messages] = [Lines::of(answers)?, Lines::of(messages)?];
         command.stdin(Stdio::null()).stdout(errors.try_clone()?).stderr(errors);
         let descriptors = [(output.as_raw_fd(), OUTPUT), (disk.as_raw_fd(), DISK)];
         let parent = nix::unistd::getpid();
@@ -120,10 +124,14 @@ impl Kernel {
         unsafe { command.pre_exec(prepare) };
         let child = command.spawn().with_context(|| format!("starting {}", self.program.display()))?;
         drop((command, output));
-        let (teller, lines) = channel();
-        std::thread::spawn(move || read(answers, |line| teller.send(line).is_ok()));
-        let console = std::thread::spawn(move || last_lines(messages));
-        Ok(Running { child, lines, console: Some(console) })
+        let mut running =
+            Running { child, answers, console: Console { lines: messages, kept: VecDeque::new() } };
+        match ended(&running.child) {
+            Ok(end) => Ok((running, end)),
+            Err(error) => {
+                Err(error).with_context(|| format!("watching {}: {}", self.program.display(), running.end()))
+            }
+        }
     }
 }
 
@@ -164,35 +172,42 @@ fn arguments(scenario: Option<&Scenario>) -> Vec<String> {
 /// A kernel that runs, which ends with this value.
 struct Running {
     child: Child,
-    lines: Receiver<io::Result<Vec<u8>>>,
-    console: Option<JoinHandle<Vec<String>>>,
+    answers: Lines,
+    console: Console,
 }
 
 impl Running {
-    /// Returns the line of the answer; `None` if the kernel ended before.
-    fn await_answer(&mut self) -> Result<Option<Vec<u8>>> {
-        let (mut used, mut since) = (self.cpu_time(), Instant::now());
-        let mut latest = used;
+    /// Returns the line of the answer; `None` if the kernel ended before, at which `end` can be read. The end of a pipe
+    /// does not tell it, because a process of a kernel that was killed may still hold the pipe.
+    fn await_answer(&mut self, end: &OwnedFd) -> Result<Option<Vec<u8>>> {
+        let mut used = self.cpu_time();
+        let (mut latest, mut since, mut looked) = (used, Instant::now(), Instant::now());
         loop {
-            match self.lines.recv_timeout(LOOK) {
-                Ok(Ok(line)) if line == ALIVE => (used, since) = (None, Instant::now()),
-                Ok(line) => return line.map(Some).context("reading the kernel's answer"),
-                Err(RecvTimeoutError::Disconnected) => return Ok(None),
-                Err(RecvTimeoutError::Timeout) => {
-                    let now = self.cpu_time();
-                    let begin = *used.get_or_insert(now.unwrap_or_default());
-                    if now != latest {
-                        (latest, since) = (now, Instant::now());
-                    }
-                    let busy = now.unwrap_or_default().saturating_sub(begin);
-                    if busy > MOST_CPU_TIME || since.elapsed() > MOST_IDLE_TIME {
-                        let said = self.end();
-                        bail!(
-                            "the kernel hangs: its clock stood still for {} s of CPU time: {said}",
-                            busy.as_secs()
-                        );
-                    }
+            let has_ended = wait([&self.answers, &self.console.lines], end)?;
+            let spoke = self.console.take() | self.answers.take().context("reading the kernel's answer")?;
+            while let Some(line) = self.answers.next(LONGEST_ANSWER_BYTES) {
+                if line != ALIVE {
+                    return Ok(Some(line));
                 }
+                (used, since) = (None, Instant::now());
+            }
+            // What the kernel wrote before it ended was there at its end.
+            if has_ended && !spoke {
+                return Ok(None);
+            }
+            if looked.elapsed() < LOOK {
+                continue;
+            }
+            let now = self.cpu_time();
+            looked = Instant::now();
+            let begin = *used.get_or_insert(now.unwrap_or_default());
+            if now != latest {
+                (latest, since) = (now, looked);
+            }
+            let busy = now.unwrap_or_default().saturating_sub(begin);
+            if busy > MOST_CPU_TIME || since.elapsed() > MOST_IDLE_TIME {
+                let (seconds, said) = (busy.as_secs(), self.end());
+                bail!("the kernel hangs: its clock stood still for {seconds} s of CPU time: {said}");
             }
         }
     }
@@ -211,7 +226,7 @@ impl Running {
         // It has ended by itself if it answered, or does so at once.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let lines = self.console.take().and_then(|console| console.join().ok()).unwrap_or_default();
+        let lines = self.console.last_lines();
         if lines.is_empty() { "it said nothing".to_owned() } else { lines.join(" | ") }
     }
 }
@@ -230,36 +245,112 @@ fn ticks(process: &str) -> Option<u64> {
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
 }
 
-/// Passes on each line until the input ends, a line is too long, or nobody takes them.
-fn read(input: PipeReader, mut take: impl FnMut(io::Result<Vec<u8>>) -> bool) {
-    let mut input = BufReader::new(input);
-    loop {
-        let mut line = Vec::new();
-        let found = read_line(&mut input, &mut line, LONGEST_ANSWER_BYTES);
-        let is_over = !matches!(found, Ok(1..));
-        if matches!(found, Ok(0)) || !take(found.map(|_| line)) || is_over {
-            return;
-        }
+/// Returns a descriptor that can be read when `child` has ended (pidfd_open(2)).
+fn ended(child: &Child) -> Result<OwnedFd> {
+    // SAFETY: the call accesses no memory.
+    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
+    let descriptor = i32::try_from(Errno::result(descriptor).context("watching a process")?)?;
+    // SAFETY: the kernel has just returned this descriptor, and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Waits until one of `pipes` or `end` can be read, or for [`LOOK`], and returns whether `end` can.
+fn wait(pipes: [&Lines; 2], end: &OwnedFd) -> Result<bool> {
+    let open = pipes.into_iter().filter_map(|pipe| pipe.input.as_ref()).map(AsFd::as_fd);
+    let mut polled: Vec<PollFd> =
+        iter::once(end.as_fd()).chain(open).map(|input| PollFd::new(input, PollFlags::POLLIN)).collect();
+    match poll(&mut polled, PollTimeout::try_from(LOOK)?) {
+        Ok(_) => Ok(polled[0].any() == Some(true)),
+        Err(Errno::EINTR) => Ok(false),
+        Err(error) => Err(error).context("waiting for the kernel"),
     }
 }
 
-/// Returns the last lines of the kernel's messages, when it has ended. All lines go to the log.
-fn last_lines(input: PipeReader) -> Vec<String> {
-    let mut kept = VecDeque::new();
-    for line in pieces(BufReader::new(input), LONGEST_LINE_BYTES) {
-        let text = line.trim();
+/// A pipe whose lines are read as they come.
+struct Lines {
+    /// The pipe, until nobody can write into it.
+    input: Option<PipeReader>,
+    bytes: Vec<u8>,
+    /// The number of bytes in which no line ends.
+    searched: usize,
+}
+
+impl Lines {
+    fn of(input: PipeReader) -> Result<Self> {
+        fcntl(&input, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).context("preparing a pipe")?;
+        Ok(Self { input: Some(input), bytes: Vec::new(), searched: 0 })
+    }
+
+    /// Reads some of what is there, and returns whether there was anything.
+    fn take(&mut self) -> io::Result<bool> {
+        let Some(input) = &mut self.input else { return Ok(false) };
+        let mut bytes = [0; PIPE_BYTES];
+        match input.read(&mut bytes) {
+            Ok(0) => self.input = None,
+            Ok(length) => {
+                self.bytes.extend_from_slice(&bytes[..length]);
+                return Ok(true);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
+            Err(error) => return Err(error),
+        }
+        Ok(false)
+    }
+
+    /// Returns the next line, or a piece of one that is longer than `most`; `None` until one is whole.
+    fn next(&mut self, most: usize) -> Option<Vec<u8>> {
+        let end = self.bytes[self.searched..].iter().position(|&byte| byte == b'\n');
+        let end = end.map(|place| self.searched + place + 1).unwrap_or(self.bytes.len());
+        let is_whole = end > self.searched && self.bytes[end - 1] == b'\n';
+        if !is_whole && end <= most {
+            self.searched = end;
+            return None;
+        }
+        self.searched = 0;
+        Some(self.bytes.drain(..end.min(most)).collect())
+    }
+}
+
+/// The kernel's messages.
+struct Console {
+    lines: Lines,
+    kept: VecDeque<String>,
+}
+
+impl Console {
+    /// Keeps the last of the lines that are there, and returns whether there was anything. All lines go to the log.
+    fn take(&mut self) -> bool {
+        // Messages only explain an end, so nothing depends on them.
+        let spoke = self.lines.take().unwrap_or(false);
+        while let Some(line) = self.lines.next(LONGEST_LINE_BYTES) {
+            self.keep(&line);
+        }
+        spoke
+    }
+
+    fn keep(&mut self, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim();
         if text.is_empty() {
-            continue;
+            return;
         }
         tracing::debug!("the kernel: {text}");
         if !ORDINARY.iter().any(|part| text.contains(part)) {
-            kept.push_back(text.to_owned());
+            self.kept.push_back(text.to_owned());
         }
-        if kept.len() > KEPT_LINES {
-            kept.pop_front();
+        if self.kept.len() > KEPT_LINES {
+            self.kept.pop_front();
         }
     }
-    kept.into()
+
+    /// Returns the last lines of a kernel that has ended.
+    fn last_lines(&mut self) -> Vec<String> {
+        while self.take() {}
+        let last = std::mem::take(&mut self.lines.bytes);
+        self.keep(&last);
+        self.kept.drain(..).collect()
+    }
 }
 
 #[cfg(test)]
@@ -288,6 +379,23 @@ mod tests {
         let error = answered("end", "echo booting; echo 'Kernel panic - not syncing' >&2").unwrap_err();
         let text = "the kernel ended without an answer: booting | Kernel panic - not syncing";
         assert_eq!(format!("{error:#}"), text);
+    }
+
+    /// A process of a kernel that was killed early may stay, and hold the pipes.
+    #[test]
+    fn a_kernel_that_ends_is_noticed_although_its_pipes_stay_open() {
+        let script = "sleep 1000 & echo $! >&2; printf '.\\n' >/proc/self/fd/100; printf panic; kill -9 $$";
+        let error = format!("{:#}", answered("held", script).unwrap_err());
+        let process = error.split(&[' ', '|'][..]).find_map(|word| word.parse().ok()).unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(process), Signal::SIGKILL).unwrap();
+        assert_eq!(error, format!("the kernel ended without an answer: {process} | panic"));
+    }
+
+    #[test]
+    fn a_long_answer_comes_whole() {
+        let script = r#"printf '{"event":"refused","message":"%0300000d"}\n' 7 >/proc/self/fd/100"#;
+        let Event::Refused { message } = answered("long", script).unwrap() else { panic!("another answer") };
+        assert_eq!((message.len(), message.ends_with("07")), (300_000, true));
     }
 
     #[test]
