@@ -3,11 +3,13 @@
 They need a kernel in virtual time (`make virtual` builds one), and are skipped without one."""
 
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -198,6 +200,37 @@ def test_a_kill_leaves_nothing(kernel, victim, tmp_path):
             assert b"the kernel ended without an answer" in process.stdout.readline()
         assert wait_for(lambda: not [number for number in left if Path(f"/proc/{number}/exe").exists()], 60)
     assert list(tmp_path.iterdir()) == []
+
+
+def processes_of(program):
+    """Returns the numbers of all processes that run a program."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "exe").readlink() == program:
+                found.append(int(process.name))
+        except OSError:  # the process has ended
+            continue
+    return found
+
+
+@pytest.mark.parametrize("longest", [0.01, 0.1])
+def test_a_kernel_that_is_killed_as_it_starts_leaves_nothing(kernel, tmp_path, longest):
+    own = Path(shutil.copy(kernel, tmp_path / "linux"))
+    chance = random.Random(longest)
+    request = Request(RunRequest(trial="1", scenario=a_scenario()))
+    line = request.model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n"
+    with subprocess.Popen(command(own), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        for _ in range(20):
+            process.stdin.write(line)
+            process.stdin.flush()
+            while not (started := children(process.pid)):
+                time.sleep(0)
+            time.sleep(chance.uniform(0, longest))
+            os.kill(started[0], signal.SIGKILL)
+            assert b"the kernel ended without an answer" in process.stdout.readline()
+            assert wait_for(lambda: not processes_of(own), 60), processes_of(own)
+        process.stdin.close()
 
 
 def test_a_program_that_is_no_kernel_costs_a_trial_and_shows_what_it_said(tmp_path, monkeypatch):
