@@ -35,8 +35,12 @@ PROGRAMS = {
 """The programs that a build needs, and the Debian package of each."""
 _STATIC_C = ("gcc's static C library", "libc6-dev")
 _CPU = "x86_64"
-_CONGESTION = "net/ipv4/nettrial"
-"""The directory of a tree into which nettrial's congestion controls go."""
+_OWN = "net/ipv4/nettrial"
+"""The directory of a tree into which nettrial's own files go."""
+_COMPILER = f"{_OWN}/headers/compile.sh"
+"""The program that compiles instead of gcc, with the headers that it has compiled once."""
+_HEADERS = f"{_OWN}/headers/all.o"
+"""The target by which it compiles these headers."""
 _UNLESS = re.compile(r"^Unless: (\S+) has (.+)$", re.MULTILINE)
 _PATCHED = re.compile(r"^\+\+\+ b/(\S+)", re.MULTILINE)
 ESSENTIAL = (
@@ -98,14 +102,16 @@ def patches() -> list[Path]:
     return sorted(Path(str(resources.files("nettrial").joinpath("kernel", "patches"))).glob("*.patch"))
 
 
-def congestion_controls() -> dict[str, Path]:
-    """Returns the files of the congestion controls that are built in, by their place in a tree."""
+def own_files() -> dict[str, Path]:
+    """Returns nettrial's own files for a tree, by their place in it: congestion controls and exact wires,
+    which are built in, and the headers that are compiled once."""
     kernel = Path(str(resources.files("nettrial").joinpath("kernel")))
-    files = {file.name: file for file in (kernel / "congestion").iterdir()}
+    net = kernel / "net"
+    files = {file.relative_to(net).as_posix(): file for file in net.glob("**/*") if file.is_file()}
     for suffix in ("c", "h"):
         for file in (kernel / "programs").glob(f"**/*.{suffix}"):
             files[file.relative_to(kernel).as_posix()] = file
-    return {f"{_CONGESTION}/{name}": file for name, file in sorted(files.items())}
+    return {f"{_OWN}/{name}": file for name, file in sorted(files.items())}
 
 
 def version(tree: Path) -> tuple[int, int]:
@@ -199,13 +205,15 @@ def build(tree: Path, progress: Progress = lambda step: None) -> UserMode:
         raise CannotRun(BUILDING, missing)
     for patch in patches():
         _apply(patch, tree)
-    _add_congestion_controls(tree)
+    _add_own_files(tree)
     make = ["make", "ARCH=um", f"--jobs={os.cpu_count() or 1}"]
     _make([*make, f"KCONFIG_ALLCONFIG={fragment()}", "allnoconfig"], tree, lambda line: None)
     configured = set(read_text(tree / ".config", _MOST_TEXT_BYTES).split())
     absent = [name for name in ESSENTIAL if f"CONFIG_{name}=y" not in configured]
     if absent:
         raise Unfit(f"{tree} can't be configured with {', '.join(absent)}")
+    make.append(f"CC={(tree / _COMPILER).resolve()}")
+    _make([*make, _HEADERS], tree, progress)
     _make([*make, "linux"], tree, progress)
     _prepare(["strip", "linux"], tree, str(tree))
     release = read_text(tree / "include" / "config" / "kernel.release", _MOST_TEXT_BYTES).strip()
@@ -225,11 +233,12 @@ def _apply(patch: Path, tree: Path) -> None:
         raise Unfit(f"{tree} does not take the patch {patch.name}: {why}")
 
 
-def _add_congestion_controls(tree: Path) -> None:
-    for name, file in congestion_controls().items():
+def _add_own_files(tree: Path) -> None:
+    for name, file in own_files().items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, tree / name)
-    listed, directory = (tree / _CONGESTION).parent / "Makefile", f"obj-y += {Path(_CONGESTION).name}/\n"
+    (tree / _COMPILER).chmod(0o755)
+    listed, directory = (tree / _OWN).parent / "Makefile", f"obj-y += {Path(_OWN).name}/\n"
     _separate(listed)
     with listed.open("a") as makefile:
         makefile.write(directory)

@@ -2,6 +2,9 @@
 
 import os
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -170,8 +173,43 @@ def test_the_licence_of_the_patches_is_there():
     assert "Version 2, June 1991" in (root / "LICENSES" / "GPL-2.0.txt").read_text()
 
 
+def test_common_headers_are_compiled_once_and_taken_where_they_suit(tmp_path):
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc here")
+    files = kernel_tree.own_files()
+    compiler = files[kernel_tree._COMPILER]
+
+    def compiled(source, text):
+        file = tmp_path / source
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        names = ["-DKBUILD_MODNAME=" + f'"{file.stem}"', f"-D__KBUILD_MODNAME=kmod_{file.stem}"]
+        flags = ["-I./include", "-include", "./include/linux/compiler_types.h", *names]
+        command = ["sh", compiler, *flags, "-c", "-o", str(Path(source).with_suffix(".o")), source]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    (tmp_path / "include/linux").mkdir(parents=True)
+    (tmp_path / "include/linux/compiler_types.h").touch()
+    headers = Path(kernel_tree._HEADERS)
+    (tmp_path / headers.parent).mkdir(parents=True)
+    text = (
+        "static inline int seven(void) { return 7; }\nstatic inline char *it(void) { return KBUILD_MODNAME; }"
+    )
+    (tmp_path / headers.with_suffix(".h")).write_text(text)
+    assert compiled(str(headers.with_suffix(".c")), "").returncode == 0
+    assert (tmp_path / headers.with_suffix(".h.gch")).stat().st_size > 100_000
+    # A file gets them without including them, and its own name.
+    done = compiled("net/some.c", "char name[] = KBUILD_MODNAME;\nint get(void) { return seven(); }\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert b"some" in (tmp_path / "net/some.o").read_bytes()
+    # Files that they do not suit, and those of the machine, are compiled without them.
+    assert compiled("net/other.c", "int seven(int number) { return number; }\n").returncode == 0
+    assert "seven" in compiled("arch/um/some.c", "int get(void) { return seven(); }\n").stderr
+    assert "expected" in compiled("net/wrong.c", "int get(void) { return 7 }\n").stderr
+
+
 def test_the_coupled_congestion_controls_go_into_a_tree_with_all_that_they_include():
-    files = kernel_tree.congestion_controls()
+    files = kernel_tree.own_files()
     names = {name.removeprefix("net/ipv4/nettrial/") for name in files}
     for name in ("lia", "olia", "balia", "wvegas"):
         assert {f"{name}.c", f"programs/{name}/{name}.bpf.c", f"programs/{name}/arithmetic.h"} <= names

@@ -1,5 +1,5 @@
 /* The kernel as programs that are compiled into it see it: its own headers, and names for what differs in BPF. The
- * programs' functions take their arguments in an array, as BPF has it; kernel/congestion/control.h calls them.
+ * programs' functions take their arguments in an array, as BPF has it; kernel/net/control.h calls them.
  */
 #pragma once
 #include <linux/module.h>

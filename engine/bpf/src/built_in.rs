@@ -1,4 +1,4 @@
-//! Congestion controls that a kernel in virtual time has built in, from the same programs (kernel/congestion).
+//! Congestion controls that a kernel in virtual time has built in, from the same programs (kernel/net).
 
 use anyhow::{Context, Result};
 use std::fs;
