@@ -94,8 +94,7 @@ def pack(tree: Path, kernel: kernel_tree.UserMode, source: str) -> Path:
     }
     files |= {f"nettrial_kernel/{patch.name}": (patch.read_bytes(), DATA) for patch in kernel_tree.patches()}
     files |= {
-        f"nettrial_kernel/{name}": (file.read_bytes(), DATA)
-        for name, file in kernel_tree.own_files().items()
+        f"nettrial_kernel/{name}": (file.read_bytes(), DATA) for name, file in kernel_tree.own_files().items()
     }
     information = f"nettrial_kernel-{numbers}.dist-info"
     metadata = METADATA.format(version=numbers, release=kernel.release)
