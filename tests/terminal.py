@@ -39,6 +39,10 @@ class Terminal:
         """Starts the command in a terminal of that many columns and lines, which keeps scrolled lines."""
         self._near, far = pty.openpty()
         fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        # Otherwise Ctrl-C discards what this process has not read yet, which may be half a control sequence.
+        modes = termios.tcgetattr(far)
+        modes[3] |= termios.NOFLSH
+        termios.tcsetattr(far, termios.TCSANOW, modes)
         self._screen = pyte.HistoryScreen(width, height, history=10_000)
         self._stream = pyte.ByteStream(self._screen)
         self.sent = b""
