@@ -21,6 +21,7 @@ from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
 from nettrial.study import Study
 from nettrial.study.published import read as read_published
+from nettrial.study.published import refuse_unknown_levels
 
 RUNS = Path("runs")
 """The directory of runs for which no other is given."""
@@ -104,7 +105,7 @@ def new_run(
     refuse_existing(directory)
     published_text = study.published_text()
     if published_text:
-        read_published(published_text, study)
+        refuse_unknown_levels(read_published(published_text, study), study)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     scenarios = (scenario for _, scenario in design.scenarios)
     with prepared(study, scenarios, target.machines, target.on, listener) as apparatus:

@@ -91,16 +91,14 @@ def read(text: str, study: Study) -> list[PublishedRow]:
     _check_columns(columns, study)
     names = [column for column in columns if column in study.factors]
     try:
-        lines = [Line(number, row) for number, row in enumerate(reader, start=2)]
+        return [_row(study, names, Line(line, row)) for line, row in enumerate(reader, start=2)]
     except csv.Error as error:
         raise BadInput(READING, f"line {reader.line_num}", str(error), "a CSV file") from None
-    rows = [_row(study, names, line) for line in lines]
-    _check_levels(study, rows, lines)
-    return rows
 
 
-def _check_levels(study: Study, rows: Sequence[PublishedRow], lines: Sequence[Line]) -> None:
-    """Requires that the source's levels to which the study or a row refers are in the file."""
+def refuse_unknown_levels(rows: Sequence[PublishedRow], study: Study) -> None:
+    """Raises BadInput if the study maps levels of the source, or a row refers to one, that no row of the file
+    has: such a mapping does nothing. Runs that are stored are read without this."""
     names = list(rows[0].levels) if rows else []
     theirs = {name: list(dict.fromkeys(row.levels[name] for row in rows)) for name in names}
     for factor, levels in (study.published.levels if study.published else {}).items():
@@ -109,11 +107,13 @@ def _check_levels(study: Study, rows: Sequence[PublishedRow], lines: Sequence[Li
                 place = study.where("published", "levels", factor, level)
                 hint = near(level, theirs[factor]) or f"the file's column {factor} has the levels"
                 raise BadInput(READING, place, level, in_short(theirs[factor]), hint)
-    for row, line in zip(rows, lines, strict=True):
+    for line, row in enumerate(rows, start=2):
         for factor, level in (row.other or {}).items():
-            # Otherwise the change is one from the baseline, which the source may not print.
-            if line.text("against") and level not in theirs[factor]:
-                line.bad("against", in_short(theirs[factor]), near(level, theirs[factor]))
+            mapped = study.published.levels.get(factor, {}) if study.published else {}
+            known = [*theirs[factor], *mapped, *study.factors[factor].levels]
+            if level not in known:
+                place = f"published.csv, line {line}, against"
+                raise BadInput(READING, place, level, in_short(theirs[factor]), near(level, theirs[factor]))
 
 
 def _check_columns(columns: list[str], study: Study) -> None:

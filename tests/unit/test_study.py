@@ -308,7 +308,7 @@ def test_full_and_options_choose_among_the_levels_that_a_study_names(edited):
 def test_the_sources_levels_are_those_of_the_published_file(edited):
     study = edited(("sender: {ubuntu-14.04: linux-cubic}", "sender: {ubuntu-14.4: linux-cubic}"))
     with pytest.raises(BadInput) as caught:
-        published.read(load("jumbo-ipv6").published_text(), study)
+        published.refuse_unknown_levels(published.read(study.published_text(), study), study)
     assert "published.levels.sender.ubuntu-14.4: ubuntu-14.4\n" in str(caught.value)
     assert "did you mean 'ubuntu-14.04'?" in str(caught.value)
 
