@@ -115,7 +115,7 @@ def _lines(report: Report, found: Agreement) -> list[tuple[str, ...]]:
             (place, f"standard deviation of {of}", f"{row.sd} {row.unit}{trials}", *_deviation(found))
         )
     if found.published_change is not None:
-        change = f"{numbers.signed(found.published_change, 2)}%"
+        change = f"{numbers.as_printed(found.published_change)}%"
         told = f"{change} (computed)" if found.computed else change
         lines.append((place, f"change of {of}", told, *_change(found)))
     if row.difference:

@@ -16,6 +16,10 @@ _HEAD = re.compile(r",| (?:of|among|over|under|at|to|in|with) ")
 """The end of a title's head, which is singular or plural."""
 
 
+VERBS = ("rises", "falls")
+"""The words with which changes at many levels begin that are a sentence of the response."""
+
+
 @dataclass(frozen=True)
 class _Estimate:
     """A change on the scale on which it is told."""
@@ -32,6 +36,10 @@ class _Estimate:
     """The size of the difference in the response's unit, by which changes in different units are compared."""
     absent: str
     """The reason why there is no interval."""
+    values: tuple[float, float] | None
+    """The means before and after the change; None if either is absent."""
+    of_value: str
+    """The unit of the values."""
 
 
 def _estimate(contrast: Contrast) -> _Estimate | None:
@@ -44,7 +52,8 @@ def _estimate(contrast: Contrast) -> _Estimate | None:
     if middle is None:
         return None
     absent = "one block" if found.pairs < 2 else found.absent or "there is no interval"
-    return _Estimate(contrast.subject, middle, bounds, unit, abs(found.difference or 0), absent)
+    difference, of_value = abs(found.difference or 0), contrast.response.unit
+    return _Estimate(contrast.subject, middle, bounds, unit, difference, absent, contrast.values, of_value)
 
 
 def change(study: Study, contrast: Contrast, names_place: bool = True) -> str:
@@ -175,18 +184,31 @@ def changes(contrasts: Sequence[Contrast]) -> str:
 
 
 def _in_direction(sure: Sequence[tuple[_Estimate, Interval]], side: int, levels: int) -> str:
-    """Returns the rises or the falls in words; empty if there are none."""
-    group = [(each, bounds) for each, bounds in sure if bounds.side == side]
+    """Returns the rises or the falls in words, with the values at their ends; empty if there are none."""
+    group = [each for each, bounds in sure if bounds.side == side]
     if not group:
         return ""
-    alike = len({each.unit for each, _ in group}) == 1
-    group.sort(key=lambda pair: abs(pair[0].middle) if alike else pair[0].difference)
-    word = "higher" if side > 0 else "lower"
-    least, most = (f"{each.subject} ({_estimated(each, bounds)})" for each, bounds in (group[0], group[-1]))
+    alike = len({each.unit for each in group}) == 1
+    group.sort(key=lambda each: abs(each.middle) if alike else each.difference)
+    verb = "rises" if side > 0 else "falls"
     if len(group) == 1:
-        return f"{word} at {most}"
-    named = _levels([each.subject for each, _ in group], levels, f"all {levels} levels")
-    return f"{word} at {named}: least at {least}, most at {most}"
+        return f"{verb}{_start(group)}{_end(group[0])}"
+    named = _levels([each.subject for each in group], levels, f"all {levels} levels")
+    return f"{verb} at {named}{_start(group)}: least{_end(group[0])}, most{_end(group[-1])}"
+
+
+def _start(group: Sequence[_Estimate]) -> str:
+    """Returns the baseline's value, if it is known and the same for all."""
+    values = {numbers.three(each.values[0]) if each.values else "" for each in group}
+    start = values.pop()
+    return "" if values or not start else f" from {start}"
+
+
+def _end(told: _Estimate) -> str:
+    """Returns the value at a level, as far as it is known, and the change: " to 986 Mbit/s at MTU 9000 B
+    (+5.6%, 5.2 to 5.9%)"."""
+    value = f" to {numbers.with_unit(numbers.three(told.values[1]), told.of_value)}" if told.values else ""
+    return f"{value} at {told.subject} ({_sized(told)})"
 
 
 def _levels(subjects: Sequence[str], levels: int, every: str) -> str:
@@ -212,16 +234,3 @@ def _span(bounds: Interval, unit: str) -> str:
     digits = numbers.decimals_of(bounds)
     low, high = (numbers.signed(bound, digits) for bound in (bounds.low, bounds.high))
     return f"{low} to {high}{unit}" if low != high else f"{low}{unit}, {numbers.narrow(bounds)}"
-
-
-def _estimated(told: _Estimate, bounds: Interval) -> str:
-    """Returns a change without its sign, and its interval: "5.4%, 5.2 to 5.6%"."""
-    return ", ".join(_size(told, bounds))
-
-
-def _size(told: _Estimate, bounds: Interval) -> tuple[str, str]:
-    """Returns a change without its sign, and its interval: "5.4%" and "5.2 to 5.6%"."""
-    digits = numbers.decimals_of(bounds)
-    near, far = (numbers.fixed(bound, digits) for bound in sorted((abs(bounds.low), abs(bounds.high))))
-    span = f"{near} to {far}{told.unit}" if near != far else numbers.narrow(bounds)
-    return f"{numbers.fixed(abs(told.middle), digits)}{told.unit}", span

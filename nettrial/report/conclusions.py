@@ -96,7 +96,9 @@ def _many_levels(report: Report, contrasts: Sequence[Contrast], levels: int) -> 
     responses = list(dict.fromkeys(each.response.name for each in contrasts))
     for name in responses[:MOST_RESPONSES]:
         of_it = [each for each in contrasts if each.response.name == name]
-        found.append(f"{of_it[0].response.title}: {change_words.changes(of_it)}.")
+        said = change_words.changes(of_it)
+        colon = "" if said.startswith(change_words.VERBS) else ":"
+        found.append(f"{of_it[0].response.title}{colon} {said}.")
     more = len(responses) - MOST_RESPONSES
     if more > 0:
         found.append(f"The tables have {numbers.counted(more, 'more response')}.")

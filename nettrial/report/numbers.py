@@ -101,15 +101,29 @@ def _between(ends: Sequence[str], interval: Interval | None) -> str:
     return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else narrow(interval)
 
 
+def at_most_three(value: float, decimals: int) -> str:
+    """Returns `value` with that many decimals, and at most three significant digits: "5.63", "4730"."""
+    if not value or not math.isfinite(value):
+        return fixed(value, decimals)
+    digits = min(decimals, 2 - math.floor(math.log10(abs(value))))
+    return fixed(value, digits) if digits >= 0 else fixed(round(value, digits), 0)
+
+
+def as_printed(percent: float) -> str:
+    """Returns a published change with its sign and the two decimals that sources print."""
+    text = fixed(percent, 2)
+    return text if text.startswith("-") or float(text) == 0 else f"+{text}"
+
+
 def signed(value: float, decimals: int) -> str:
-    """Returns `value` with its sign; zero has none."""
-    text = fixed(value, decimals)
+    """Returns `value` with its sign, with at most three significant digits; zero has no sign."""
+    text = at_most_three(value, decimals)
     return text if text.startswith("-") or float(text) == 0 else f"+{text}"
 
 
 def bounds(interval: Interval, decimals: int) -> str:
-    """Returns an interval of changes as text: "[-1.2, +3.4]", with more decimals if its ends would look the
-    same, and "[no spread]" if they are the same."""
+    """Returns an interval of changes as text: "[-1.2, +3.4]", with up to three significant digits if its ends
+    would look the same, and "[no spread]" if they are the same."""
     if without_spread(interval):
         return "[no spread]"
     low, high = (_bound(bound, decimals) for bound in (interval.low, interval.high))

@@ -117,7 +117,7 @@ def _size(bounds: Interval, unit: str) -> str:
     """Returns an interval that excludes 0 without signs: "5.2% to 5.6%"."""
     near, far = sorted((abs(bounds.low), abs(bounds.high)))
     digits = _digits(bounds)
-    shown = [numbers.fixed(size, digits) for size in (near, far)]
+    shown = [numbers.at_most_three(size, digits) for size in (near, far)]
     if shown[0] == shown[1]:
         return f"{shown[0]}{unit} ({numbers.narrow(bounds)})"
     mark = unit if unit == "%" else ""

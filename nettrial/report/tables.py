@@ -320,7 +320,7 @@ def agreement(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]
             lines.append((of, *_difference(study, each)))
         if not each.row.value and each.published_change is None:
             continue
-        change = "" if each.published_change is None else f"{numbers.signed(each.published_change, 2)}%"
+        change = "" if each.published_change is None else f"{numbers.as_printed(each.published_change)}%"
         mean = numbers.fixed(each.cell.mean, numbers.value_decimals([each.cell]))
         lines.append(
             (

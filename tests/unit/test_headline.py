@@ -1,5 +1,6 @@
 """The comparison at the beginning of a report, which the study names."""
 
+import re
 from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
@@ -224,14 +225,12 @@ def levels(*told: tuple[float, float] | float | None) -> list[Contrast]:
     [
         (
             [(4.0, 6.0), (-21.0, -19.0), (34.0, 36.0), (-1.0, 2.0)],
-            "higher at 2 levels: least at Level A (5.0%, 4.0 to 6.0%), "
-            "most at Level C (35.0%, 34.0 to 36.0%); "
-            "lower at Level B (20.0%, 19.0 to 21.0%); no change shown at Level D (-1.0 to +2.0%)",
+            "rises at 2 levels: least at Level A (+5.0%, 4.0 to 6.0%), most at Level C (+35%, 34 to 36%); "
+            "falls at Level B (-20%, 19 to 21%); no change shown at Level D (-1.0 to +2.0%)",
         ),
         (
             [(-36.0, -34.0), (-6.0, -4.0), (-21.0, -19.0), (-9.0, -8.0)],
-            "lower at all 4 levels: least at Level B (5.0%, 4.0 to 6.0%), "
-            "most at Level A (35.0%, 34.0 to 36.0%)",
+            "falls at all 4 levels: least at Level B (-5.0%, 4.0 to 6.0%), most at Level A (-35%, 34 to 36%)",
         ),
         (
             [(-1.0, 2.0), (-4.0, 1.0), (-1.0, 3.0), (0.0, 0.0)],
@@ -259,7 +258,11 @@ def test_the_answer_about_many_levels_has_a_sentence_for_each_response(tmp_path:
         "(95% intervals):"
     )
     titles = [each.response.title for each in report.answers.headline[: conclusions.MOST_RESPONSES]]
-    assert [each.split(": ")[0] for each in others[: len(titles)]] == titles
+    said = dict(zip(titles, others, strict=False))
+    assert all(each.startswith(title) for title, each in said.items())
+    # The sentence has the values, as that of a study with few levels.
+    assert said["Throughput"].startswith("Throughput rises at all 4 levels from 9")
+    assert re.search(r": least to 9\d\d Mbit/s at MTU 3000 B \(\+\d\.\d%, ", said["Throughput"])
     assert others[-1] == "The tables have 4 more responses."
     assert "\n\n".join(map(in_markdown, [first, *others])) in as_markdown(report)
 
