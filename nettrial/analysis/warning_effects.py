@@ -25,7 +25,7 @@ _WIDER = (
     *("agent_starved", "clock_step", "drift", "link_down", "other_traffic", "other_work", "pace_changed"),
     *("processor_frequency", "radio_changed", "radio_roamed", "steal_time"),
 )
-_NARROWER = ("autocorrelation", "equal_values", "skewed_values")
+_NARROWER = ("autocorrelation", "equal_values", "noisy_treatment", "skewed_values")
 _NOTHING = ("nothing_coalesced", "zerocopy_copied", "server_shared")
 
 
