@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,10 +20,12 @@ from nettrial.cli.documents import compare as compare_documents
 from nettrial.cli.pool import expanded
 from nettrial.comparison import Judgement, compare
 from nettrial.design.trial_order import in_words
-from nettrial.errors import BadInput, Inconclusive, TrialsFailed
+from nettrial.errors import BadInput, Inconclusive, NettrialError, TrialsFailed
 from nettrial.metrics import METRICS
 from nettrial.report import numbers
 from nettrial.report.tables import UNCLEAR
+from nettrial.store import Run, recorder
+from nettrial.store.run import RUN_FILE
 
 FAILED = 1
 """Exit status where a condition of `--fail-if` holds."""
@@ -32,6 +35,10 @@ ENOUGH = 5
 """The number of trials of a treatment below which the comparison warns of its wide intervals."""
 BIASED = "may be biased"
 """The words about a change from trials with warnings that may bias it."""
+MOST_LOOKED_AT = 100
+"""The largest number of runs beside one that are looked at."""
+MOST_NAMED = 5
+"""The largest number of such runs that are named."""
 DIGITS = 5
 """The number of digits shown of a response's largest mean."""
 
@@ -78,7 +85,7 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
     _print_alone(found)
     _print_biased(found)
     _print_few(found)
-    _print_unknown(found)
+    _print_unknown(found, first, second)
     stopped = [run for run, by_rule in zip("AB", found.stopped_by_rule, strict=True) if by_rule]
     if stopped:
         print(
@@ -99,14 +106,45 @@ def _method(found: RunComparison) -> str:
     )
 
 
-def _print_unknown(found: RunComparison) -> None:
-    """Prints what the comparison of two sessions can't tell, unless sessions are known not to differ."""
+def _print_unknown(found: RunComparison, first: Path, second: Path) -> None:
+    """Prints what the comparison of two sessions can't tell, unless sessions are known not to differ, and
+    names the runs that may be further sessions of A's system. They are not used unasked: a run does not
+    record all of the system under test, such as the settings of a switch, so that only the user knows which
+    runs are of the same one."""
     if found.sessions > 1 or found.exact:
         return
     print(
         "\nThe intervals hold for these two sessions. Two sessions of an unchanged system also differ, and "
         "by how much is not known here: --history RUN, for more runs of A's system, allows for that."
     )
+    others = _like(first, second)
+    if others:
+        named = shlex.join(word for each in others[:MOST_NAMED] for word in ("--history", str(each)))
+        more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+        runs = "1 run" if len(others) == 1 else f"{len(others)} runs"
+        print(f"{runs} of A's study on A's apparatus beside it; if the system was the same: {named}{more}")
+
+
+def _like(first: Path, second: Path) -> list[Path]:
+    """Returns the finished runs beside the first one, except the second, that have the same study and
+    apparatus."""
+    run = Run.open(first)
+    study, facts = recorder.as_json(run.study), run.sessions[-1].fingerprint if run.sessions else None
+    both = {first.resolve(), second.resolve()}
+    found = []
+    for file in sorted(first.absolute().parent.glob(f"*/{RUN_FILE}"))[:MOST_LOOKED_AT]:
+        if file.parent.resolve() in both:
+            continue
+        try:
+            other = Run.open(file.parent)
+            sessions = other.sessions
+            same = recorder.as_json(other.study) == study and sessions and sessions[-1].fingerprint == facts
+            if same and facts is not None and not other.pending():
+                found.append(first.parent / file.parent.name)
+            other.close()
+        except NettrialError:
+            continue  # it can't be read
+    return found
 
 
 def _print_biased(found: RunComparison) -> None:

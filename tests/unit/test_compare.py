@@ -325,3 +325,16 @@ def test_runs_with_nothing_in_common_are_exit_2(nettrial, golden) -> None:
     done = nettrial("compare", "a", "b")
     assert (done.returncode, done.stdout) == (2, "")
     golden("error-compare-nothing", done.stderr)
+
+
+def test_runs_that_may_be_a_history_are_named_and_not_used_unasked(nettrial):
+    """The user alone knows which runs are of the same system under test."""
+    short = ("run", "jumbo-ipv6", "--set", "mtu=1500,9000", "--set", "sender=classic", "--replicates", "3")
+    for name, settings in (("a", ()), ("b", ()), ("again", ()), ("other", ("--set", "network.delay=1 ms"))):
+        assert nettrial(*short, *settings, "--out", f"runs/{name}").returncode == 0
+    assert nettrial(*short, "--out", "runs/kernel", FAKE_KERNEL="Linux 7.0.0").returncode == 0
+    said = nettrial("compare", "runs/a", "runs/b").stdout
+    assert "1 run of A's study on A's apparatus beside it; if the system was the same: --history" in said
+    assert "--history runs/again\n" in said
+    asked = nettrial("compare", "runs/a", "runs/b", "--history", "runs/again").stdout
+    assert "beside it" not in asked
