@@ -176,8 +176,13 @@ def test_runs_are_pooled_by_session(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert mtu.interval.half_width < 1
     for run in runs:
         run.close()
-    command.show([tmp_path], as_json=False)
+    command.show([tmp_path], as_json=False, page=tmp_path / "pool.html")
     said = capsys.readouterr().out
+    page = (tmp_path / "pool.html").read_text()
+    assert "3 sessions of 5 blocks</h1>" in page
+    assert page.count("<table") == said.count("response ") == 3
+    assert "Content-Security-Policy" in page
+    assert "<td>MTU 9000 B instead of 1500 B</td>" in page
     assert "3 sessions of 5 blocks" in said
     assert "MTU 9000 B instead of 1500 B" in said
     command.show([tmp_path / "0", tmp_path / "1"], as_json=True)

@@ -206,6 +206,10 @@ def _pool(
             "(`nettrial run --sessions`).",
         ),
     ],
+    page: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--html", metavar="FILE", help="Write an HTML page as well."),
+    ] = None,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
@@ -217,7 +221,7 @@ def _pool(
     """
     from nettrial.cli import pool
 
-    pool.show(directories, as_json)
+    pool.show(directories, as_json, page)
 
 
 @command(commands, "predict")
