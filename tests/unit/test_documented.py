@@ -2,6 +2,7 @@
 fields, and the package's constants."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,3 +81,11 @@ def test_every_public_item_is_described() -> None:
 )
 def test_an_item_without_a_docstring_is_found(code: str, missing: list[str]) -> None:
     assert list(undescribed(ast.parse(code))) == missing
+
+
+def test_each_claim_about_statistics_names_a_test_that_there_is():
+    text = (ROOT / "docs" / "explanation" / "statistics.md").read_text()
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", text)
+    assert len(named) >= 25
+    for file, test in named:
+        assert f"def {test}(" in (ROOT / "tests" / "unit" / file).read_text(), f"{file}::{test}"

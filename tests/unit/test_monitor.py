@@ -24,9 +24,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nettrial.backends import Measurer, TrialFailed
+from nettrial.backends import TrialFailed
 from nettrial.backends.pair import Pair, Unreached
-from nettrial.backends.remote import NoSession
 from nettrial.cli.monitor import MonitorOptions, _is_open, monitor
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.monitor import mesh as meshes
@@ -597,31 +596,6 @@ def test_two_machines_of_an_inventory_are_a_pair(tmp_path):
     with pytest.raises(BadInput, match="--allow-exec") as refused:
         monitor(MonitorOptions(tmp_path / "mesh.yaml", dry=False, systemd=False, quiet=True))
     assert "machines.yaml: machines.gamma: docker" in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (NoSession("asking", [Lack("a session", "it refuses", "wait")], "", "unreachable"), "host gone"),
-        (NoSession("asking", [Lack("a session", "no answer", "wait")], "", "busy"), "refused"),
-        (NoSession("asking", [Lack("a session", "no answer", "wait")], "", "other_token"), "refused"),
-        (CannotRun("asking", [Lack("the engine", "connection refused", "build it")]), "failed"),
-        (TrialFailed("the server is gone"), "failed"),
-        (BadInput("opening a session", "the token", ""), "refused"),
-    ],
-)
-def test_a_failure_with_a_server_has_the_reason_of_its_kind(tmp_path, monkeypatch, error, reason):
-    def run(*_):
-        raise error
-
-    monkeypatch.setattr(Measurer, "run", run)
-    hosts = "hosts: {here: {}, there: {address: 127.0.0.1, serves: iperf3}}"
-    measured = "{kind: tcp, from: [here], to: [there], every: 1 min, duration: 1 s}"
-    (tmp_path / "mesh.yaml").write_text(f"mesh: m\n{hosts}\nmeasurements: {{m: {measured}}}\n")
-    (task,) = meshes.load(tmp_path / "mesh.yaml").tasks()
-    with pytest.raises(Missed) as missed:
-        KINDS["tcp"].run(task)
-    assert missed.value.reason == reason
 
 
 @pytest.mark.parametrize(
