@@ -38,6 +38,8 @@ INSTALLED = "nettrial-installed"
 JOURNAL = "nettrial-journal "
 """The beginning of the line with the result of carrying out a machine's journal. Earlier lines come from
 other programs, such as login scripts."""
+ABSENT = 97
+"""The exit status of the line of the shell that runs the engine, if the engine is not installed there."""
 HASHES = "sha256sum 'shasum -a 256' 'sha256 -q'"
 """The commands that print a file's SHA-256 on Linux, macOS and FreeBSD."""
 PATIENCE_SECONDS = 120.0
@@ -270,7 +272,7 @@ def _engine(name: str, machine: Reachable, *words: str) -> Done:
     target = f'"$HOME"/{shlex.quote(engine_there(machine))}'
     absent = "the engine is not installed there"
     command = f"exec {target} {shlex.join(words)}"
-    return _shell(name, machine, f"test -x {target} || {{ echo {absent} >&2; exit 1; }}; {command}")
+    return _shell(name, machine, f"test -x {target} || {{ echo {absent} >&2; exit {ABSENT}; }}; {command}")
 
 
 def _what(name: str, machine: Reachable) -> str:
@@ -323,7 +325,7 @@ def _run(name: str, machine: Reachable, words: Sequence[str], script: bytes = b"
     if late.is_set():
         said = f"{said} no answer within {PATIENCE_SECONDS:.0f} s".strip()
     said = said or f"it ended with {_status(started.returncode)} and said nothing"
-    return Done(text, Lack(what, said, _remedy(said, machine)))
+    return Done(text, Lack(what, said, _remedy(said, machine, started.returncode)))
 
 
 def _status(status: int) -> str:
@@ -338,12 +340,13 @@ def _write(pipe: IO[bytes], data: bytes) -> None:
         left = left[pipe.write(left) :]
 
 
-def _remedy(said: str, machine: Reachable) -> str:
-    """Returns the remedy for an error message of ssh, the shell or the engine."""
+def _remedy(said: str, machine: Reachable, status: int = 1) -> str:
+    """Returns the remedy for a command that failed with an exit status. ssh exits with 255 whatever the
+    reason (ssh(1)), so that its error message, and those of the shell and of the engine there, are read."""
+    if status == ABSENT:
+        return "`nettrial machines install` copies it there"
     if "No space left" in said:
         return "free space on the machine's disk with the user's home directory"
-    if "not installed there" in said:
-        return "`nettrial machines install` copies it there"
     if "Host key verification failed" in said:
         return (
             f"connect once by hand ({machine.reached_by}), and verify the machine's key before you accept it"

@@ -53,6 +53,19 @@ def test_a_command_that_ends_at_once_is_told_with_what_it_said(ended_at_once, co
     assert restore("alpha", machine(*command)).lack.why == why
 
 
+def test_an_absent_engine_is_known_by_its_status_and_not_by_words(monkeypatch, tmp_path):
+    binary = tmp_path / "engine"
+    binary.touch(0o700)
+    monkeypatch.setenv("NETTRIAL_ENGINE", str(binary))
+    lack = restore("alpha", machine("env", f"HOME={tmp_path}")).lack
+    assert (lack.why, lack.remedy) == (
+        "the engine is not installed there",
+        "`nettrial machines install` copies it there",
+    )
+    says_so = machine("sh", "-c", "echo sshd: module not installed there >&2; exit 1")
+    assert restore("alpha", says_so).lack.remedy.startswith("make sure that")
+
+
 def test_a_command_that_ends_at_once_and_is_content_has_no_shell(ended_at_once):
     assert install("alpha", machine("true")).why == "no shell answered"
 
