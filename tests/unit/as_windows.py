@@ -12,6 +12,7 @@ import json
 import os
 import pkgutil
 import shlex
+import shutil
 import subprocess
 import sys
 import types
@@ -65,6 +66,7 @@ def become_windows():
     sys.modules["msvcrt"] = types.SimpleNamespace(LK_NBLCK=2, locking=locking)
     subprocess.CREATE_NEW_PROCESS_GROUP = NEW_GROUP
     subprocess.Popen = Popen
+    shutil.rmtree.avoids_symlink_attacks = False
     builtins.__import__ = without_posix
     sys.platform = "win32"
     warnings.filterwarnings("error", category=EncodingWarning, module=r"nettrial\.")
