@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from nettrial.admission import Log
 from nettrial.errors import BadInput
+from nettrial.measuring import stamp
 from nettrial.protocols.stamp import packet as wire
 from nettrial.protocols.stamp import reflector as reflecting
 from nettrial.protocols.stamp.clock import ErrorEstimate, ntp, own_estimate, unix_ns
@@ -451,3 +452,9 @@ def test_without_an_estimate_of_the_reflectors_clock_the_error_of_one_way_delays
     assert "its multiplier is 0" in found["backward", "owd_error"]
     assert any("an error that is not known" in warning for warning in outcome(result).warnings)
     assert found["round trip", "rtt"] == 4
+
+
+def test_a_packet_is_sent_every_20_ms_unless_an_interval_is_given():
+    found = stamp.session("192.0.2.1", None, 1.0)
+    assert (found.interval, found.packets, found.port) == (0.02, 50, 862)
+    assert stamp.session("192.0.2.1", 9, 1.0, interval=0.1).packets == 10
