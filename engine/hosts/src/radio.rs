@@ -45,9 +45,9 @@ fn output(program: &str, words: &[&str]) -> String {
 fn frequency_mhz(channel: u32, band: Band) -> Option<u32> {
     match band {
         Band::Two if channel == 14 => Some(2484),
-        Band::Two => (1..14).contains(&channel).then_some(2407 + 5 * channel),
-        Band::Five => (32..=196).contains(&channel).then_some(5000 + 5 * channel),
-        Band::Six => (1..=233).contains(&channel).then_some(5950 + 5 * channel),
+        Band::Two => (1..14).contains(&channel).then(|| 2407 + 5 * channel),
+        Band::Five => (32..=196).contains(&channel).then(|| 5000 + 5 * channel),
+        Band::Six => (1..=233).contains(&channel).then(|| 5950 + 5 * channel),
     }
 }
 
@@ -202,6 +202,10 @@ There are 2 interfaces on the system:
         let other = netsh(NETSH, "Wi-Fi 2").unwrap();
         assert_eq!((other.frequency_mhz, other.signal_dbm), (Some(5975), Some(-41)));
         assert_eq!(netsh(NETSH, "Ethernet"), None);
+        for band in ["2.4 GHz", "5 GHz", "6 GHz"] {
+            let impossible = NETSH.replace("6 GHz", band).replace(": 5\n", ": 3333333318\n");
+            assert_eq!(netsh(&impossible, "Wi-Fi 2").unwrap().frequency_mhz, None);
+        }
         assert_eq!(netsh("Es sind keine Drahtlosschnittstellen vorhanden.", "WLAN"), None);
     }
 
