@@ -38,7 +38,7 @@ pub use capabilities::{Capabilities, Figure, Setting};
 pub use checks::check;
 pub use controller::{Controller, ControllerApplication, ControllerMode};
 pub use directory::Directory;
-pub use failure::{Failure, FailureKind};
+pub use failure::{During, Failure, FailureKind, Fault, chain};
 pub use machine::{Machine, MachineInterface, MachineReach, Wireless};
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{
