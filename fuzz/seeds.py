@@ -70,7 +70,7 @@ def _orders() -> list[dict[str, Any]]:
 
 def _traffic() -> Iterable[bytes]:
     header = struct.pack(">QQIxxxx", 1, 2, 24)
-    failed = {"number": 1, "reply": {"failed": {"message": "why"}}}
+    failed = {"number": 1, "reply": {"failed": {"kind": "other", "message": "why"}}}
     return [*_text(*_orders(), _report(), failed, {"number": 1, "reply": {"listening": {"port": 1}}}), header]
 
 
@@ -89,7 +89,9 @@ def _machines() -> Iterable[bytes]:
     yield from _text({"observed": observed}, {"time": times}, {"report": _report()})
     yield from _text(*({"order": order} for order in _orders()))
     yield from _text({"begin": {"settings": changes, "agent": True}}, {"observe": {"interfaces": ["eth0"]}})
-    yield from _text("still_here", "begun", {"failed": "why"}, {"version": "0.1.0"})
+    yield from _text(
+        "still_here", "begun", {"failed": {"kind": "busy", "message": "why"}}, {"version": "0.1.0"}
+    )
     yield b"\n".join(_text(*changes))
 
 

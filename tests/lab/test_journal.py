@@ -158,7 +158,7 @@ def test_an_entry_that_is_not_understood_is_kept_and_the_others_are_carried_out(
     assert machine.mtu() == 1400
     assert machine.journal() == [UNKNOWN]
     # The setting may still be changed, so no session measures with it.
-    assert "nettrial machines forget" in machine.session().begin(9000)["failed"]
+    assert "nettrial machines forget" in machine.session().begin(9000)["failed"]["message"]
     assert machine.journal() == [UNKNOWN]
 
 
@@ -189,7 +189,7 @@ def test_an_entry_of_an_interface_that_is_gone_waits_for_it_and_blocks_no_sessio
 def test_sessions_of_different_users_and_homes_exclude_each_other(machine: Machine, user: int) -> None:
     first, second = machine.session(home="/root/a"), machine.session(home="/root/b", user=user)
     assert first.begin(9000) == "begun"
-    said = second.begin(2000 if user == 0 else None)["failed"]
+    said = second.begin(2000 if user == 0 else None)["failed"]["message"]
     assert "another nettrial session is using this machine (process " in said
     assert "of user 0)" in said
     first.end()
@@ -199,13 +199,13 @@ def test_sessions_of_different_users_and_homes_exclude_each_other(machine: Machi
 def test_a_user_who_measures_excludes_root(machine: Machine) -> None:
     first = machine.session(user=NOBODY)
     assert first.begin() == "begun"
-    assert f"of user {NOBODY})" in machine.session().begin(9000)["failed"]
+    assert f"of user {NOBODY})" in machine.session().begin(9000)["failed"]["message"]
     first.end()
     assert machine.session().begin(9000) == "begun"
 
 
 def test_a_user_who_could_not_restore_settings_may_not_change_them(machine: Machine) -> None:
-    said = machine.session(user=NOBODY).begin(9000)["failed"]
+    said = machine.session(user=NOBODY).begin(9000)["failed"]["message"]
     assert f"this user can't create {DIRECTORY}" in said
     assert machine.mtu() == 1500
 
@@ -214,15 +214,15 @@ def test_the_place_of_the_journal_is_refused_if_somebody_else_can_change_it(mach
     folder = machine.root / DIRECTORY.lstrip("/")
     folder.mkdir()
     os.chown(folder, NOBODY, NOBODY)
-    assert f"it belongs to user {NOBODY}" in machine.session().begin(9000)["failed"]
+    assert f"it belongs to user {NOBODY}" in machine.session().begin(9000)["failed"]["message"]
     folder.rmdir()
     (machine.root / "var/lib/elsewhere").mkdir()
     folder.symlink_to("/var/lib/elsewhere")
-    assert "not a directory" in machine.session().begin(9000)["failed"]
+    assert "not a directory" in machine.session().begin(9000)["failed"]["message"]
     folder.unlink()
     folder.mkdir()
     (folder / "lock").symlink_to("/var/lib/target")
-    assert "locking /var/lib/nettrial/lock" in machine.session().begin(9000)["failed"]
+    assert "locking /var/lib/nettrial/lock" in machine.session().begin(9000)["failed"]["message"]
     assert not (machine.root / "var/lib/target").exists()
     assert machine.mtu() == 1500
 

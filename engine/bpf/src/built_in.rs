@@ -1,6 +1,6 @@
 //! Congestion controls that a kernel in virtual time has built in, from the same programs (kernel/net).
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Error, Result};
 use std::fs;
 use std::path::PathBuf;
 
@@ -33,7 +33,9 @@ impl BuiltIn {
 }
 
 fn parse(text: &str) -> Result<Vec<u64>> {
-    let number = |word: &str| word.parse().with_context(|| format!("{word:?} is no number of calls"));
+    let number = |word: &str| {
+        word.parse().map_err(|error| Error::Counters(format!("{word:?} is no number of calls: {error}")))
+    };
     text.trim().split(',').map(number).collect()
 }
 
@@ -44,7 +46,7 @@ mod tests {
     #[test]
     fn counters_are_numbers_between_commas() {
         assert_eq!(parse("1,20,18446744073709551615\n").unwrap(), [1, 20, u64::MAX]);
-        assert!(format!("{:#}", parse("1,x\n").unwrap_err()).contains("\"x\""));
+        assert!(parse("1,x\n").unwrap_err().to_string().contains("\"x\""));
     }
 
     #[test]

@@ -11,11 +11,13 @@
 //! programs, and has the same ones built in.
 
 mod built_in;
+mod error;
 mod name;
 mod program;
 mod registered;
 mod requirements;
 
+pub use error::{Error, Result};
 pub use name::is_of_an_engine;
 pub use program::algorithms;
 pub use registered::{Registered, verify};

@@ -1,13 +1,13 @@
 //! Loads programs and registers them in the kernel's list of congestion controls.
 
 use crate::built_in::BuiltIn;
+use crate::error::{Context, Error, Result};
 use crate::name;
 use crate::program::{PROGRAMS, Program};
-use anyhow::{Context, Result, bail, ensure};
 use libbpf_rs::{
     ErrorKind, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel, set_print,
 };
-use nettrial_scenario::Callbacks;
+use nettrial_scenario::{Callbacks, During};
 use std::sync::Mutex;
 
 /// The output of libbpf since it was last taken.
@@ -53,10 +53,9 @@ impl Registered {
         for attempt in 0..name::ATTEMPTS {
             let kernel_name = name::of(algorithm, std::process::id(), attempt);
             let mut object = load(program, &kernel_name)?;
-            let mut map = object
-                .maps_mut()
-                .find(|map| map.name() == program.name)
-                .with_context(|| format!("the program of {algorithm} has no map of that name"))?;
+            let mut map = object.maps_mut().find(|map| map.name() == program.name).ok_or_else(|| {
+                Error::Program(format!("the program of {algorithm} has no map of that name"))
+            })?;
             match map.attach_struct_ops() {
                 Ok(link) => {
                     let source = Source::Loaded { _link: link, object };
@@ -67,7 +66,7 @@ impl Registered {
                 Err(error) => return Err(told(error)).with_context(|| format!("registering {kernel_name}")),
             }
         }
-        bail!("registering {algorithm}: every name that this process may give it is taken")
+        Err(Error::NamesTaken(algorithm.to_owned()))
     }
 
     /// Returns the numbers of calls by the kernel since the registration, over all connections of the machine.
@@ -81,7 +80,7 @@ impl Registered {
                 Source::BuiltIn(found) => found.counters()?,
             };
             let counted = words.len();
-            counters(&words).with_context(|| format!("it has {counted}"))
+            counters(&words).ok_or_else(|| Error::Counters(format!("it has {counted}")))
         };
         read().with_context(|| format!("reading the counters of {}", self.algorithm))
     }
@@ -100,7 +99,7 @@ fn find(algorithm: &str) -> Result<&'static Program> {
     PROGRAMS
         .iter()
         .find(|program| program.name == algorithm)
-        .with_context(|| format!("there is no program for a congestion control {algorithm:?}"))
+        .ok_or_else(|| Error::Unknown(algorithm.to_owned()))
 }
 
 fn load(program: &Program, kernel_name: &str) -> Result<Object> {
@@ -121,19 +120,23 @@ fn load(program: &Program, kernel_name: &str) -> Result<Object> {
 fn rename(object: &mut OpenObject, name: &str, kernel_name: &str) -> Result<()> {
     let padded = |name: &str| -> Result<[u8; name::TAKES_BYTES]> {
         let mut bytes = [0; name::TAKES_BYTES];
-        ensure!(name.len() < bytes.len(), "the name {name} is longer than the kernel's may be");
+        if name.len() >= bytes.len() {
+            return Err(Error::Program(format!("the name {name} is longer than the kernel's may be")));
+        }
         bytes[..name.len()].copy_from_slice(name.as_bytes());
         Ok(bytes)
     };
     let mut map = object
         .maps_mut()
         .find(|map| map.name() == name)
-        .with_context(|| format!("the program of {name} has no map of that name"))?;
-    let value = map.initial_value_mut().with_context(|| format!("the map {name} has no value"))?;
+        .ok_or_else(|| Error::Program(format!("the program of {name} has no map of that name")))?;
+    let value =
+        map.initial_value_mut().ok_or_else(|| Error::Program(format!("the map {name} has no value")))?;
     let old = padded(name)?;
     let at = value.windows(old.len()).position(|bytes| bytes == old);
-    let at =
-        at.with_context(|| format!("the program of {name} has another name in its tcp_congestion_ops"))?;
+    let at = at.ok_or_else(|| {
+        Error::Program(format!("the program of {name} has another name in its tcp_congestion_ops"))
+    })?;
     value[at..at + old.len()].copy_from_slice(&padded(kernel_name)?);
     Ok(())
 }
@@ -142,13 +145,16 @@ fn rename(object: &mut OpenObject, name: &str, kernel_name: &str) -> Result<()> 
 fn variables(object: &Object) -> Result<Vec<u8>> {
     let is_variables = |name: &str| name.ends_with(".bss");
     let map = object.maps().find(|map| map.name().to_str().is_some_and(is_variables));
-    let map = map.context("its program has none")?;
-    map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?.context("the kernel has none")
+    let map = map.ok_or_else(|| Error::Counters("its program has none".into()))?;
+    map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?
+        .ok_or_else(|| Error::Counters("the kernel has none".into()))
 }
 
 fn words(bytes: &[u8]) -> Result<Vec<u64>> {
     let (words, rest) = bytes.as_chunks::<8>();
-    ensure!(rest.is_empty(), "they are {} bytes", bytes.len());
+    if !rest.is_empty() {
+        return Err(Error::Counters(format!("they are {} bytes", bytes.len())));
+    }
     Ok(words.iter().map(|word| u64::from_ne_bytes(*word)).collect())
 }
 
@@ -162,12 +168,12 @@ fn counters(words: &[u64]) -> Option<Callbacks> {
 }
 
 /// Returns the error with the last lines that libbpf printed about it.
-fn told(error: libbpf_rs::Error) -> anyhow::Error {
+fn told(error: libbpf_rs::Error) -> Error {
     let said = take_said();
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(LINES_TOLD)..];
-    let error = anyhow::Error::from(error);
-    if last.is_empty() { error } else { error.context(last.join("; ")) }
+    let error = Error::from(error);
+    if last.is_empty() { error } else { error.during(last.join("; ")) }
 }
 
 fn take_said() -> String {

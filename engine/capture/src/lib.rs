@@ -6,7 +6,10 @@
 
 #![forbid(unsafe_code)]
 
-use anyhow::{Context, Result};
+mod error;
+
+pub use error::{Action, Error, Result};
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::{self, File};
@@ -72,10 +75,10 @@ impl Capture {
     ) -> Result<Self> {
         let path = directory.join(format!("{name}.{EXTENSION}"));
         let partial = partial(&path);
-        let file = create(&partial).with_context(|| format!("creating {}", partial.display()))?;
+        let file = create(&partial).map_err(Action::Creating.failed(&partial))?;
         let mut new =
             Self { path, file: BufWriter::new(file), snap_bytes, waiting: BinaryHeap::new(), packets: 0 };
-        new.begin(interface, link_type).with_context(|| format!("writing {}", partial.display()))?;
+        new.begin(interface, link_type).map_err(Action::Writing.failed(&partial))?;
         Ok(new)
     }
 
@@ -106,7 +109,7 @@ impl Capture {
     pub fn release(&mut self, time_ns: u64) -> Result<()> {
         while self.waiting.peek().is_some_and(|Reverse(next)| next.time_ns <= time_ns) {
             if let Some(Reverse(packet)) = self.waiting.pop() {
-                self.write(&packet).with_context(|| format!("writing {}", partial(&self.path).display()))?;
+                self.write(&packet).map_err(Action::Writing.failed(&partial(&self.path)))?;
             }
         }
         Ok(())
@@ -119,8 +122,8 @@ impl Capture {
     pub fn finish(mut self) -> Result<PathBuf> {
         self.release(u64::MAX)?;
         let partial = partial(&self.path);
-        self.file.flush().with_context(|| format!("writing {}", partial.display()))?;
-        fs::rename(&partial, &self.path).with_context(|| format!("renaming {}", partial.display()))?;
+        self.file.flush().map_err(Action::Writing.failed(&partial))?;
+        fs::rename(&partial, &self.path).map_err(Action::Renaming.failed(&partial))?;
         Ok(self.path)
     }
 

@@ -143,7 +143,10 @@ mod tests {
     }
 
     /// Fails to compile unless a client has this function, which both clients must have.
-    fn measures<C>(_run: fn(&C, &nettrial_scenario::Measure) -> Result<nettrial_scenario::Record>) {}
+    fn measures<C, E: nettrial_scenario::Fault>(
+        _run: fn(&C, &nettrial_scenario::Measure) -> Result<nettrial_scenario::Record, E>,
+    ) {
+    }
 
     #[test]
     fn iperf3s_protocol_has_what_linux_has() {

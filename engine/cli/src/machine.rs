@@ -29,8 +29,8 @@ const JOURNAL: &str = "nettrial-journal ";
 /// Fails with what could not be restored.
 pub fn machine(part: &Machine) -> Result<()> {
     match part {
-        Machine::Serve => nettrial_hosts::serve(),
-        Machine::Guard => nettrial_hosts::guard(),
+        Machine::Serve => Ok(nettrial_hosts::serve()?),
+        Machine::Guard => Ok(nettrial_hosts::guard()?),
         Machine::Restore => {
             let outcome = nettrial_hosts::restore()?;
             outcome.restored.iter().for_each(|setting| println!("restored {setting}"));

@@ -72,7 +72,7 @@ fn main() -> anyhow::Result<()> {
                 // If that thread has ended already, the input has ended.
                 nettrial_traffic::die_with_parent()?;
             }
-            nettrial_traffic::run_agent(std::io::stdin().lock())
+            Ok(nettrial_traffic::run_agent(std::io::stdin().lock())?)
         }
         Command::Schema { path } => {
             let schema = if path { nettrial_path::schema() } else { nettrial_scenario::schema() };

@@ -3,9 +3,9 @@
 use crate::lines;
 use crate::serve::failed;
 use crate::system::iperf3;
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::Args;
-use nettrial_scenario::{Event, HostAddress, Problem, Record};
+use nettrial_scenario::{Event, Fault, HostAddress, Problem, Record};
 use nettrial_session::{Findings, Reading, Token, VARIABLE};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -57,7 +57,8 @@ pub fn serve(options: Serve) -> Result<()> {
         };
         iperf3::serve(options.bind, port, ready)
     } else {
-        let found = Token::find(options.token_file.as_deref()).unwrap_or_else(|error| end(BAD_INPUT, &error));
+        let found = Token::find(options.token_file.as_deref())
+            .unwrap_or_else(|error| end(BAD_INPUT, &error.in_words()));
         let made = found.is_none();
         let token = found.unwrap_or_else(Token::random);
         let text = token.reveal().to_owned();
@@ -74,7 +75,7 @@ pub fn serve(options: Serve) -> Result<()> {
         })
     };
     let at = options.bind.map_or("every address".to_owned(), |address| address.to_string());
-    served.unwrap_or_else(|error| end(CANNOT, &anyhow!("opening port {port} at {at}: {error}")));
+    served.unwrap_or_else(|error| end(CANNOT, &format!("opening port {port} at {at}: {error}")));
     Ok(())
 }
 
@@ -115,12 +116,13 @@ pub fn measure(options: &Measure) -> Result<()> {
     Ok(())
 }
 
-fn connect(options: &Measure) -> Result<Measurer> {
+fn connect(options: &Measure) -> Result<Measurer, nettrial_remote::Error> {
     if options.iperf3 {
         return Ok(Measurer::Iperf3(iperf3::Client::new(options.server)));
     }
-    let token = Token::find(options.token_file.as_deref()).unwrap_or_else(|error| end(BAD_INPUT, &error));
-    let missing = || anyhow!("no token: give it by --token-file or in {}", VARIABLE);
+    let token =
+        Token::find(options.token_file.as_deref()).unwrap_or_else(|error| end(BAD_INPUT, &error.in_words()));
+    let missing = || format!("no token: give it by --token-file or in {VARIABLE}");
     let token = token.unwrap_or_else(|| end(BAD_INPUT, &missing()));
     let client = nettrial_remote::Client::connect(options.server, &token)?;
     Ok(Measurer::Nettrial(Box::new(client)))
@@ -136,8 +138,8 @@ fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event
         return Event::Checked { problems: distinct(problems), estimate: None };
     }
     let made = match measurer {
-        Measurer::Iperf3(client) => watched(|| client.run(&measure)),
-        Measurer::Nettrial(client) => client.run(&measure),
+        Measurer::Iperf3(client) => watched(|| client.run(&measure)).map_err(|error| error.failure()),
+        Measurer::Nettrial(client) => client.run(&measure).map_err(|error| error.failure()),
     };
     match made {
         Ok(record) => Event::Record { trial: measure.trial, record: Box::new(record) },
@@ -153,7 +155,7 @@ fn distinct(mut problems: Vec<Problem>) -> Vec<Problem> {
 }
 
 /// Returns the record of `run`, with a warning for each CPU of this machine that was saturated during it.
-fn watched(run: impl FnOnce() -> Result<Record>) -> Result<Record> {
+fn watched<E>(run: impl FnOnce() -> Result<Record, E>) -> Result<Record, E> {
     let before = Reading::now();
     let mut record = run()?;
     if let (Ok(before), Ok(after)) = (before, Reading::now()) {
@@ -165,8 +167,8 @@ fn watched(run: impl FnOnce() -> Result<Record>) -> Result<Record> {
 }
 
 /// Ends this process with a message.
-fn end(status: i32, error: &anyhow::Error) -> ! {
+fn end(status: i32, why: &str) -> ! {
     // It may repeat the name of a file.
-    eprintln!("error: {}", nettrial_admission::plain_text(&nettrial_traffic::in_words(error)));
+    eprintln!("error: {}", nettrial_admission::plain_text(why));
     std::process::exit(status)
 }

@@ -3,9 +3,8 @@
 use crate::lines;
 use anyhow::Result;
 use nettrial_fluid as fluid_model;
-use nettrial_scenario::{Event, FailureKind, Preflight, Request};
+use nettrial_scenario::{Event, FailureKind, Fault, Preflight, Request};
 use nettrial_sim as sim;
-use nettrial_traffic::{in_words, kind_of};
 use std::sync::mpsc::Receiver;
 
 /// Serves requests with the simulator until the input ends.
@@ -126,8 +125,8 @@ fn compute(request: Request) -> Event {
 }
 
 /// Returns the answer to a request whose trial, of this name, failed.
-pub fn failed(trial: String, error: &anyhow::Error) -> Event {
-    Event::Failed { trial, kind: kind_of(error), message: in_words(error) }
+pub fn failed(trial: String, error: &impl Fault) -> Event {
+    Event::Failed { trial, kind: error.kind(), message: error.in_words() }
 }
 
 /// Returns the answer of a backend that can't run here, with the missing features. Faults of a scenario are still

@@ -1,7 +1,7 @@
 //! The times at which packets are due to depart, and their sizes.
 
+use crate::error::Result;
 use crate::variate::{Draws, Sequence};
-use anyhow::Result;
 use nettrial_scenario::{OnOff, Packets};
 
 /// A sender that is behind its departures continues for one GRACE-th of the duration after the end, and then gives

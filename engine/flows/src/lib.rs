@@ -7,6 +7,7 @@
 
 pub mod arrivals;
 pub mod departures;
+mod error;
 pub mod recovery;
 pub mod requests;
 pub mod sequence;
@@ -16,3 +17,5 @@ pub mod unanswered;
 pub mod variate;
 pub mod waits;
 pub mod wire;
+
+pub use error::{Error, Result};

@@ -4,7 +4,7 @@
 //! own from one seed, so that another distribution of sizes does not change the gaps. Values outside a truncation
 //! are drawn again.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Error, Refusal, Result};
 use nettrial_scenario::{Duration, Size, Truncation, Variate};
 use rand::distr::weighted::WeightedIndex;
 use rand::distr::{Distribution, Uniform};
@@ -79,7 +79,7 @@ impl Draws {
     pub fn new<T: Quantity>(variate: &Variate<T>, seed: u64, sequence: Sequence) -> Result<Self> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(sequence as u64);
-        let (law, truncation) = law(variate).context("a random quantity's parameters")?;
+        let (law, truncation) = law(variate).map_err(Error::Parameters)?;
         let bound = |bound: Option<T>, without| bound.map_or(without, |value| value.base() as f64);
         let minimum = bound(truncation.minimum, f64::NEG_INFINITY);
         let maximum = bound(truncation.maximum, f64::INFINITY);
@@ -87,7 +87,7 @@ impl Draws {
         if !truncation.is_none() {
             let end = |bound: Option<T>| bound.map_or("no bound".to_owned(), |bound| bound.to_string());
             let (from, to) = (end(truncation.minimum), end(truncation.maximum));
-            draws.keeps_enough().with_context(|| format!("a truncation from {from} to {to}"))?;
+            draws.keeps_enough().map_err(|kept| Error::Truncation { from, to, kept, draws: TRIALS })?;
         }
         Ok(draws)
     }
@@ -113,8 +113,9 @@ impl Draws {
         }
     }
 
-    /// Verifies that draws are kept often enough to draw until one is kept.
-    fn keeps_enough(&self) -> Result<()> {
+    /// Verifies that draws are kept often enough to draw until one is kept; otherwise returns how many of
+    /// [`TRIALS`] are.
+    fn keeps_enough(&self) -> Result<(), u32> {
         let mut random = ChaCha8Rng::seed_from_u64(0);
         let mut kept = 0;
         for _ in 0..TRIALS {
@@ -124,10 +125,7 @@ impl Draws {
                 return Ok(());
             }
         }
-        bail!(
-            "it keeps {kept} of {TRIALS} draws; expected: one that keeps 1% or more; widen it, or choose \
-             parameters whose values lie within"
-        )
+        Err(kept)
     }
 }
 
@@ -148,7 +146,7 @@ impl Law {
     }
 }
 
-fn law<T: Quantity>(variate: &Variate<T>) -> Result<(Law, Truncation<T>)> {
+fn law<T: Quantity>(variate: &Variate<T>) -> Result<(Law, Truncation<T>), Refusal> {
     let whole = |law| Ok((law, Truncation::default()));
     let base = |value: T| value.base() as f64;
     match variate {

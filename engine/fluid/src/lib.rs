@@ -16,12 +16,14 @@
 
 mod checks;
 mod coupled;
+mod error;
 mod maxmin;
 mod routes;
 mod supported;
 mod trial;
 
 pub use coupled::{Coupling, Group, equilibrium};
+pub use error::{Error, Result};
 pub use maxmin::max_min;
 pub use routes::FlowPaths;
 pub use supported::capabilities;
@@ -42,9 +44,9 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
 ///
 /// # Errors
 /// Fails if the scenario does not pass [`check`].
-pub fn run(scenario: &Scenario) -> anyhow::Result<Record> {
+pub fn run(scenario: &Scenario) -> Result<Record> {
     if let Some(problem) = checks::check_parts(scenario).first() {
-        anyhow::bail!("{problem}");
+        return Err(Error::Scenario(Box::new(problem.clone())));
     }
     let paths = Paths::new(scenario);
     tracing::info!(links = scenario.links.len(), "computing rates");

@@ -2,8 +2,8 @@
 
 use crate::checks::check_paths;
 use crate::coupled::{Coupling, Group, equilibrium};
+use crate::error::{Error, Result};
 use crate::routes::FlowPaths;
-use anyhow::{Result, bail};
 use nettrial_flows::statistics::Durations;
 use nettrial_routing::Paths;
 use nettrial_scenario::{
@@ -42,7 +42,7 @@ impl<'a> Running<'a> {
     fn new(flow: &'a Flow, directory: &Directory<'a>, subflows: usize) -> Result<Self> {
         let control = directory.stack(&flow.from).map_or("", |stack| stack.congestion_control.as_str());
         let (Traffic::Transfer(transfer), Some(coupling)) = (&flow.traffic, Coupling::of(control)) else {
-            bail!("flow {:?} is none of TCP's or MPTCP's transfers", flow.name)
+            return Err(Error::Unsupported(flow.name.clone()));
         };
         Ok(Self {
             flow,
@@ -126,10 +126,8 @@ pub fn run(scenario: &Scenario, paths: &Paths<'_>) -> Result<Record> {
     for (number, flow) in scenario.workload.iter().enumerate() {
         if flow_paths.add(paths, &directory, flow, number as u32).is_err() {
             let problem = check_paths(scenario, paths).into_iter().next();
-            bail!(
-                "{}",
-                problem.map_or_else(|| format!("flow {:?} has no path", flow.name), |one| one.to_string())
-            );
+            return Err(problem
+                .map_or_else(|| Error::NoPath(flow.name.clone()), |one| Error::Scenario(Box::new(one))));
         }
         flows.push(Running::new(flow, &directory, flow_paths.of(number, 0).len())?);
     }

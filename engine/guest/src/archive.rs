@@ -2,7 +2,7 @@
 //! Documentation/driver-api/early-userspace/buffer-format.rst).
 
 use crate::elf;
-use anyhow::{Context, Result};
+use crate::error::{Context, Error, Result};
 use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::fs;
@@ -74,7 +74,7 @@ fn add_program(archive: &mut Vec<u8>) -> Result<()> {
     let interpreter = elf::interpreter(&program);
     let mut files = vec![(INIT.to_owned(), elf::loaded(program))];
     for library in libraries() {
-        let name = library.file_name().context("a library without a name")?.to_string_lossy().into_owned();
+        let name = library.file_name().ok_or(Error::NoName)?.to_string_lossy().into_owned();
         files.push((format!("{LIBRARIES}/{name}"), read(&library)?));
     }
     if let Some(path) = interpreter {

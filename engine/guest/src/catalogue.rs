@@ -1,6 +1,6 @@
 //! The cache of systems that `nettrial systems` keeps.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ impl Catalogue {
                 Boot::Kernel { release, image: directory.join(kernel), modules: directory.join(modules) }
             }
             Files::Disk { image, format } => Boot::Disk { image: directory.join(image), format },
-            Files::Program { .. } => bail!("{name} is a kernel in virtual time, and no guest can run it"),
+            Files::Program { .. } => return Err(Error::NotForGuests(name.to_owned())),
         };
         Ok(Some(System { name, boot }))
     }
@@ -119,7 +119,7 @@ impl Catalogue {
         let Some((directory, Entry { name, files, .. })) = self.entry(name)? else { return Ok(None) };
         match files {
             Files::Program { program } => Ok(Some(directory.join(program))),
-            _ => bail!("{name} is for guests, and no kernel in virtual time"),
+            _ => Err(Error::OnlyForGuests(name.to_owned())),
         }
     }
 

@@ -5,8 +5,8 @@
 //! that user and without capabilities. A filter of system calls (seccomp(2)) keeps it from starting programs and from
 //! gaining privileges.
 
+use crate::error::{Context, Result};
 use crate::program::PROGRAM;
-use anyhow::{Context, Result};
 use nettrial_admission::output;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};

@@ -3,7 +3,7 @@
 //! `nettrial systems add` refuses the same images (`nettrial/guests/disk.py`); `tests/vectors/disks.json` has
 //! examples for both. They are checked again before they are used, because the cache may have older ones.
 
-use anyhow::{Context, Result, bail, ensure};
+use crate::error::{Context, Error, Result};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -33,7 +33,7 @@ pub fn refuse_references(image: &File, format: &str) -> Result<()> {
     match format {
         "raw" => Ok(()),
         "qcow2" => Header { image }.check(),
-        _ => bail!("it has the format {format:?}, not qcow2 or raw"),
+        _ => Err(Error::Image(format!("it has the format {format:?}, not qcow2 or raw"))),
     }
 }
 
@@ -44,24 +44,39 @@ struct Header<'a> {
 
 impl Header<'_> {
     fn check(&self) -> Result<()> {
-        ensure!(self.bytes::<4>(0)? == MAGIC, "it is not a qcow2 image");
+        if self.bytes::<4>(0)? != MAGIC {
+            return Err(Error::Image("it is not a qcow2 image".into()));
+        }
         let version = self.u32(4)?;
-        ensure!((2..=3).contains(&version), "it is of an unknown version of qcow2, {version}");
-        ensure!(self.u64(8)? == 0, "it has another image behind it");
-        ensure!(self.u32(32)? == 0, "it is encrypted");
+        if !(2..=3).contains(&version) {
+            return Err(Error::Image(format!("it is of an unknown version of qcow2, {version}")));
+        }
+        if self.u64(8)? != 0 {
+            return Err(Error::Image("it has another image behind it".into()));
+        }
+        if self.u32(32)? != 0 {
+            return Err(Error::Image("it is encrypted".into()));
+        }
         let features = if version == 3 { self.u64(72)? } else { 0 };
-        ensure!(features & EXTERNAL_DATA == 0, "its data are in another file");
-        ensure!(features & CORRUPT == 0, "it is marked as damaged");
-        ensure!(features & !KNOWN_FEATURES == 0, "it has unknown features, {features:#x}");
+        if features & EXTERNAL_DATA != 0 {
+            return Err(Error::Image("its data are in another file".into()));
+        }
+        if features & CORRUPT != 0 {
+            return Err(Error::Image("it is marked as damaged".into()));
+        }
+        if features & !KNOWN_FEATURES != 0 {
+            return Err(Error::Image(format!("it has unknown features, {features:#x}")));
+        }
         let bits = self.u32(20)?;
-        ensure!(
-            (CLUSTER_BITS[0]..=CLUSTER_BITS[1]).contains(&bits),
-            "it has clusters of an unknown size, 2^{bits}"
-        );
+        if !(CLUSTER_BITS[0]..=CLUSTER_BITS[1]).contains(&bits) {
+            return Err(Error::Image(format!("it has clusters of an unknown size, 2^{bits}")));
+        }
         let [short, long] = HEADER_BYTES;
         let begin = if version == 3 { u64::from(self.u32(100)?) } else { short };
         let end = 1 << bits;
-        ensure!(version == 2 || (long..=end).contains(&begin), "its header has an unknown length, {begin}");
+        if !(version == 2 || (long..=end).contains(&begin)) {
+            return Err(Error::Image(format!("its header has an unknown length, {begin}")));
+        }
         self.check_extensions(begin, end)
     }
 
@@ -71,11 +86,14 @@ impl Header<'_> {
             let (kind, length) = (self.u32(at)?, self.u32(at + 4)?);
             match kind {
                 END => break,
-                DATA_FILE => bail!("its data are in another file"),
-                _ => ensure!(
-                    KNOWN_EXTENSIONS.contains(&kind),
-                    "its header has an unknown extension, {kind:#010x}"
-                ),
+                DATA_FILE => return Err(Error::Image("its data are in another file".into())),
+                _ => {
+                    if !KNOWN_EXTENSIONS.contains(&kind) {
+                        return Err(Error::Image(format!(
+                            "its header has an unknown extension, {kind:#010x}"
+                        )));
+                    }
+                }
             }
             at += 8 + u64::from(length).next_multiple_of(8);
         }

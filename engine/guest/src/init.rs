@@ -2,9 +2,9 @@
 //! between the guest's owner and the process of a trial's node.
 
 use crate::archive::{MODULES, MOUNTS};
+use crate::error::{Context, Error, Result};
 use crate::lines::{Order, Told};
 use crate::machine::{MOST_LINE_BYTES, PORT};
-use anyhow::{Context, Result, bail};
 use nettrial_admission::lines;
 use nix::mount::{MsFlags, mount};
 use std::fs::{self, File, OpenOptions};
@@ -32,7 +32,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub fn init(arguments: &[&str]) -> Result<()> {
     let done = boot().and_then(|()| serve(arguments));
     if let Err(error) = &done {
-        eprintln!("nettrial: {error:#}");
+        eprintln!("nettrial: {}", nettrial_scenario::chain(error));
     }
     // SAFETY: the call accesses no memory. This is the first process of its machine, so nothing else ends.
     unsafe { libc::reboot(libc::RB_AUTOBOOT) };
@@ -71,7 +71,7 @@ pub fn serve(arguments: &[&str]) -> Result<()> {
                 }
             }
             Some(Order::Answer) => tell(&output, &Told::Alive),
-            None => bail!("the port sent an invalid order"),
+            None => return Err(Error::Order("the port sent an invalid order")),
         }
     }
     Ok(())
@@ -135,7 +135,7 @@ fn await_some<T>(otherwise: &str, mut look: impl FnMut() -> Option<T>) -> Result
     loop {
         match look() {
             Some(found) => return Ok(found),
-            None if Instant::now() > deadline => bail!("{otherwise}"),
+            None if Instant::now() > deadline => return Err(Error::Absent(otherwise.to_owned())),
             None => std::thread::sleep(LOOK_AGAIN),
         }
     }
@@ -175,8 +175,8 @@ impl Node {
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("starting the node")?;
-        let input = Some(child.stdin.take().context("no pipe to the node")?);
-        let printed = BufReader::new(child.stdout.take().context("no pipe from the node")?);
+        let input = Some(child.stdin.take().ok_or(Error::NoPipe("to the node"))?);
+        let printed = BufReader::new(child.stdout.take().ok_or(Error::NoPipe("from the node"))?);
         let output = Arc::clone(output);
         let reader = std::thread::spawn(move || {
             for line in lines(printed, MOST_LINE_BYTES) {

@@ -17,6 +17,7 @@ mod catalogue;
 mod confined;
 mod disk;
 mod elf;
+mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod init;
@@ -27,6 +28,7 @@ mod program;
 
 pub use archive::{INIT, initial_ram_disk, last_file, program as archived_program};
 pub use catalogue::{Boot, Catalogue, System, VARIABLE};
+pub use error::{Error, Result};
 pub use init::{init, network_devices, serve};
 pub use lines::{Order, Told};
 pub use machine::{Acceleration, Guest, Hardware, Sender};

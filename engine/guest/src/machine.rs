@@ -4,10 +4,10 @@ use crate::archive::{INIT, LIBRARIES};
 use crate::catalogue::{Boot, System};
 use crate::confined::{self, Identity};
 use crate::disk;
+use crate::error::{Context, Error, Result};
 use crate::lines::{Order, Told};
 use crate::monitor::Monitor;
 use crate::program::PROGRAM;
-use anyhow::{Context, Result, bail};
 use nettrial_admission::{lines, one_line, pieces};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -126,9 +126,9 @@ impl Guest {
         // SAFETY: between fork and exec it only makes system calls, and allocates no memory.
         unsafe { command.pre_exec(prepare) };
         let mut child = command.spawn().with_context(|| format!("starting {PROGRAM}"))?;
-        let input = child.stdin.take().context("no pipe to a guest")?;
-        let output = child.stdout.take().context("no pipe from a guest")?;
-        let errors = child.stderr.take().context("no pipe from a guest's console")?;
+        let input = child.stdin.take().ok_or(Error::NoPipe("to a guest"))?;
+        let output = child.stdout.take().ok_or(Error::NoPipe("from a guest"))?;
+        let errors = child.stderr.take().ok_or(Error::NoPipe("from a guest's console"))?;
         let console = Console { guest: name.to_owned(), lines: Arc::default() };
         let (teller, told) = sync_channel(WAITING_LINES);
         std::thread::spawn(move || read(output, &teller));
@@ -149,12 +149,10 @@ impl Guest {
         let guest = &self.console.guest;
         match told {
             Told::Ready { version, kernel } if version == VERSION => Ok(one_line(&kernel)),
-            Told::Ready { version, .. } => bail!(
-                "the nettrial-engine in the guest {guest} is of version {}, not {VERSION}: copy this machine's into \
-                 the image, and add it again",
-                one_line(&version)
-            ),
-            _ => bail!("the guest {guest} said something before it was ready"),
+            Told::Ready { version, .. } => {
+                Err(Error::OtherVersion { guest: guest.clone(), there: one_line(&version), here: VERSION })
+            }
+            _ => Err(Error::NotReady(guest.clone())),
         }
     }
 
@@ -196,9 +194,9 @@ impl Guest {
     pub fn next(&mut self, patience: Duration) -> Result<Told> {
         let told = locked(&self.told).recv_timeout(patience);
         match told {
-            Ok(told) => told.map_err(|why| self.console.error(&why)),
-            Err(RecvTimeoutError::Timeout) => Err(self.console.error("does not answer")),
-            Err(RecvTimeoutError::Disconnected) => Err(self.console.error("is gone")),
+            Ok(told) => told.map_err(|why| self.console.lost(&why)),
+            Err(RecvTimeoutError::Timeout) => Err(self.console.silent()),
+            Err(RecvTimeoutError::Disconnected) => Err(self.console.lost("is gone")),
         }
     }
 
@@ -230,7 +228,7 @@ impl Guest {
                     Err(RecvTimeoutError::Timeout) => "hangs".to_owned(),
                     Err(RecvTimeoutError::Disconnected) => "is gone".to_owned(),
                 };
-                take(Err(console.error(&why).to_string()));
+                take(Err(console.lost(&why).to_string()));
                 return;
             }
         });
@@ -266,7 +264,7 @@ impl Sender {
     /// # Errors
     /// Fails if its machine has ended.
     pub fn send(&self, order: &Order) -> Result<()> {
-        locked(&self.input).write_all(order.encode().as_bytes()).map_err(|_| self.console.error("is gone"))
+        locked(&self.input).write_all(order.encode().as_bytes()).map_err(|_| self.console.lost("is gone"))
     }
 }
 
@@ -315,12 +313,21 @@ impl Console {
     }
 
     /// Returns the error of a guest that can't be used any more, with its last lines.
-    fn error(&self, what: &str) -> anyhow::Error {
-        // The last lines of a machine may not have arrived yet.
+    fn lost(&self, how: &str) -> Error {
+        Error::Lost { guest: self.guest.clone(), how: how.to_owned(), said: self.last_words() }
+    }
+
+    /// Returns the error of a guest that does not answer, with its last lines.
+    fn silent(&self) -> Error {
+        Error::Silent { guest: self.guest.clone(), said: self.last_words() }
+    }
+
+    /// Returns the last lines of the console.
+    fn last_words(&self) -> String {
+        // They may not have arrived yet.
         std::thread::sleep(LAST_WORDS);
         let lines: Vec<String> = locked(&self.lines).iter().cloned().collect();
-        let said = if lines.is_empty() { "nothing".to_owned() } else { lines.join("\n  ") };
-        anyhow::anyhow!("the guest {} {what}; the last lines of its console:\n  {said}", self.guest)
+        if lines.is_empty() { "nothing".to_owned() } else { lines.join("\n  ") }
     }
 }
 
@@ -430,6 +437,7 @@ fn arguments(hardware: Hardware, monitor: RawFd, taps: &[BorrowedFd]) -> Vec<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nettrial_scenario::chain;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
     use std::time::Instant;
@@ -577,7 +585,7 @@ mod tests {
         let boot = Boot::Disk { image, format: "qcow2".into() };
         let system = System { name: "own".into(), boot };
         let error = Guest::start("a", &system, b"", HARDWARE, &[]).err().unwrap();
-        assert!(format!("{error:#}").ends_with("can't be used: its data are in another file"), "{error:#}");
+        assert!(chain(&error).ends_with("can't be used: its data are in another file"), "{error:?}");
         fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! QEMU's monitor, which accepts commands about a guest's machine (QEMU's docs/interop/qmp-spec.rst).
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use nettrial_admission::read_line;
 use serde_json::{Value, json};
 use std::io::{BufReader, Write};
@@ -57,11 +57,11 @@ impl Connection {
             let mut line = Vec::new();
             let read = read_line(&mut self.stream, &mut line, MOST_LINE_BYTES);
             if read.with_context(|| format!("{}: reading its answer", doing()))? == 0 {
-                bail!("{}: it is gone", doing());
+                return Err(Error::Qemu(format!("{}: it is gone", doing())));
             }
             let answer: Value = serde_json::from_slice(&line).with_context(doing)?;
             if let Some(error) = answer.get("error") {
-                bail!("{}: {error}", doing());
+                return Err(Error::Qemu(format!("{}: {error}", doing())));
             }
             // Other lines are the greeting and events.
             if answer.get("return").is_some() {
@@ -80,7 +80,7 @@ mod tests {
     fn a_line_without_end_is_refused() {
         let (monitor, mut far) = Monitor::pair().unwrap();
         std::thread::spawn(move || while far.write_all(&[b'x'; 4096]).is_ok() {});
-        let error = format!("{:#}", monitor.set_link(0, true).unwrap_err());
+        let error = nettrial_scenario::chain(&monitor.set_link(0, true).unwrap_err());
         assert!(
             error.contains("telling QEMU") && error.contains("a line of more than 1048576 bytes"),
             "{error}"

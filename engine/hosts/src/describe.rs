@@ -1,9 +1,9 @@
 //! Describes this machine, and observes its state at one moment.
 
+use crate::error::{Context, Result};
 use crate::message::{Counted, Observation};
 use crate::settings::{CONGESTION_CONTROL, SYSCTLS, Setting, link};
 use crate::{pci, ports};
-use anyhow::{Context, Result};
 use nettrial_netlink::Ethtool;
 use nettrial_scenario::{Machine, MachineInterface, Rate, Wireless};
 use nettrial_session::Surroundings;

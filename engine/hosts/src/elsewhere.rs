@@ -3,12 +3,12 @@
 
 pub mod describe;
 
-use anyhow::{Result, bail};
+use crate::error::{Error, Result};
 use nettrial_scenario::Offloads;
 
 /// Returns the error of an operation that is available on Linux only.
 fn unsupported<T>(what: &str) -> Result<T> {
-    bail!("{what} needs Linux, and this system is {}", nettrial_traffic::system_name())
+    Err(Error::NeedsLinux { what: what.to_owned() })
 }
 
 /// Access to offloads, which can neither be read nor changed on these systems: the type has no value.
@@ -44,7 +44,7 @@ impl Ethtool {
 /// The interfaces of this machine.
 pub mod netlink {
     use super::unsupported;
-    use anyhow::{Context, Result};
+    use crate::error::{Context, Result};
 
     /// An interface.
     pub struct Interface {

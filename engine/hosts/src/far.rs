@@ -2,18 +2,18 @@
 //! listen on any port.
 
 use crate::describe::{self, describe};
+use crate::error::{Context, Error, Result};
 use crate::guard::Guard;
 use crate::inventory::Permission;
 use crate::journal::{self, Journal};
 use crate::lock::{Lock, Taken};
 use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
 use crate::settings::Change;
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use nettrial_scenario::Place;
+use nettrial_scenario::{During, Fault, Place, chain};
 use nettrial_session::{
     Event, MOST_REPORT_BYTES, Process, Surroundings, Transport, Watch, monotonic_ns, wall_ns,
 };
-use nettrial_traffic::{Order, Reply, Report, in_words};
+use nettrial_traffic::{Order, Reply, Report};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -80,7 +80,7 @@ fn listen(heard: Arc<AtomicI64>, sender: SyncSender<Heard>) {
                         return;
                     }
                 }
-                Err(error) => say(&FromMachine::Failed(format!("reading a question: {error}"))),
+                Err(error) => say(&failed(&Error::from(error).during("reading a question"))),
             }
         }
         // If this fails, the session is over.
@@ -91,6 +91,11 @@ fn listen(heard: Arc<AtomicI64>, sender: SyncSender<Heard>) {
 /// Returns a line, and tells the error that ends the input.
 fn told(line: std::io::Result<String>) -> Option<String> {
     line.inspect_err(|error| eprintln!("the session is over: the other end sent {error}")).ok()
+}
+
+/// Returns the answer to a question that could not be answered.
+fn failed(error: &Error) -> FromMachine {
+    FromMachine::Failed { kind: error.kind(), message: error.in_words() }
 }
 
 /// Writes a line. If that fails, the other end is gone, which the end of the input shows as well.
@@ -168,13 +173,13 @@ impl State {
             // The thread that reads them answers these.
             ToMachine::StillHere | ToMachine::Time => return,
         };
-        say(&answer.unwrap_or_else(|error| FromMachine::Failed(in_words(&error))));
+        say(&answer.unwrap_or_else(|error| failed(&error)));
     }
 
     fn order(&mut self, order: &Order) {
         let done = match &mut self.agent {
-            Some(agent) => agent.order(order),
-            None => Err(anyhow!("no agent is running")),
+            Some(agent) => agent.order(order).map_err(Error::from),
+            None => Err(Error::State("no agent is running")),
         };
         if let Err(error) = done {
             let report = Report { number: order.number, reply: Reply::failed(&error) };
@@ -210,17 +215,19 @@ impl State {
         let lock = match Lock::take(RESTORING)? {
             Taken::Lock(lock) => lock,
             Taken::By(holder) => {
-                bail!("another nettrial session is using this machine ({holder}): wait until it ends")
+                return Err(Error::Busy(format!(
+                    "another nettrial session is using this machine ({holder}): wait until it ends"
+                )));
             }
         };
         if lock.has_directory() || journal::former()?.is_some() {
             let left = journal::restore(lock.directory()?, &[])
                 .context("restoring the settings that an earlier session changed")?;
             if let Some(blocking) = left.blocking() {
-                bail!(
+                return Err(Error::NotRestored(format!(
                     "settings that an earlier session changed could not be restored: {blocking}; fix that, then run \
                      `nettrial machines restore`, or discard them with `nettrial machines forget`"
-                );
+                )));
             }
             if let Some(absent) = left.failed() {
                 eprintln!("settings that an earlier session changed are not restored yet: {absent}");
@@ -238,7 +245,8 @@ impl State {
         if let Some(guard) = self.guard.take() {
             eprintln!("the guard of this session ended ({}) and is replaced", guard.told_end());
         }
-        let (_, lock) = self.journal.as_ref().context("this session does not hold the machine")?;
+        let (_, lock) =
+            self.journal.as_ref().ok_or(Error::State("this session does not hold the machine"))?;
         let events = self.events.clone();
         // If the channel is full, its next event leads to the guard, too.
         self.guard = Some(Guard::start(lock, move || drop(events.try_send(Heard::GuardEnded)))?);
@@ -252,10 +260,12 @@ impl State {
         if setting.has(value)? {
             return Ok(());
         }
-        let (_, lock) = self.journal.as_ref().context("this session does not hold the machine")?;
+        let (_, lock) =
+            self.journal.as_ref().ok_or(Error::State("this session does not hold the machine"))?;
         lock.directory()?;
         self.hold_guard()?;
-        let (journal, lock) = self.journal.as_mut().context("this session does not hold the machine")?;
+        let (journal, lock) =
+            self.journal.as_mut().ok_or(Error::State("this session does not hold the machine"))?;
         if journal.is_none() {
             *journal = Some(Journal::open(lock.directory()?)?);
         }
@@ -269,12 +279,13 @@ impl State {
             return Ok(());
         }
         written?;
-        ensure!(
-            setting.has(value)?,
-            "{} was set to {value:?} but is {:?}: this machine does not accept the value",
-            setting.in_words(),
-            setting.read()?
-        );
+        if !setting.has(value)? {
+            return Err(Error::Setting(format!(
+                "{} was set to {value:?} but is {:?}: this machine does not accept the value",
+                setting.in_words(),
+                setting.read()?
+            )));
+        }
         Ok(())
     }
 
@@ -283,13 +294,13 @@ impl State {
         self.agent = None;
         let finished = match self.guard.take() {
             Some(guard) => guard.finish(),
-            None => Err(anyhow!("the guard could not be started")),
+            None => Err(Error::State("the guard could not be started")),
         };
         let Some((Some(_), lock)) = &self.journal else { return Ok(()) };
         // If somebody ended the guard, this process does the guard's work.
         finished.or_else(|why| match journal::restore(lock.directory()?, &[])?.blocking() {
             None => Ok(()),
-            Some(failed) => bail!("{why:#}; {failed}"),
+            Some(failed) => Err(Error::NotRestored(format!("{}; {failed}", chain(&why)))),
         })
     }
 }

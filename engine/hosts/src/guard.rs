@@ -6,8 +6,8 @@
 //! processes by their terminal or group ends the guard. It holds the journal's lock as its standard output: the
 //! next session waits until it is done.
 
+use crate::error::{Context, Error, Result};
 use crate::{journal, lock, place};
-use anyhow::{Context, Result, bail, ensure};
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Guard {
         let mut command = own_program()?;
         command.args(["machine", "guard"]).stdin(Stdio::piped()).stdout(lock.share()?).stderr(Stdio::piped());
         let mut child = spawn_apart(&mut command).context("starting the guard")?;
-        let mut errors = child.stderr.take().context("no pipe from the guard")?;
+        let mut errors = child.stderr.take().ok_or(Error::State("no pipe from the guard"))?;
         errors.read_exact(&mut [0]).context("waiting for the guard")?;
         let has_ended = Arc::new(AtomicBool::new(false));
         let noted = Arc::clone(&has_ended);
@@ -71,7 +71,12 @@ impl Guard {
         drop(self.child.stdin.take());
         let said = self.said.join().unwrap_or_default();
         let status = self.child.wait().context("waiting for the guard")?;
-        ensure!(status.success(), "restoring settings: {}", said.trim().trim_start_matches("Error: "));
+        if !status.success() {
+            return Err(Error::NotRestored(format!(
+                "restoring settings: {}",
+                said.trim().trim_start_matches("Error: ")
+            )));
+        }
         Ok(())
     }
 }
@@ -144,6 +149,6 @@ pub fn guard() -> Result<()> {
     // The process that asked may be gone, but the journal still has the settings that failed.
     match outcome.blocking() {
         None => Ok(()),
-        Some(failed) => bail!(failed),
+        Some(failed) => Err(Error::NotRestored(failed)),
     }
 }

@@ -4,10 +4,11 @@
 //!
 //! An entry leaves the journal only when it was carried out, or when the user discards it.
 
+use crate::error::{Context, Error, Result};
 use crate::place;
 use crate::settings::{Change, Setting};
-use anyhow::{Context, Result};
 use nettrial_admission::one_line;
+use nettrial_scenario::chain;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
@@ -211,7 +212,7 @@ fn carry_out(change: &Change) -> Result<bool, Obstacle> {
     if setting.read().is_ok_and(|now| now == *value) {
         return Ok(false);
     }
-    let obstacle = |error| Obstacle { why: format!("{error:#}"), is_absent: setting.is_absent() };
+    let obstacle = |error: Error| Obstacle { why: chain(&error), is_absent: setting.is_absent() };
     setting.write(value).map(|()| true).map_err(obstacle)
 }
 

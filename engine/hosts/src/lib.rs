@@ -21,6 +21,7 @@ mod describe;
 mod disturbances;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
+mod error;
 mod expectations;
 mod far;
 #[cfg(fuzzing)]
@@ -49,6 +50,7 @@ mod wanted;
 #[cfg(not(target_os = "linux"))]
 use elsewhere::describe;
 
+pub use error::{Error, Result};
 pub use far::serve;
 pub use guard::guard;
 pub use inventory::{Given, Inventory, Permission, Place};
@@ -56,7 +58,6 @@ pub use journal::{Kept, Restored};
 pub use line::Leaver;
 pub use supported::capabilities;
 
-use anyhow::{Context, Result, bail, ensure};
 use line::Line;
 use mapping::Mapping;
 use message::{FromMachine, ToMachine};
@@ -125,10 +126,10 @@ impl Hosts {
         let inventory = self.inventory.clone();
         let mapping = Mapping::of(scenario, &inventory).map_err(|problems| first(&problems))?;
         if let Some(shortfall) = self.connect(&mapping.machines()).first() {
-            bail!("{}: {}; remedy: {}", shortfall.what, shortfall.why, shortfall.remedy);
+            return Err(Error::Shortfall(Box::new(shortfall.clone())));
         }
         if let Some(problem) = self.check(scenario).first() {
-            bail!("{problem}");
+            return Err(Error::Scenario(Box::new(problem.clone())));
         }
         let made = trial::run(scenario, &mapping, &self.lines, &self.found);
         if made.is_err() {
@@ -179,7 +180,10 @@ impl Hosts {
                 .filter(|(_, flow)| is_here(&flow.from) || is_here(&flow.to))
                 .map(|(number, flow)| (number, flow.clone()))
                 .collect();
-            let line = self.lines.get(name).with_context(|| format!("{name} is not connected"))?;
+            let line = self
+                .lines
+                .get(name)
+                .ok_or_else(|| Error::Lost { machine: name.to_owned(), why: "it is not connected".into() })?;
             let nodes = mapping.scenario.nodes.iter().filter(|node| is_here(&node.name));
             let controls = nodes.filter_map(|node| Some(node.stack.as_ref()?.congestion_control.clone()));
             line.ask(&ToMachine::Problems { flows, controls: controls.collect() })?;
@@ -188,7 +192,7 @@ impl Hosts {
         let (mut problems, mut absent) = (Vec::new(), BTreeMap::new());
         for line in asked {
             let FromMachine::Problems { flows, without } = line.answer()? else {
-                bail!("{} sent an unexpected answer", line.name)
+                return Err(Error::Answer(format!("{} sent an unexpected answer", line.name)));
             };
             absent.insert(line.name.clone(), without);
             problems.extend(flows.into_iter().map(|problem| Problem {
@@ -208,7 +212,7 @@ fn reach(name: &str, place: &Place) -> Result<(Line, Machine), Shortfall> {
         let interfaces = place.interfaces.iter().map(|interface| interface.name.clone()).collect();
         line.ask(&ToMachine::Describe { interfaces })?;
         let FromMachine::Described(machine) = line.answer()? else {
-            bail!("{name} does not describe itself")
+            return Err(Error::Answer(format!("{name} does not describe itself")));
         };
         let (offset, wall_ns) = line.clock()?;
         Ok(Machine {
@@ -222,16 +226,15 @@ fn reach(name: &str, place: &Place) -> Result<(Line, Machine), Shortfall> {
         Ok(machine) => Ok((line, machine)),
         Err(error) => Err(Shortfall {
             what: format!("machine {name} ({})", place.reached_by),
-            why: format!("{error:#}"),
+            why: nettrial_scenario::chain(&error),
             remedy: "install the engine there again: `nettrial machines install`".into(),
         }),
     }
 }
 
-fn first(problems: &[Problem]) -> anyhow::Error {
-    problems
-        .first()
-        .map_or_else(|| anyhow::anyhow!("the scenario can't run"), |problem| anyhow::anyhow!("{problem}"))
+fn first(problems: &[Problem]) -> Error {
+    let problem = problems.first().cloned().map(Box::new);
+    problem.map_or_else(|| Error::NotMapped("the scenario can't run".into()), Error::Scenario)
 }
 
 /// Restores the settings of this machine that an earlier session left changed.
@@ -252,19 +255,22 @@ pub fn forget(keys: &[String]) -> Result<Restored> {
     const PATIENCE: Duration = Duration::from_secs(2);
     let lock = match lock::Lock::take(PATIENCE)? {
         lock::Taken::Lock(lock) => lock,
-        lock::Taken::By(holder) => bail!(
-            "a nettrial session uses this machine ({holder}): the settings that it changed are restored when it \
+        lock::Taken::By(holder) => {
+            return Err(Error::Busy(format!(
+                "a nettrial session uses this machine ({holder}): the settings that it changed are restored when it \
              ends"
-        ),
+            )));
+        }
     };
     if !lock.has_directory() && journal::former()?.is_none() && keys.is_empty() {
         return Ok(Restored::default());
     }
     let outcome = journal::restore(lock.directory()?, keys)?;
     let missing = keys.len() - outcome.forgotten.len().min(keys.len());
-    ensure!(
-        missing == 0,
-        "{missing} of the entries are not in the journal any more, or have been carried out"
-    );
+    if missing != 0 {
+        return Err(Error::Journal(format!(
+            "{missing} of the entries are not in the journal any more, or have been carried out"
+        )));
+    }
     Ok(outcome)
 }

@@ -1,12 +1,14 @@
 //! The connection to a machine: the standard input and output of the command that reaches it, and the engine
 //! there.
 
+use crate::error::{Context, Error, Result};
 use crate::inventory::Place;
 use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
-use anyhow::{Context, Result, anyhow, bail};
 use nettrial_admission::{document, one_line, pieces, read_line};
-use nettrial_scenario::Shortfall;
-use nettrial_session::{Event, MOST_REPORT_BYTES, Offset, Round, Sink, Transport, monotonic_ns};
+use nettrial_scenario::{During, Failure, Shortfall, chain};
+use nettrial_session::{
+    Error as SessionError, Event, MOST_REPORT_BYTES, Offset, Round, Sink, Transport, monotonic_ns,
+};
 use nettrial_traffic::Order;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -35,8 +37,6 @@ const ROUNDS: usize = 16;
 const SAID_BYTES: usize = 2000;
 /// The word that the shell prints if there is no engine.
 const ABSENT: &str = "nettrial-engine-absent";
-/// The message to the user if there is no engine.
-const NOT_THERE: &str = "the engine of this version is not installed there";
 
 /// A machine with a connection.
 pub struct Line {
@@ -56,18 +56,19 @@ fn lock<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
     guarded.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn send(input: &Input, line: &ToMachine) -> Result<()> {
+fn send(input: &Input, line: &ToMachine) -> Result<(), SessionError> {
     let text = serde_json::to_string(line)?;
     let mut input = lock(input);
-    let input = input.as_mut().context("the session is over")?;
-    writeln!(input, "{text}").and_then(|()| input.flush()).context("writing to the machine")
+    let input = input.as_mut().ok_or(SessionError::Over)?;
+    let written = writeln!(input, "{text}").and_then(|()| input.flush());
+    written.map_err(|error| SessionError::from(error).during("writing to the machine"))
 }
 
 /// A transport of orders to an agent, through its machine's connection.
 pub struct Served(Input);
 
 impl Transport for Served {
-    fn order(&mut self, order: &Order) -> Result<()> {
+    fn order(&mut self, order: &Order) -> Result<(), SessionError> {
         send(&self.0, &ToMachine::Order(Box::new(order.clone())))
     }
 }
@@ -81,10 +82,11 @@ impl Line {
         let said = Arc::new(Mutex::new(Vec::new()));
         Self::reach(name, place, &said).map_err(|error| {
             let said = String::from_utf8_lossy(&lock(&said)).trim().to_owned();
-            let why = if said.is_empty() { format!("{error:#}") } else { format!("{error:#}: {said}") };
+            let told = chain(&error);
+            let why = if said.is_empty() { told } else { format!("{told}: {said}") };
             Shortfall {
                 what: format!("machine {name} ({})", place.reached_by),
-                remedy: remedy(&why, place),
+                remedy: Obstacle::of(&error, &said).remedy(place),
                 why: why.lines().map(one_line).collect::<Vec<_>>().join(" "),
             }
         })
@@ -92,7 +94,7 @@ impl Line {
 
     fn reach(name: &str, place: &Place, said: &Arc<Mutex<Vec<u8>>>) -> Result<Self> {
         let (program, words) =
-            place.reach.split_first().context("the inventory has no command to reach it")?;
+            place.reach.split_first().ok_or(Error::Command("the inventory has no command to reach it"))?;
         let mut child = Command::new(program)
             .args(words)
             .stdin(Stdio::piped())
@@ -101,9 +103,10 @@ impl Line {
             .spawn()
             .with_context(|| format!("starting {program}"))?;
         let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let mut input = input.context("no pipe to the machine")?;
-        let output = output.context("no pipe from the machine")?;
-        let listener = listen_to_errors(name, errors.context("no pipe of its errors")?, Arc::clone(said));
+        let mut input = input.ok_or(Error::Command("no pipe to the machine"))?;
+        let output = output.ok_or(Error::Command("no pipe from the machine"))?;
+        let listener =
+            listen_to_errors(name, errors.ok_or(Error::Command("no pipe of its errors"))?, Arc::clone(said));
         // A shell reads this one line and becomes the engine, so that nothing has to be quoted for the shells and
         // programs through which the command passes its words.
         if let Some(engine) = &place.engine {
@@ -128,9 +131,9 @@ impl Line {
         let greeting = greeting.recv_timeout(REACHING);
         let found = match greeting {
             Ok(Ok(Some(welcome))) => check_version(&welcome),
-            Ok(Ok(None)) => Err(anyhow!("{NOT_THERE}")),
+            Ok(Ok(None)) => Err(Error::NotInstalled),
             Ok(Err(error)) => Err(error),
-            Err(_) => Err(anyhow!("the machine gave no answer within {} s", REACHING.as_secs())),
+            Err(_) => Err(Error::NoGreeting(REACHING.as_secs())),
         };
         if let Err(error) = found {
             drop(input);
@@ -161,8 +164,8 @@ impl Line {
         // If the machine is gone, the reason that it gave is more useful than the failure to write.
         if let Err(error) = send(&self.input, question) {
             return match lock(&self.answers).recv_timeout(Duration::from_secs(1)) {
-                Ok(Err(why)) => Err(anyhow!("{}: {why}", self.name)),
-                _ => Err(error.context(self.name.clone())),
+                Ok(Err(why)) => Err(self.lost(why)),
+                _ => Err(Error::from(error).during(self.name.clone())),
             };
         }
         Ok(())
@@ -178,12 +181,19 @@ impl Line {
 
     fn timed_answer(&self) -> Result<(FromMachine, i64)> {
         match lock(&self.answers).recv_timeout(PATIENCE) {
-            Ok(Ok((FromMachine::Failed(why), _))) => bail!("{}: {why}", self.name),
+            Ok(Ok((FromMachine::Failed { kind, message }, _))) => {
+                Err(Error::Machine { machine: self.name.clone(), failure: Failure::new(kind, message) })
+            }
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(why)) => bail!("{}: {why}", self.name),
-            Err(RecvTimeoutError::Disconnected) => bail!("{}: the session is over", self.name),
-            Err(RecvTimeoutError::Timeout) => bail!("{}: the machine does not answer", self.name),
+            Ok(Err(why)) => Err(self.lost(why)),
+            Err(RecvTimeoutError::Disconnected) => Err(self.lost("the session is over".to_owned())),
+            Err(RecvTimeoutError::Timeout) => Err(Error::Silent(self.name.clone())),
         }
+    }
+
+    /// Returns the error of a machine whose connection is gone.
+    fn lost(&self, why: String) -> Error {
+        Error::Lost { machine: self.name.clone(), why }
     }
 
     /// Returns the transport of the agent that [`ToMachine::Begin`] started.
@@ -203,13 +213,13 @@ impl Line {
             let asked_ns = monotonic_ns();
             self.ask(&ToMachine::Time)?;
             let (FromMachine::Time { heard_ns, answered_ns, wall_ns }, came_ns) = self.timed_answer()? else {
-                bail!("{} did not answer with its time", self.name);
+                return Err(Error::Answer(format!("{} did not answer with its time", self.name)));
             };
             wall = wall_ns;
             rounds.push(Round { asked_ns, heard_ns, answered_ns, came_ns });
         }
-        let offset =
-            Offset::of(&rounds).with_context(|| format!("the clock of {} goes backwards", self.name))?;
+        let offset = Offset::of(&rounds)
+            .ok_or_else(|| Error::Answer(format!("the clock of {} goes backwards", self.name)))?;
         let wall = offset.offset_ns.saturating_add(wall).saturating_sub(nettrial_session::wall_ns());
         Ok((offset, wall))
     }
@@ -303,7 +313,7 @@ fn greeting_of(output: &mut impl BufRead) -> Result<Option<Welcome>> {
             .read_until(b'\n', &mut line)
             .context("reading the engine's greeting")?;
         if length == 0 {
-            bail!("the command ended");
+            return Err(Error::Command("the command ended"));
         }
         let line = String::from_utf8_lossy(&line);
         if line.trim() == ABSENT {
@@ -313,13 +323,13 @@ fn greeting_of(output: &mut impl BufRead) -> Result<Option<Welcome>> {
             return Ok(Some(document(welcome.as_bytes()).context("reading the engine's first line")?));
         }
     }
-    bail!("its output is not that of nettrial's engine")
+    Err(Error::Command("its output is not that of nettrial's engine"))
 }
 
 fn check_version(welcome: &Welcome) -> Result<()> {
     let here = env!("CARGO_PKG_VERSION");
     if welcome.version != here {
-        bail!("the engine's version there is {}, and here it is {here}", one_line(&welcome.version));
+        return Err(Error::OtherVersion { there: one_line(&welcome.version), here });
     }
     Ok(())
 }
@@ -369,37 +379,72 @@ fn listen(
     let _ = answers.send(Err(why));
 }
 
-/// Returns the remedy for a machine that could not be reached, according to the errors of ssh (ssh(1)), the shell
-/// or the engine.
-fn remedy(why: &str, place: &Place) -> String {
-    let has = |words: &[&str]| words.iter().any(|word| why.contains(word));
-    let by = &place.reached_by;
-    if has(&[NOT_THERE]) {
-        "run `nettrial machines install`, which copies the engine there".into()
-    } else if has(&["the engine's version there"]) {
-        "run `nettrial machines install`, which copies this machine's engine there: engines of different \
-         versions never talk to each other"
-            .into()
-    } else if has(&["Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"]) {
-        format!(
-            "make sure that it is the right machine: compare its key with the output of `ssh-keygen -lf` there \
-             for its /etc/ssh/ssh_host_*_key.pub; then connect once by hand ({by}), after `ssh-keygen -R` with \
-             its name if an old key is known"
-        )
-    } else if has(&["Permission denied"]) {
-        format!("make {by} work without a password prompt: use ssh-copy-id, or a running ssh-agent")
-    } else if has(&[
-        "Could not resolve",
-        "Connection refused",
-        "timed out",
-        "No route to host",
-        "no answer within",
-    ]) {
-        format!("check that the machine is up and that {by} reaches it")
-    } else if has(&["Exec format error", "cannot execute"]) {
-        "the engine there is for another CPU or system: build one for that machine".into()
-    } else {
-        format!("try {by} by hand: it must open a shell without asking for anything")
+/// An obstacle to reaching a machine; it decides about the remedy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Obstacle {
+    NotInstalled,
+    OtherVersion,
+    HostKey,
+    Password,
+    NoAnswer,
+    OtherProcessor,
+    Other,
+}
+
+impl Obstacle {
+    /// Returns the obstacle that the error names, or else the command.
+    fn of(error: &Error, said: &str) -> Self {
+        match error {
+            Error::NotInstalled => Self::NotInstalled,
+            Error::OtherVersion { .. } => Self::OtherVersion,
+            Error::During { source, .. } => Self::of(source, said),
+            // A command that was silent in the end may have complained before.
+            Error::NoGreeting(_) if Self::of_command(said) == Self::Other => Self::NoAnswer,
+            _ => Self::of_command(said),
+        }
+    }
+
+    /// Returns the obstacle of which the command that reaches a machine complained. This is the one place that reads
+    /// messages of other programs: ssh ends with status 255 on every error of its own (ssh(1), EXIT STATUS), and a shell with 126
+    /// on every program that it can't run, so that only their texts tell one cause from another.
+    fn of_command(said: &str) -> Self {
+        const TEXTS: [(&str, Obstacle); 9] = [
+            ("Host key verification failed", Obstacle::HostKey),
+            ("REMOTE HOST IDENTIFICATION HAS CHANGED", Obstacle::HostKey),
+            ("Permission denied", Obstacle::Password),
+            ("Could not resolve", Obstacle::NoAnswer),
+            ("Connection refused", Obstacle::NoAnswer),
+            ("timed out", Obstacle::NoAnswer),
+            ("No route to host", Obstacle::NoAnswer),
+            ("Exec format error", Obstacle::OtherProcessor),
+            ("cannot execute", Obstacle::OtherProcessor),
+        ];
+        TEXTS.iter().find(|(text, _)| said.contains(text)).map_or(Self::Other, |(_, obstacle)| *obstacle)
+    }
+
+    fn remedy(self, place: &Place) -> String {
+        let by = &place.reached_by;
+        match self {
+            Self::NotInstalled => "run `nettrial machines install`, which copies the engine there".into(),
+            Self::OtherVersion => {
+                "run `nettrial machines install`, which copies this machine's engine there: engines of different \
+                 versions never talk to each other"
+                    .into()
+            }
+            Self::HostKey => format!(
+                "make sure that it is the right machine: compare its key with the output of `ssh-keygen -lf` there \
+                 for its /etc/ssh/ssh_host_*_key.pub; then connect once by hand ({by}), after `ssh-keygen -R` with \
+                 its name if an old key is known"
+            ),
+            Self::Password => {
+                format!("make {by} work without a password prompt: use ssh-copy-id, or a running ssh-agent")
+            }
+            Self::NoAnswer => format!("check that the machine is up and that {by} reaches it"),
+            Self::OtherProcessor => {
+                "the engine there is for another CPU or system: build one for that machine".into()
+            }
+            Self::Other => format!("try {by} by hand: it must open a shell without asking for anything"),
+        }
     }
 }
 
@@ -454,10 +499,34 @@ mod tests {
 
     #[test]
     fn a_machine_that_answers_without_questions_is_refused() {
-        let line = greeted("exec yes '{\"failed\": \"no\"}'");
+        let line = greeted("exec yes '{\"failed\": {\"kind\": \"busy\", \"message\": \"no\"}}'");
         let mut errors = std::iter::repeat_with(|| line.answer().unwrap_err().to_string());
         let error = errors.find(|error| error != "alpha: no").unwrap();
         assert_eq!(error, "alpha: the machine sent answers without questions");
+    }
+
+    #[test]
+    fn the_obstacle_follows_from_the_error_and_then_from_the_complaint() {
+        let denied = std::io::Error::from(ErrorKind::PermissionDenied);
+        for (error, said, obstacle) in [
+            (Error::NotInstalled, "Permission denied", Obstacle::NotInstalled),
+            (
+                Error::Command("the command ended"),
+                "alpha: Permission denied (publickey).",
+                Obstacle::Password,
+            ),
+            (
+                Error::Command("the command ended"),
+                "ssh: connect to host alpha: timed out",
+                Obstacle::NoAnswer,
+            ),
+            (Error::NoGreeting(20), "", Obstacle::NoAnswer),
+            (Error::NoGreeting(20), "Host key verification failed.", Obstacle::HostKey),
+            // The command itself can't be started, which is no question of a password.
+            (Error::from(denied).during("starting /root/ssh"), "", Obstacle::Other),
+        ] {
+            assert_eq!(Obstacle::of(&error, said), obstacle, "{error}: {said}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The right to change settings of a machine, which only one session has at a time, whoever runs it.
 
+use crate::error::{Context, Error, Result};
 use crate::place;
-use anyhow::{Context, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -58,13 +58,13 @@ impl Lock {
     /// # Errors
     /// Fails if there is none and this user can't create it.
     pub fn directory(&self) -> Result<&Path> {
-        self.directory.as_deref().with_context(|| {
+        self.directory.as_deref().ok_or_else(|| Error::Journal({
             format!(
                 "this user can't create {}, where the old values of changed settings are kept: run nettrial \
                  there as root",
                 place::directory().display()
             )
-        })
+        }))
     }
 
     /// Returns true if the journal has a directory.
@@ -77,7 +77,10 @@ impl Lock {
     /// # Errors
     /// Fails if there is none, or if no file descriptors are left.
     pub fn share(&self) -> Result<File> {
-        let file = self.file.as_ref().context("this user can't create the journal's lock")?;
+        let file = self
+            .file
+            .as_ref()
+            .ok_or_else(|| Error::Journal("this user can't create the journal's lock".into()))?;
         file.try_clone().context("sharing the journal's lock")
     }
 }

@@ -1,7 +1,7 @@
 //! The mapping from the nodes of a scenario to the machines that stand for them.
 
+use crate::error::{Error, Result};
 use crate::inventory::{Inventory, Place as Machine};
-use anyhow::{Context, Result};
 use nettrial_routing::Paths;
 use nettrial_scenario::{Directory, Interface, IpVersion, NodeKind, Place, Problem, Scenario, Shortfall};
 use std::collections::HashMap;
@@ -100,18 +100,21 @@ impl<'a> Mapping<'a> {
     /// Returns the address in the inventory that flows of `version` use at `node`, which is the first of that
     /// version.
     pub fn address(&self, node: &str, version: IpVersion) -> Result<IpAddr> {
-        let (name, machine) = self.machine(node).with_context(|| format!("no machine stands for {node}"))?;
+        let (name, machine) =
+            self.machine(node).ok_or_else(|| Error::NotMapped(format!("no machine stands for {node}")))?;
         let addresses = machine.interfaces.iter().flat_map(|interface| &interface.addresses);
         let found = addresses.copied().find(|&address| IpVersion::of(address) == version);
-        found.with_context(|| {
-            format!("machine {name} has no IPv{} address in the inventory", u8::from(version))
+        found.ok_or_else(|| {
+            Error::NotMapped({
+                format!("machine {name} has no IPv{} address in the inventory", u8::from(version))
+            })
         })
     }
 
     /// Returns the address that the scenario assigns to `node`, by which its paths are found.
     pub fn planned_address(&self, node: &str, version: IpVersion) -> Result<IpAddr> {
         let address = self.directory.addresses(node, version).next();
-        address.with_context(|| format!("{node} has no IPv{} address", u8::from(version)))
+        address.ok_or_else(|| Error::NotMapped(format!("{node} has no IPv{} address", u8::from(version))))
     }
 
     /// Returns the interfaces of `node` in the scenario's order, with the link's number and the place within the link.
@@ -133,8 +136,8 @@ impl<'a> Mapping<'a> {
     }
 
     /// Returns the problem of machines that could not be asked about the scenario.
-    pub fn failed(&self, error: &anyhow::Error) -> Problem {
-        let hint = format!("{error:#}");
+    pub fn failed(&self, error: &Error) -> Problem {
+        let hint = nettrial_scenario::chain(error);
         Place::new("/nodes", "the nodes")
             .problem_here("machine", "lost", "a machine that answers", hint)
             .of_machine()

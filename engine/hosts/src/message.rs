@@ -2,7 +2,7 @@
 //! Each question is answered by one line, and the reports of the machine's agent may arrive at any time.
 
 use crate::settings::Change;
-use nettrial_scenario::{Flow, Problem, Wireless};
+use nettrial_scenario::{FailureKind, Flow, Problem, Wireless};
 use nettrial_session::Surroundings;
 use nettrial_traffic::{Order, Report};
 use serde::{Deserialize, Serialize};
@@ -93,8 +93,13 @@ pub enum FromMachine {
     Observed(Observation),
     /// The answer to [`ToMachine::End`].
     Ended,
-    /// A question could not be answered, for this reason.
-    Failed(String),
+    /// A question could not be answered.
+    Failed {
+        /// The kind of the failure.
+        kind: FailureKind,
+        /// The step that failed, and the reason.
+        message: String,
+    },
 }
 
 /// The state of a machine at one moment.

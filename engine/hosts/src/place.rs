@@ -1,7 +1,7 @@
 //! The place of the journal and its lock: one directory of the machine, whoever runs nettrial there, and whatever
 //! the environment contains.
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Error, Result};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -84,7 +84,9 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     };
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).with_context(reading)?;
-    anyhow::ensure!(bytes.len() as u64 <= MOST_BYTES, "{}: it has more than {MOST_BYTES} bytes", reading());
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Error::Journal(format!("{}: it has more than {MOST_BYTES} bytes", reading())));
+    }
     Ok(Some(bytes))
 }
 
@@ -215,7 +217,7 @@ mod tests {
     }
 
     fn error_of<T>(result: Result<T>) -> String {
-        result.map(|_| ()).map_err(|error| format!("{error:#}")).unwrap_err()
+        result.map(|_| ()).map_err(|error| nettrial_scenario::chain(&error)).unwrap_err()
     }
 
     #[test]

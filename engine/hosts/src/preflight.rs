@@ -1,10 +1,10 @@
 //! Finds the capabilities of the user's machines by connecting to each of them.
 
+use crate::error::{Context, Error, Result};
 use crate::inventory::Place;
 use crate::message::{FromMachine, ToMachine};
 use crate::settings::{Change, Setting};
 use crate::{Hosts, Permission, capabilities, wanted};
-use anyhow::{Context, Result, ensure};
 use nettrial_scenario::{Environment, IpVersion, Machine, MachineReach, Preflight, Shortfall};
 use nettrial_session::{Agents, Direction, path_mtus};
 use nettrial_traffic::Cookie;
@@ -31,7 +31,7 @@ pub fn examine(hosts: &mut Hosts, thorough: bool) -> Preflight {
             Ok(found) => reaches = found,
             Err(error) => missing.push(Shortfall {
                 what: "packets between the machines".into(),
-                why: format!("{error:#}"),
+                why: nettrial_scenario::chain(&error),
                 remedy:
                     "let UDP and TCP pass between the addresses in the inventory, on all ports above 1023"
                         .into(),
@@ -143,7 +143,7 @@ fn between(hosts: &Hosts) -> Result<BTreeMap<String, Vec<MachineReach>>> {
         let (Some(place), Some(machine)) = (hosts.inventory.machines.get(name), hosts.found.get(name)) else {
             continue;
         };
-        agents.start(name, |sink| Ok(line.agent(sink)))?;
+        agents.start(name, |sink| Ok::<_, Error>(line.agent(sink)))?;
         let may = place.may_change.contains(&Permission::Mtu);
         let mut settings = Vec::new();
         for given in &place.interfaces {
@@ -163,7 +163,9 @@ fn between(hosts: &Hosts) -> Result<BTreeMap<String, Vec<MachineReach>>> {
     }
     for line in hosts.lines.values() {
         let begun = line.answer()?;
-        ensure!(matches!(begun, FromMachine::Begun), "{} sent an unexpected answer", line.name);
+        if !matches!(begun, FromMachine::Begun) {
+            return Err(Error::Answer(format!("{} sent an unexpected answer", line.name)));
+        }
     }
     probe(&mut agents, &probes)
 }

@@ -2,8 +2,8 @@
 
 #[cfg(not(target_os = "linux"))]
 use crate::elsewhere::{Ethtool, netlink as nettrial_netlink};
+use crate::error::{Context, Error, Result};
 use crate::inventory::Permission;
-use anyhow::{Context, Result, bail, ensure};
 #[cfg(target_os = "linux")]
 use nettrial_netlink::Ethtool;
 use serde::{Deserialize, Serialize};
@@ -117,10 +117,11 @@ impl Setting {
                 let found = link(interface)?;
                 // The journal keeps a single value of a setting.
                 #[cfg(not(target_os = "linux"))]
-                ensure!(
-                    found.has_one_mtu,
-                    "the MTUs of {interface} for IPv4 and IPv6 differ: set both to one value first"
-                );
+                if !found.has_one_mtu {
+                    return Err(Error::Setting(format!(
+                        "the MTUs of {interface} for IPv4 and IPv6 differ: set both to one value first"
+                    )));
+                }
                 Ok(found.mtu.to_string())
             }
             Self::Offloads { interface } => Ok(Ethtool::open()?.asked_for(interface)?.join(" ")),
@@ -139,7 +140,9 @@ impl Setting {
     pub fn write(&self, value: &str) -> Result<()> {
         match self {
             Self::Mtu { interface } => {
-                let mtu: u64 = value.parse().with_context(|| format!("{value:?} is not an MTU"))?;
+                let mtu: u64 = value
+                    .parse()
+                    .map_err(|error| Error::Setting(format!("{value:?} is not an MTU: {error}")))?;
                 let was_up = link(interface)?.is_up;
                 nettrial_netlink::set_mtu(interface, mtu)?;
                 if was_up { await_link(interface) } else { Ok(()) }
@@ -160,7 +163,7 @@ impl Setting {
                 }
                 if was_up { await_link(interface) } else { Ok(()) }
             }
-            Self::Icmp => nettrial_netlink::originate_no_icmp(value == icmp_value(true)),
+            Self::Icmp => Ok(nettrial_netlink::originate_no_icmp(value == icmp_value(true))?),
             Self::Sysctl { name } => {
                 fs::write(file(name)?, value).with_context(|| format!("setting {name} to {value:?}"))
             }
@@ -183,10 +186,9 @@ impl Setting {
 
 /// Returns the file of a sysctl that may be changed.
 fn file(name: &str) -> Result<String> {
-    ensure!(
-        SYSCTLS.contains(&name) || name == CONGESTION_CONTROL,
-        "{name} is not one of the sysctls that may be changed"
-    );
+    if !(SYSCTLS.contains(&name) || name == CONGESTION_CONTROL) {
+        return Err(Error::Setting(format!("{name} is not one of the sysctls that may be changed")));
+    }
     Ok(format!("/proc/sys/{}", name.replace('.', "/")))
 }
 
@@ -196,14 +198,17 @@ fn file(name: &str) -> Result<String> {
 /// Fails if there is no such interface.
 pub fn link(name: &str) -> Result<nettrial_netlink::Interface> {
     let found = nettrial_netlink::interfaces()?.into_iter().find(|interface| interface.name == name);
-    found.with_context(|| format!("there is no interface {name}"))
+    found.ok_or_else(|| Error::Setting(format!("there is no interface {name}")))
 }
 
 fn await_link(interface: &str) -> Result<()> {
     let deadline = Instant::now() + LINK_RETURNS;
     while !link(interface)?.is_up {
         if Instant::now() > deadline {
-            bail!("the link of {interface} did not come up again within {} s", LINK_RETURNS.as_secs());
+            return Err(Error::Setting(format!(
+                "the link of {interface} did not come up again within {} s",
+                LINK_RETURNS.as_secs()
+            )));
         }
         std::thread::sleep(LOOK);
     }

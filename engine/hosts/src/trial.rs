@@ -1,13 +1,13 @@
 //! Runs one trial, from the settings of its machines to its record.
 
 use crate::disturbances::disturbances;
+use crate::error::{Error, Result};
 use crate::expectations;
 use crate::inventory::Given;
 use crate::line::Line;
 use crate::mapping::Mapping;
 use crate::message::{Counted, FromMachine, Observation, ToMachine};
 use crate::wanted;
-use anyhow::{Context, Result, bail, ensure};
 use nettrial_scenario::{
     Absence, Check, DisturbanceRecord, Flow, FlowRecord, HostRecord, IpVersion, Machine, NodeKind, Phases,
     Record, Scenario, nanoseconds,
@@ -30,8 +30,7 @@ pub fn run(
     lines: &BTreeMap<String, Line>,
     machines: &BTreeMap<String, Machine>,
 ) -> Result<Record> {
-    let started =
-        SystemTime::now().duration_since(UNIX_EPOCH).context("this machine's clock is before 1970")?;
+    let started = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let mut phases = Phases::default();
     let mut moment = Instant::now();
     let mut lap = || nanoseconds(std::mem::replace(&mut moment, Instant::now()).elapsed());
@@ -102,7 +101,7 @@ fn ask_all<'a, T>(
     }
     let answer = |(node, line): &(&'a str, &Line)| -> Result<(&'a str, T)> {
         let taken = take(line.answer()?);
-        Ok((node, taken.with_context(|| format!("{} sent an unexpected answer", line.name))?))
+        Ok((node, taken.ok_or_else(|| Error::NotMapped(format!("{} sent an unexpected answer", line.name)))?))
     };
     lines.iter().map(answer).collect()
 }
@@ -113,7 +112,7 @@ fn begin(mapping: &Mapping, lines: &Lines, machines: &BTreeMap<String, Machine>)
         |node: &str| mapping.scenario.workload.iter().any(|flow| flow.from == node || flow.to == node);
     let mut agents = Agents::default();
     for (node, line) in lines.iter().filter(|(node, _)| has_traffic(node)) {
-        agents.start(node, |sink| Ok(line.agent(sink)))?;
+        agents.start(node, |sink| Ok::<_, Error>(line.agent(sink)))?;
     }
     let begin = |node: &str| ToMachine::Begin {
         settings: on(mapping, machines, node)
@@ -209,7 +208,9 @@ fn clocks<'a>(lines: &Lines<'a>) -> Result<HashMap<&'a str, Offset>> {
             lines.iter().map(|(node, line)| (*node, scope.spawn(|| line.clock()))).collect();
         let mut clocks = HashMap::new();
         for (node, thread) in threads {
-            let Ok(found) = thread.join() else { bail!("a thread that measures clocks panicked") };
+            let Ok(found) = thread.join() else {
+                return Err(Error::Thread("a thread that measures clocks panicked"));
+            };
             clocks.insert(node, found?.0);
         }
         Ok(clocks)
@@ -235,9 +236,12 @@ struct MachineFlows<'a> {
 }
 
 impl Plan for MachineFlows<'_> {
+    type Error = Error;
+
     fn side(&self, flow: &Flow, host: &str) -> Result<Side> {
         let Self { mapping, machines, cookie, clocks, round_trips } = *self;
-        let stack = mapping.directory.stack(host).with_context(|| format!("{host} has no stack"))?;
+        let stack =
+            mapping.directory.stack(host).ok_or_else(|| Error::NotMapped(format!("{host} has no stack")))?;
         // Only on Linux the congestion control is chosen by name: without a name an agent uses its system's own.
         let chooses = on(mapping, machines, host).is_none_or(Machine::is_linux);
         Ok(Side {
@@ -271,10 +275,11 @@ fn observe<'a>(mapping: &Mapping, lines: &Lines<'a>) -> Result<Vec<(&'a str, Obs
         let asked = mapping.machine(node).map_or(&[][..], |(_, machine)| &machine.interfaces);
         let is_same = |(asked, told): (&Given, &Counted)| asked.name == told.name;
         let told = &observation.interfaces;
-        ensure!(
-            asked.len() == told.len() && asked.iter().zip(told).all(is_same),
-            "the machine of {node} reported other interfaces than it was asked for"
-        );
+        if !(asked.len() == told.len() && asked.iter().zip(told).all(is_same)) {
+            return Err(Error::Answer(format!(
+                "the machine of {node} reported other interfaces than it was asked for"
+            )));
+        }
     }
     Ok(answers)
 }

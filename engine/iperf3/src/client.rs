@@ -6,14 +6,14 @@ mod record;
 pub use ask::problems;
 
 use crate::datagram;
+use crate::error::{Context, Error, Result};
 use crate::message::{Cookie, MOST_RESULT_BYTES, State, read_document, send_document};
 use crate::parameters::Parameters;
 use crate::results::{Results, stream_id};
 use crate::socket;
 use crate::stream::{self, Carrier, Clock, Direction, Outcome};
-use anyhow::{Context, Result, anyhow, bail};
 use nettrial_admission::read_exact_by;
-use nettrial_scenario::{Failure, FailureKind, Measure, Record};
+use nettrial_scenario::{Measure, Record};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::Ordering;
@@ -63,7 +63,7 @@ impl Client {
     /// # Errors
     /// Fails if the server cannot be reached, is busy, or ends the test.
     pub fn run(&self, measure: &Measure) -> Result<Record> {
-        let started = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
+        let started = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let asked = ask::Asked::of(measure);
         let tested = self.test(&asked)?;
         Ok(record::record(&measure.flows(), &asked, &tested, started))
@@ -111,11 +111,10 @@ impl Client {
             clock.stop();
             let told = State::TestEnd.send(control);
             let joined = started.into_iter().map(|thread| thread.join());
-            let ours =
-                joined.collect::<Result<Vec<_>, _>>().map_err(|_| anyhow!("a stream's thread failed"))?;
+            let ours = joined.collect::<Result<Vec<_>, _>>().map_err(|_| Error::Thread)?;
             ended?;
             told.context("ending the test")?;
-            Ok::<_, anyhow::Error>(ours)
+            Ok::<_, Error>(ours)
         })?;
         let traffic = origin.elapsed().saturating_sub(begun);
         await_results(control, &carriers)?;
@@ -145,10 +144,7 @@ impl Client {
                 Ok((_, State::AccessDenied)) if soon => {}
                 Ok((control, state)) => return Err(unexpected(&control, state)),
                 Err(error) if CLOSED.contains(&error.kind()) && soon => {}
-                Err(error) => {
-                    let calling = format!("calling the iperf3 server at {}", self.server);
-                    return Err(error).context(Failure::new(FailureKind::Unreachable, calling));
-                }
+                Err(source) => return Err(Error::Unreachable { server: self.server, source }),
             }
             std::thread::sleep(GLANCE);
         }
@@ -180,9 +176,7 @@ impl Client {
                 Err(error) => return Err(error).context("opening a stream"),
             }
         }
-        let port = self.server.port();
-        let why = format!("the server did not answer on UDP port {port}: is UDP filtered on the way?");
-        Err(Failure::new(FailureKind::UdpFiltered, why).into())
+        Err(Error::UdpFiltered(self.server.port()))
     }
 }
 
@@ -193,25 +187,18 @@ fn expect(control: &TcpStream, wanted: State) -> Result<()> {
 }
 
 /// Returns the error of a server that sent `state` instead of the state expected.
-fn unexpected(control: &TcpStream, state: State) -> anyhow::Error {
+fn unexpected(control: &TcpStream, state: State) -> Error {
     match state {
-        State::AccessDenied => Failure::new(FailureKind::Busy, "the server is busy with another test").into(),
-        State::ServerTerminate => anyhow!("the server ended the test"),
+        State::AccessDenied => Error::Busy,
+        State::ServerTerminate => Error::Ended,
         State::ServerError => {
-            let mut numbers = [0; 8];
-            let read = read_exact_by(control, &mut numbers, Instant::now() + PATIENCE);
-            let number = i32::from_be_bytes([numbers[0], numbers[1], numbers[2], numbers[3]]);
-            match read {
-                Ok(()) => {
-                    let why = format!(
-                        "the server refused the test: iperf3's error {number} (i_errno, iperf_api.h)"
-                    );
-                    Failure::new(FailureKind::Refused, why).into()
-                }
-                Err(_) => anyhow!("the server failed"),
-            }
+            let mut number = [0; 8];
+            let read = read_exact_by(control, &mut number, Instant::now() + PATIENCE);
+            let [first, second, third, fourth, ..] = number;
+            let refusal = i32::from_be_bytes([first, second, third, fourth]);
+            read.map_or(Error::Failed, |()| Error::Refused(refusal))
         }
-        other => anyhow!("the server said {other:?} where that means nothing"),
+        other => Error::Unexpected(other),
     }
 }
 
@@ -235,7 +222,7 @@ fn await_end<T>(
             Ok(state) => return Err(unexpected(control, state)),
         }
         if threads.iter().any(std::thread::ScopedJoinHandle::is_finished) {
-            bail!("a stream ended in the middle of the test");
+            return Err(Error::StreamEnded);
         }
     }
 }

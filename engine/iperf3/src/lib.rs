@@ -9,6 +9,7 @@
 mod arrivals;
 mod client;
 mod datagram;
+mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod guests;
@@ -24,4 +25,6 @@ mod stream;
 mod udp_port;
 
 pub use client::{Client, problems};
+pub use error::{Error, Result};
+pub use message::State;
 pub use server::{PORT, serve};

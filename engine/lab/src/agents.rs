@@ -1,10 +1,10 @@
 //! Starts the agents of a trial: a process in each host's namespace, on the host's CPU, or in the host's own kernel.
 
+use crate::error::Result;
 use crate::kernels::Kernels;
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::processors::Placement;
-use anyhow::Result;
 use nettrial_scenario::Scenario;
 use nettrial_session::{Agents, Process, Sink};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -52,5 +52,5 @@ fn spawn(processor: Option<usize>, sink: Sink) -> Result<Process> {
         sched_setaffinity(this_thread, &before)?;
     }
     // The thread that reads the agent's messages is not kept on the agent's CPU.
-    Process::local(spawned?, move |event| sink.tell(event))
+    Ok(Process::local(spawned?, move |event| sink.tell(event))?)
 }

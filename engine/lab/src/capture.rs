@@ -9,11 +9,11 @@
 //! because the trial's figures include it.
 
 use crate::affinity::keep_to;
+use crate::error::{Context, Error, Result};
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::packet_socket::{Intake, Ring, overflow};
 use crate::processors::Placement;
-use anyhow::{Context, Result};
 use nettrial_capture::{Capture, LinkType};
 use nettrial_scenario::{Capture as Settings, Warning};
 use nix::time::{ClockId, clock_gettime};
@@ -110,7 +110,7 @@ impl Capturing {
     pub fn finish(self, of_channels: &[u64]) -> Result<Warning> {
         let seconds = self.began.elapsed().as_secs_f64();
         self.stop.store(true, Relaxed);
-        let done = self.thread.join().map_err(|_| anyhow::anyhow!("the capture ended early"))??;
+        let done = self.thread.join().map_err(|_| Error::Thread("the capture ended early"))??;
         let Done { interfaces, frames, missed, cpu } = done;
         let (interfaces, frames) = (interfaces + of_channels.len(), frames + of_channels.iter().sum::<u64>());
         let percent = 100.0 * cpu.as_secs_f64() / seconds.max(1e-9);
@@ -158,6 +158,6 @@ impl Tap {
         }
         // Frames that two CPUs handle at once may be out of order in the ring, so the last ones wait for the next
         // turn.
-        self.file.release(last_ns.saturating_sub(PAUSE.as_nanos() as u64))
+        Ok(self.file.release(last_ns.saturating_sub(PAUSE.as_nanos() as u64))?)
     }
 }

@@ -1,6 +1,6 @@
 //! The carrier of interfaces whose node does not see the state of its link.
 
-use anyhow::Result;
+use crate::error::Result;
 use std::collections::HashMap;
 
 /// The carrier of such an interface.

@@ -30,8 +30,8 @@ mod tests;
 mod worker;
 
 use crate::delay_line::{self, Switch};
+use crate::error::{Context, Error, Result};
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
-use anyhow::{Context, Result, anyhow};
 use driver::Driver;
 #[cfg(fuzzing)]
 pub use driver::fuzz;
@@ -101,8 +101,10 @@ impl Channel {
         processor: usize,
         early_ns: u64,
     ) -> Result<Self> {
-        let wlan: &Wlan =
-            link.wlan.as_ref().with_context(|| format!("{} has no settings", link.in_words()))?;
+        let wlan: &Wlan = link
+            .wlan
+            .as_ref()
+            .ok_or_else(|| Error::Missing(format!("{} has no settings", link.in_words())))?;
         let mtu = link.interfaces.iter().map(|interface| interface.mtu.0).max().unwrap_or(0);
         let largest_frame = usize::try_from(mtu + ethernet::HEADER_BYTES)?;
         let switch = Arc::new(Switch::new()?);
@@ -112,7 +114,12 @@ impl Channel {
         for End { index, address, held } in ends {
             let ring = Ring::open(index, Intake::Arriving, largest_frame, SLOTS)?;
             rings.push(ring.socket()?);
-            addresses.push(address.as_slice().try_into().context("an Ethernet address has 6 bytes")?);
+            addresses.push(
+                address
+                    .as_slice()
+                    .try_into()
+                    .map_err(|_| Error::Kernel("an Ethernet address has 6 bytes".into()))?,
+            );
             stations.push(Station { ring, outlet: Outlet::open(index)?, address, held });
         }
         let random = nettrial_wlan::random(seed, number);
@@ -155,15 +162,16 @@ impl Channel {
         self.switch.call();
         self.counting
             .recv_timeout(PATIENCE)
-            .with_context(|| format!("{} is never idle", self.link.in_words()))
+            .map_err(|_| Error::Silent(format!("{} is never idle", self.link.in_words())))
     }
 
     /// Ends the channel; returns the link in words, the record since the channel was armed, and its work.
     pub fn finish(mut self) -> Result<(String, ChannelRecord, Driven)> {
         self.switch.stop();
-        let ended = self.thread.take().map(JoinHandle::join).context("a channel ends once")?;
+        let ended =
+            self.thread.take().map(JoinHandle::join).ok_or_else(|| Error::Thread("a channel ends once"))?;
         let (record, mut driven, captured) =
-            ended.map_err(|_| anyhow!("the thread of a radio channel ended early"))?;
+            ended.map_err(|_| Error::Thread("the thread of a radio channel ended early"))?;
         captured?;
         for ring in &self.rings {
             driven.lost_pkts += overflow(ring)?;

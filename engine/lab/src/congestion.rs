@@ -2,9 +2,9 @@
 //! stay there as long as this engine runs. The kernel has one list of them for the machine, not one for each
 //! namespace, so each engine's controls have their own names there.
 
-use anyhow::{Result, anyhow};
+use crate::error::{Error, Result};
 use nettrial_bpf::Registered;
-use nettrial_scenario::{Callbacks, CongestionRecord, Node, Record, Scenario, Shortfall};
+use nettrial_scenario::{Callbacks, CongestionRecord, Node, Record, Scenario, Shortfall, chain};
 use std::cell::OnceCell;
 
 /// The engine's own congestion controls.
@@ -46,7 +46,7 @@ impl Own {
                 Ok(()) => taken.push(algorithm),
                 Err(error) => refused.push(Shortfall {
                     what: format!("congestion control {algorithm}"),
-                    why: format!("{error:#}"),
+                    why: chain(&error),
                     remedy: "use another kernel, such as Linux 6.18".into(),
                 }),
             }
@@ -60,7 +60,7 @@ impl Own {
         let control = self.controls.iter().find(|control| control.algorithm == name)?;
         let registered = control.registered.get_or_init(|| {
             if self.missing.is_empty() {
-                return Registered::new(control.algorithm).map_err(|error| format!("{error:#}"));
+                return Registered::new(control.algorithm).map_err(|error| chain(&error));
             }
             let reasons: Vec<String> =
                 self.missing.iter().map(|missing| format!("{}: {}", missing.what, missing.why)).collect();
@@ -74,7 +74,8 @@ impl Own {
         let mut scenario = scenario.clone();
         for stack in scenario.nodes.iter_mut().filter_map(|node| node.stack.as_mut()) {
             if let Some(found) = self.get(&stack.congestion_control) {
-                let registered = found.map_err(|why| anyhow!("{}: {why}", stack.congestion_control))?;
+                let registered = found
+                    .map_err(|why| Error::Unsupported(format!("{}: {why}", stack.congestion_control)))?;
                 stack.congestion_control.clone_from(&registered.kernel_name);
             }
         }

@@ -33,8 +33,8 @@ mod transmitter;
 mod worker;
 
 use crate::affinity;
+use crate::error::{Context, Result};
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
-use anyhow::{Context, Result};
 use nettrial_links::Fates;
 use nettrial_scenario::{Link, Rate, Scenario};
 use nix::sys::prctl;

@@ -2,15 +2,15 @@
 //! nodes, and then becomes its agent.
 
 use crate::clock::Clock;
+use crate::error::{Context, Error, Result};
 use crate::layout::Layout;
 use crate::namespace::{Home, Namespace};
 use crate::network::Network;
 use crate::node_order::{Answer, NodeOrder};
-use anyhow::{Context, Result};
 use nettrial_admission::read_line;
 use nettrial_guest::network_devices;
 use nettrial_netlink::Netlink;
-use nettrial_scenario::Offloads;
+use nettrial_scenario::{Offloads, chain};
 use nettrial_session::MOST_REPORT_BYTES;
 
 /// Runs a node in a guest until the standard input ends, and then returns its interfaces to the namespace of the
@@ -28,12 +28,12 @@ pub fn run() -> Result<()> {
     let built = build(&order);
     let answer = match &built {
         Ok((_, _, offloads)) => Answer::Built(offloads.clone()),
-        Err(error) => Answer::Failed(format!("{error:#}")),
+        Err(error) => Answer::Failed(chain(error)),
     };
     println!("{}", serde_json::to_string(&answer)?);
     let (home, mut network, _) = built?;
     let namespace = &network.node(&order.node)?.namespace;
-    home.visit(namespace, || nettrial_traffic::run_agent(lines))?;
+    home.visit(namespace, || Ok(nettrial_traffic::run_agent(lines)?))?;
     network.return_devices(&outside)
 }
 
@@ -50,7 +50,7 @@ fn build(order: &NodeOrder) -> Result<Built> {
     let home = Home::enter(Clock::Real).map_err(|shortfalls| {
         let reasons: Vec<String> =
             shortfalls.into_iter().map(|found| format!("{}: {}", found.what, found.why)).collect();
-        anyhow::anyhow!(reasons.join("; "))
+        Error::Node(reasons.join("; "))
     })?;
     let layout = Layout::new(&order.scenario);
     let network = Network::build_in_guest(&home, &layout, order, &mut outside, &indexes)?;

@@ -12,12 +12,12 @@ mod carried;
 mod preflight;
 mod trial;
 
+use crate::error::{Context, Error, Result};
 use crate::layout::Layout;
 use crate::tap::Tap;
-use anyhow::{Context, Result};
 use carried::Carried;
 use nettrial_guest::{Acceleration, Boot, Catalogue, Guest, Hardware, System, initial_ram_disk, program};
-use nettrial_scenario::{Node, Scenario};
+use nettrial_scenario::{Node, Scenario, chain};
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::os::fd::BorrowedFd;
@@ -104,7 +104,8 @@ impl Guests {
             tracing::info!(node, kernel = kept.kernel, "the guest is ready");
         }
         for (name, kept) in &guests {
-            let node = layout.directory.node(name).with_context(|| format!("no node {name}"))?;
+            let node =
+                layout.directory.node(name).ok_or_else(|| Error::Missing(format!("no node {name}")))?;
             let pinned: Vec<usize> = node.guest.pinned.iter().map(|number| *number as usize).collect();
             kept.guest.pin(&pinned).with_context(|| format!("preparing the guest of {name}"))?;
         }
@@ -120,7 +121,7 @@ impl Guests {
     }
 
     fn key(&mut self, scenario: &Scenario, node: &Node) -> Result<Key> {
-        let system = node.system.clone().context("a node without a system")?;
+        let system = node.system.clone().ok_or_else(|| Error::Missing("a node without a system".into()))?;
         let interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
         let devices = interfaces.filter(|interface| interface.node == node.name).count();
         Ok(Key { system, hardware: self.hardware(node), devices })
@@ -151,7 +152,7 @@ impl Guests {
     }
 
     fn system(&self, name: &str) -> Result<System> {
-        self.catalogue.get(name)?.with_context(|| format!("there is no system {name}"))
+        self.catalogue.get(name)?.ok_or_else(|| Error::Missing(format!("there is no system {name}")))
     }
 
     /// Returns the initial RAM disk of a system; empty if the system boots from its own disk.
@@ -175,7 +176,7 @@ impl Guests {
         let found = match self.try_kvm() {
             Ok(()) => Acceleration::Kvm,
             Err(error) => {
-                tracing::info!("guests are emulated, because KVM is not available: {error:#}");
+                tracing::info!("guests are emulated, because KVM is not available: {}", chain(&error));
                 Acceleration::Emulation
             }
         };
@@ -184,14 +185,15 @@ impl Guests {
 
     fn try_kvm(&mut self) -> Result<()> {
         OpenOptions::new().read(true).write(true).open("/dev/kvm").context("opening /dev/kvm")?;
-        program().context("QEMU is not installed")?;
+        program().ok_or_else(|| Error::Unsupported("QEMU is not installed".into()))?;
         let systems = self.catalogue.names().into_iter().filter_map(|name| self.system(&name).ok());
         // A kernel boots faster than an installed system.
         let system = systems.min_by_key(|system| matches!(system.boot, Boot::Disk { .. }));
-        let system = system.context("no system is installed to try it with")?;
+        let system =
+            system.ok_or_else(|| Error::Unsupported("no system is installed to try it with".into()))?;
         let acceleration = Acceleration::Kvm;
         let hardware = Hardware { processors: 1, memory_bytes: 512 << 20, coalescing_ns: 0, acceleration };
         let mut guest = Guest::start("of a try", &system, self.disk(&system)?, hardware, &[])?;
-        guest.await_ready(TRY).map(|_| ())
+        Ok(guest.await_ready(TRY).map(|_| ())?)
     }
 }

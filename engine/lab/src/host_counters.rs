@@ -1,6 +1,6 @@
 //! Reads the counters of a node's own kernel.
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use std::fs;
 
 /// The counters of a node, for IPv4 and IPv6 together (RFC 4293, RFC 4113).

@@ -1,14 +1,14 @@
 //! Observes the interfaces of all links during the traffic, and creates their records.
 
+use crate::error::Result;
 use crate::namespace::Home;
 use crate::network::{InterfaceCounters, Network};
 use crate::packet_sizes::{PacketCounter, Sent};
 use crate::processors::Placement;
 use crate::queue::Length;
 use crate::queue_length::{QueueSampler, Sampled};
-use anyhow::Result;
 use nettrial_flows::statistics::distribution;
-use nettrial_scenario::{Absence, Distribution, InterfaceRecord, PacketSize, Scenario, ethernet};
+use nettrial_scenario::{Absence, Distribution, InterfaceRecord, PacketSize, Scenario, chain, ethernet};
 use std::collections::HashMap;
 
 /// A running observation of interfaces.
@@ -56,7 +56,7 @@ impl Observation {
         let sent = match self.counter.map(|counter| counter.and_then(PacketCounter::finish)) {
             Some(Ok(sent)) => sent,
             Some(Err(error)) => {
-                note("every interface".into(), format!("{error:#}"));
+                note("every interface".into(), chain(&error));
                 Vec::new()
             }
             None => Vec::new(),

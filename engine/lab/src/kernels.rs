@@ -6,9 +6,9 @@
 
 use crate::carrier::Carriers;
 use crate::clock::Clock;
+use crate::error::Result;
 use crate::namespace::Home;
 use crate::network::{BuiltNode, Network};
-use anyhow::Result;
 use nettrial_scenario::{GuestRecord, Offloads, Scenario};
 use nettrial_session::{Sink, Transport};
 

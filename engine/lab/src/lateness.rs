@@ -6,7 +6,7 @@
 //! thread of ordinary priority (ksoftirqd), so sleeps are measured at that priority.
 
 use crate::affinity::{keep_to, usable};
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{Context, Error, Result};
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Distribution, TimerLateness};
 use nix::sys::time::TimeSpec;
@@ -65,7 +65,7 @@ impl Watch {
         self.stop.store(true, Ordering::Relaxed);
         let finish = |(processor, thread): (usize, JoinHandle<Result<Durations>>)| {
             let lateness =
-                thread.join().map_err(|_| anyhow!("a thread that watched timers ended early"))??;
+                thread.join().map_err(|_| Error::Thread("a thread that watched timers ended early"))??;
             Ok((processor, lateness.distribution_us()))
         };
         self.threads.into_iter().map(finish).collect()
@@ -93,10 +93,10 @@ pub fn measure() -> Result<TimerLateness> {
     for thread in threads {
         match thread.join() {
             Ok(measured) => lateness.extend(measured?),
-            Err(_) => bail!("a thread that measured the lateness of timers ended early"),
+            Err(_) => return Err(Error::Thread("a thread that measured the lateness of timers ended early")),
         }
     }
-    summarise(lateness).context("this process may use no CPU")
+    summarise(lateness).ok_or_else(|| Error::Unsupported("this process may use no CPU".into()))
 }
 
 /// Returns the time, in nanoseconds, by which each of `sleeps` sleeps was longer than requested.

@@ -1,6 +1,6 @@
 //! A scenario with the data that every part of a trial looks up in it.
 
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
 use nettrial_routing::Paths;
 use nettrial_scenario::{Directory, Flow, Interface, IpVersion, Scenario};
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ impl<'a> Layout<'a> {
     /// Returns the first address of IP version `version` of `host`, which its flows use.
     pub fn address(&self, host: &str, version: IpVersion) -> Result<IpAddr> {
         let address = self.directory.addresses(host, version).next();
-        address.with_context(|| format!("{host} has no IPv{} address", u8::from(version)))
+        address.ok_or_else(|| Error::Missing(format!("{host} has no IPv{} address", u8::from(version))))
     }
 
     /// Returns true if an end of `flow` is a guest.

@@ -20,6 +20,7 @@ mod clock;
 mod congestion;
 mod delay_line;
 mod environment;
+mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod gso;
@@ -54,6 +55,7 @@ mod trial;
 mod wire;
 
 pub use clock::Clock;
+pub use error::{Error, Result};
 pub use guest_node::run as guest_node;
 pub use supported::capabilities;
 
@@ -138,9 +140,9 @@ impl Lab {
     /// # Errors
     /// Fails if the scenario does not pass [`Lab::check`], if the network can't be built, if the traffic is not
     /// completed, or if a capture can't be written.
-    pub fn run(&self, scenario: &Scenario, capture: Option<&Capture>) -> anyhow::Result<Record> {
+    pub fn run(&self, scenario: &Scenario, capture: Option<&Capture>) -> Result<Record> {
         if let Some(problem) = self.check(scenario).first() {
-            anyhow::bail!("{problem}");
+            return Err(Error::Scenario(Box::new(problem.clone())));
         }
         let mut record = {
             let pool = &mut self.guests.borrow_mut();

@@ -1,6 +1,6 @@
 //! The route netlink messages with which a network is built.
 
-use anyhow::Result;
+use crate::error::Result;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{

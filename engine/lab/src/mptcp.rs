@@ -6,11 +6,11 @@
 //! other host (`nettrial_routing::Paths::pairs`). Two hosts with several addresses each thus get a subflow from
 //! the first to the first, from the second to the second, and so on.
 
+use crate::error::{Context, Error, Result};
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::settings;
-use anyhow::{Context, Result};
 use netlink_sys::{Socket, protocols::NETLINK_GENERIC};
 use nettrial_netlink::attribute;
 use nettrial_scenario::{Flow, IpVersion, Transport};
@@ -123,7 +123,9 @@ impl PathManager {
         let answer = manager.request(CTRL_CMD_GETFAMILY, &name).context("looking up the family mptcp_pm")?;
         let found = find(answer.get(HEADER_BYTES..).unwrap_or_default(), CTRL_ATTR_FAMILY_ID);
         let number = found.and_then(|value| value.first_chunk().copied());
-        manager.family = u16::from_ne_bytes(number.context("the family mptcp_pm has no number")?);
+        manager.family = u16::from_ne_bytes(
+            number.ok_or_else(|| Error::Kernel("the family mptcp_pm has no number".into()))?,
+        );
         Ok(manager)
     }
 

@@ -1,8 +1,8 @@
 //! Namespaces without names, which are created by unshare(2) and held by descriptors.
 
 use crate::clock::Clock;
-use anyhow::{Context, Result};
-use nettrial_scenario::Shortfall;
+use crate::error::{Context, Result};
+use nettrial_scenario::{Shortfall, chain};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -84,7 +84,7 @@ impl Home {
         Self::set_up(is_root, new_user_namespace, outside, clock).map_err(|error| {
             vec![Shortfall {
                 what: "entering the engine's namespaces".into(),
-                why: format!("{error:#}"),
+                why: chain(&error),
                 remedy: "run as root, or on a system that does not restrict user namespaces".into(),
             }]
         })

@@ -16,6 +16,7 @@ use crate::carrier::Carriers;
 use crate::channel::Driven;
 use crate::delay_line;
 use crate::delay_line::Carried;
+use crate::error::{Error, Result};
 use crate::gso::AllGsoPackets;
 use crate::layout::Layout;
 use crate::messages::{SINGLE_QUEUES, ethernet_address, new_address, new_neighbour, veth};
@@ -25,7 +26,6 @@ use crate::processors::Placement;
 use crate::procfs::Procfs;
 use crate::queue::Shaping;
 use crate::wire::Wire;
-use anyhow::{Context, Result};
 use channels::Channels;
 pub use channels::try_holding;
 pub use counters::{InterfaceCounters, Refused};
@@ -136,14 +136,16 @@ impl Network {
         let numbers: HashMap<usize, u64> = self.switches(scenario).zip(1..).collect();
         let mut attached = Vec::new();
         for link in scenario.links.iter().filter(|link| link.wlan.is_none()) {
-            let [near, far] = link.cable().with_context(|| format!("{} is no cable", link.in_words()))?;
+            let [near, far] =
+                link.cable().ok_or_else(|| Error::Missing(format!("{} is no cable", link.in_words())))?;
             for (own, other) in [(near, far), (far, near)] {
                 let (place, switch) = (self.place(&own.node)?, self.place(&other.node)?);
                 let Some(&number) = numbers.get(&switch).filter(|_| !numbers.contains_key(&place)) else {
                     continue;
                 };
                 let port = self.nodes[switch].interfaces.iter().position(|(name, _)| *name == other.name);
-                let port = port.with_context(|| format!("{} has no {}", other.node, other.name))?;
+                let port =
+                    port.ok_or_else(|| Error::Missing(format!("{} has no {}", other.node, other.name)))?;
                 let bytes = ethernet_address(self.nodes[place].index_of(&own.name)?);
                 let mac: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
                 attached.push(Attached {
@@ -163,7 +165,7 @@ impl Network {
     }
 
     fn place(&self, name: &str) -> Result<usize> {
-        self.by_name.get(name).copied().with_context(|| format!("no node {name:?}"))
+        self.by_name.get(name).copied().ok_or_else(|| Error::Missing(format!("no node {name:?}")))
     }
 
     /// The node called `name`.
@@ -186,7 +188,7 @@ impl Network {
         let Layout { scenario, paths, .. } = layout;
         let mut netlink = Netlink::open()?;
         let mut indexes = FIRST_INTERFACE..;
-        let mut next = || indexes.next().context("too many interfaces");
+        let mut next = || indexes.next().ok_or_else(|| Error::Missing("too many interfaces".into()));
         let mut blocked = HashSet::new();
         for (number, link) in scenario.links.iter().enumerate() {
             let own = link
@@ -289,7 +291,7 @@ impl Network {
                 built.shaped.push(Shaped { interface, index, rate: *rate, bucket: shaping.bucket });
             }
         }
-        self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
+        Ok(self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())?)
     }
 
     fn bring_up(&mut self) -> Result<()> {
@@ -309,7 +311,7 @@ impl Network {
                     .create(RouteNetlinkMessage::NewAddress(new_address(index, *address)?), purpose)?;
             }
         }
-        self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
+        Ok(self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())?)
     }
 
     /// Adds permanent neighbour entries to every interface of a link between hosts and routers. Neighbours that
@@ -344,7 +346,7 @@ impl Network {
                 }
             }
         }
-        self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
+        Ok(self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())?)
     }
 
     /// Takes down everything except the hosts and the namespaces of guests, and returns these.
@@ -361,7 +363,10 @@ impl Network {
 
     /// Returns a breaker of the links that are to fail, with the interfaces of guests that are on each link.
     pub fn breaker(&self, home: &Home, carriers: Carriers) -> Result<Breaker> {
-        self.lines.as_ref().context("no link is to fail")?.breaker(home, carriers)
+        self.lines
+            .as_ref()
+            .ok_or_else(|| Error::Missing("no link is to fail".into()))?
+            .breaker(home, carriers)
     }
 
     /// Captures the radio channels that `settings` name as soon as they are armed.
@@ -394,7 +399,7 @@ impl Network {
 
 /// Returns the two ends of a cable.
 fn cable(link: &Link, own: Vec<LinkMessage>) -> Result<[LinkMessage; 2]> {
-    own.try_into().ok().with_context(|| format!("{} is not a cable", link.in_words()))
+    own.try_into().ok().ok_or_else(|| Error::Missing(format!("{} is not a cable", link.in_words())))
 }
 
 /// Returns the nodes that have an IPv6 address.

@@ -17,17 +17,18 @@ mod relay;
 
 pub use preflight::{limits, problems};
 
+use crate::error::{Context, Error, Result};
 use crate::layout::Layout;
 use crate::messages::up;
 use crate::namespace::{Home, Namespace};
 use crate::settings;
-use anyhow::{Context, Result, bail, ensure};
 use buffers::{Sockets, below};
 use netlink_packet_route::RouteNetlinkMessage;
 use nettrial_flows::statistics::distribution;
 use nettrial_netlink::Netlink;
 use nettrial_scenario::{
-    ControllerApplication, ControllerMode, ControllerRecord, Distribution, NodeKind, Scenario, nanoseconds,
+    ControllerApplication, ControllerMode, ControllerRecord, Distribution, NodeKind, Scenario, chain,
+    nanoseconds,
 };
 use own::Own;
 use program::{Program, cpu_ns_of};
@@ -204,7 +205,7 @@ impl Fabric {
             netlink.change(RouteNetlinkMessage::SetLink(up(LOOPBACK)), "starting a loopback interface")?;
             netlink.flush()?;
             let side = if controller.application.is_some() {
-                let python = python().context("no Python has os-ken")?;
+                let python = python().ok_or_else(|| Error::Program("no Python has os-ken".into()))?;
                 let mut command = Command::new(python);
                 command.args(["-P", "-m", "nettrial.controllers"]);
                 Side::Application(Program::start("the controller", command, None)?)
@@ -252,7 +253,8 @@ impl Fabric {
         hosts: &[Attached],
     ) -> Result<()> {
         let scenario = layout.scenario;
-        let controller = scenario.controller.as_ref().context("there is no controller")?;
+        let controller =
+            scenario.controller.as_ref().ok_or_else(|| Error::Program("there is no controller".into()))?;
         let deadline = Instant::now() + self.limit;
         let (protocols, port) = match (&mut self.side, controller.application) {
             (Side::Application(program), Some(application)) => {
@@ -271,9 +273,11 @@ impl Fabric {
                 ("OpenFlow13", PORT)
             }
             (Side::Own(own), _) => ("OpenFlow10,OpenFlow13", own.port()?),
-            (Side::Application(_), None) => bail!("the controller has no application"),
+            (Side::Application(_), None) => {
+                return Err(Error::Program("the controller has no application".into()));
+            }
         };
-        let bridges = bridges(self.count, ports, protocols)?;
+        let bridges = bridges(self.count, ports, protocols);
         self.ask_switches(&bridges).context("making the switches")?;
         let connect = numbers(self.count)
             .chunks(AT_ONCE)
@@ -288,7 +292,7 @@ impl Fabric {
             Side::Application(program) => {
                 match hear(program, deadline)? {
                     Said::Listening => {}
-                    _ => bail!("the controller did not begin with listening"),
+                    _ => return Err(Error::Program("the controller did not begin with listening".into())),
                 }
                 program.say("begin")?;
             }
@@ -299,7 +303,7 @@ impl Fabric {
         self.ready = Some(match &mut self.side {
             Side::Application(program) => match hear(program, deadline)? {
                 Said::Ready(ready) => ready,
-                _ => bail!("the controller did not say that it was ready"),
+                _ => return Err(Error::Program("the controller did not say that it was ready".into())),
             },
             Side::Own(own) => {
                 let connected = own.await_switches(self.count)?.duration_since(begun);
@@ -307,7 +311,7 @@ impl Fabric {
                 Ready { connect_ns, discovery_ns: None, ready_ns: None }
             }
         });
-        self.sockets = Sockets::enlarge(self.switches.process()).map_err(|error| format!("{error:#}"));
+        self.sockets = Sockets::enlarge(self.switches.process()).map_err(|error| chain(&error));
         Ok(())
     }
 
@@ -329,7 +333,7 @@ impl Fabric {
                 program.say("counts")?;
                 match hear(program, Instant::now() + PATIENCE)? {
                     Said::Counts(counts) => (Some(cpu_ns), counts),
-                    _ => bail!("the controller did not say what it has done"),
+                    _ => return Err(Error::Program("the controller did not say what it has done".into())),
                 }
             }
             Side::Own(own) => {
@@ -362,11 +366,11 @@ impl Fabric {
     /// Returns the work of the controller since the traffic began.
     pub fn finish(&mut self) -> Result<Outcome> {
         let (Some(ready), Some(begun)) = (self.ready, self.begun.take()) else {
-            bail!("the traffic of a fabric ended before it began");
+            return Err(Error::Program("the traffic of a fabric ended before it began".into()));
         };
         let (before, after) = match begun.and_then(|before| Ok((before, self.look()?))) {
             Ok(both) => both,
-            Err(error) => return Ok(Outcome::Lost(format!("{error:#}"))),
+            Err(error) => return Ok(Outcome::Lost(chain(&error))),
         };
         let (was, is) = (before.counts, after.counts);
         if is.ended > was.ended {
@@ -403,7 +407,9 @@ impl Fabric {
         let lines = self.ask_switches(&each).context("counting the rules of switches")?;
         let count = |line: &String| line.rsplit_once("flow_count=")?.1.trim().parse().ok();
         let rules: Vec<u32> = lines.iter().filter_map(count).collect();
-        ensure!(rules.len() == bridges.len(), "Open vSwitch told the rules of {} switches", rules.len());
+        if rules.len() != bridges.len() {
+            return Err(Error::Program(format!("Open vSwitch told the rules of {} switches", rules.len())));
+        }
         Ok(distribution(rules))
     }
 
@@ -433,31 +439,32 @@ fn numbers(count: usize) -> Vec<usize> {
 }
 
 /// Returns the commands that create `count` bridges with their ports, which use these `protocols`.
-fn bridges(count: usize, ports: &[Port], protocols: &str) -> Result<String> {
+fn bridges(count: usize, ports: &[Port], protocols: &str) -> String {
     let mut commands = String::new();
+    // Writing to a string does not fail.
     for some in numbers(count).chunks(AT_ONCE) {
         commands.push_str("ovs-vsctl --id=@q create QoS type=linux-noop");
         for &switch in some {
             let name = bridge(switch);
-            write!(
+            let _ = write!(
                 commands,
                 " -- add-br {name} -- set bridge {name} datapath_type=netdev protocols={protocols} \
                  fail_mode=secure other-config:disable-in-band=true other-config:datapath-id={:016x}",
                 switch + 1
-            )?;
+            );
             let own = ports.iter().filter(|port| port.switch == switch);
             for (number, Port { device, .. }) in own.enumerate() {
-                write!(
+                let _ = write!(
                     commands,
                     " -- add-port {name} {device} -- set port {device} qos=@q -- set interface {device} \
                      ofport_request={}",
                     number + 1
-                )?;
+                );
             }
         }
         commands.push('\n');
     }
-    Ok(commands)
+    commands
 }
 
 /// Returns the commands that start Open vSwitch's daemons, each of which runs in the background once it answers.

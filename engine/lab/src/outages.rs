@@ -5,10 +5,10 @@
 //! which the kernel ignores while there is no carrier (`ignore_routes_with_linkdown`), so that a router uses
 //! another of its equal next hops. Routes are static, so no other router learns of the failure.
 
+use crate::error::{Context, Error, Result};
 use crate::kernels::Kernels;
 use crate::namespace::Home;
 use crate::network::{Breaker, Network};
-use anyhow::{Context, Result};
 use nettrial_scenario::{OutageRecord, Scenario, nanoseconds};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -61,7 +61,7 @@ impl Outages {
     /// Ends the events, and returns those that have happened.
     pub fn finish(self) -> Result<Vec<OutageRecord>> {
         drop(self.stop);
-        self.thread.join().map_err(|_| anyhow::anyhow!("the thread of the events panicked"))?
+        self.thread.join().map_err(|_| Error::Thread("the thread of the events panicked"))?
     }
 }
 

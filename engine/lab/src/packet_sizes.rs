@@ -9,11 +9,11 @@
 //! they were counted, so counting takes about half a microsecond per packet, mostly on the sender's CPU.
 
 use crate::affinity::keep_to;
+use crate::error::{Context, Error, Result};
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::packet_socket::{Intake, Ring, overflow};
 use crate::processors::Placement;
-use anyhow::{Context, Result};
 use nettrial_scenario::{PacketSize, ethernet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ impl PacketCounter {
     /// Ends counting, and returns the results.
     pub fn finish(self) -> Result<Vec<Sent>> {
         self.stop.store(true, Relaxed);
-        let taps = self.thread.join().map_err(|_| anyhow::anyhow!("the packet counter ended early"))?;
+        let taps = self.thread.join().map_err(|_| Error::Thread("the packet counter ended early"))?;
         taps.into_iter().map(Tap::sent).collect()
     }
 }

@@ -4,7 +4,7 @@
 //! Documentation/networking/packet_mmap.rst). `net.core.rmem_max` does not limit its memory, each frame has its
 //! arrival time, and frames that did not fit are counted.
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Error, Result};
 use nix::sys::socket::sockopt::SocketError;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, socket};
 use std::io;
@@ -105,7 +105,8 @@ impl Ring {
         if memory == libc::MAP_FAILED {
             return Err(io::Error::last_os_error()).context("mapping a ring for frames");
         }
-        let memory = NonNull::new(memory.cast()).context("mapping a ring for frames")?;
+        let memory =
+            NonNull::new(memory.cast()).ok_or_else(|| Error::Kernel("mapping a ring for frames".into()))?;
         let slots = blocks * slots_per_block;
         let ring =
             Self { socket, memory, length, slot_bytes, slots_per_block, block_bytes, slots, next: 0, lead };

@@ -4,6 +4,7 @@ pub mod routing;
 
 use crate::clock::Clock;
 use crate::congestion::Own;
+use crate::error::{Context, Error, Result};
 use crate::messages::veth;
 use crate::namespace::Home;
 use crate::network::try_holding;
@@ -12,14 +13,13 @@ use crate::queue::Shaping;
 use crate::queue::discipline;
 use crate::wire::Wire;
 use crate::{affinity, delay_line, environment, mptcp, openflow, settings, supported};
-use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
 use nettrial_netlink::Ethtool;
 use nettrial_netlink::Netlink;
 use nettrial_scenario::{
     Discipline, Link, Offloads, Place, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall,
-    TimerLateness, Transport,
+    TimerLateness, Transport, chain,
 };
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use std::collections::HashSet;
@@ -61,12 +61,12 @@ pub fn examine(home: &Home, own: Option<&Own>, lateness: Option<TimerLateness>) 
 }
 
 /// Returns the shortfall that the lateness of timers could not be measured.
-pub fn no_timers(error: &anyhow::Error) -> Shortfall {
+pub fn no_timers(error: &Error) -> Shortfall {
     shortfall("timers", error, "allow this user's processes to start threads that sleep")
 }
 
-fn shortfall(what: &str, error: &anyhow::Error, remedy: &str) -> Shortfall {
-    Shortfall { what: what.into(), why: format!("{error:#}"), remedy: remedy.into() }
+fn shortfall(what: &str, error: &Error, remedy: &str) -> Shortfall {
+    Shortfall { what: what.into(), why: chain(error), remedy: remedy.into() }
 }
 
 /// Returns everything that fails in the calling thread's namespace. Each feature is tried even if others failed.
@@ -92,7 +92,7 @@ fn try_all() -> Vec<Shortfall> {
     attempt(
         "offload settings (ethtool)",
         "a kernel with CONFIG_VETH",
-        Ethtool::open().and_then(|ethtool| ethtool.set(INTERFACE, Offloads::default())),
+        Ethtool::open().and_then(|ethtool| ethtool.set(INTERFACE, Offloads::default())).map_err(Error::from),
     );
     missing
 }
@@ -111,7 +111,7 @@ fn try_veth() -> Result<()> {
     let pair = veth([interface(INTERFACE, INTERFACE_INDEX), interface("try1", INTERFACE_INDEX + 1)]);
     let mut netlink = Netlink::open()?;
     netlink.create(RouteNetlinkMessage::NewLink(pair), "making a veth pair")?;
-    netlink.flush()
+    Ok(netlink.flush()?)
 }
 
 fn try_bridge() -> Result<()> {
@@ -122,7 +122,7 @@ fn try_bridge() -> Result<()> {
     ];
     let mut netlink = Netlink::open()?;
     netlink.create(RouteNetlinkMessage::NewLink(message), "creating a bridge")?;
-    netlink.flush()
+    Ok(netlink.flush()?)
 }
 
 fn try_shaping() -> Result<()> {
@@ -130,7 +130,7 @@ fn try_shaping() -> Result<()> {
     let (rate, limit) = (Rate(1_000_000_000), QueueLimit::Packets(100));
     let shaping = Shaping::new(rate, limit, &Discipline::default(), &Wire::plain(1500))?;
     shaping.apply(&mut netlink, (INTERFACE_INDEX, INTERFACE))?;
-    netlink.flush()
+    Ok(netlink.flush()?)
 }
 
 /// Returns the missing features that are not required by all trials.
@@ -240,7 +240,7 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own, clock: Clock) -> Vec<Pr
     if let Some((number, link)) = links.find(|(number, _)| delay_line::is_needed(scenario, *number))
         && let Err(error) = try_delay_line()
     {
-        let hint = format!("links can't delay or lose frames here: {error:#}");
+        let hint = format!("links can't delay or lose frames here: {}", chain(&error));
         let problem = Place::link(number, link).problem("delay", link.delay, "0 ns, and no impairment", hint);
         problems.push(problem.of_machine());
     }
@@ -271,7 +271,7 @@ fn radio_problems(scenario: &Scenario) -> Vec<Problem> {
     if let Some((number, link)) = channels().next()
         && let Err(error) = try_delay_line()
     {
-        let hint = format!("frames can't be read from and written to interfaces here: {error:#}");
+        let hint = format!("frames can't be read from and written to interfaces here: {}", chain(&error));
         problems.push(Place::link(number, link).problem("medium", "wlan", "cable", hint).of_machine());
     }
     for (number, node) in scenario.nodes.iter().enumerate() {

@@ -7,8 +7,8 @@
 use crate::affinity::usable;
 use crate::clock::Clock;
 use crate::delay_line;
+use crate::error::{Context, Result};
 use crate::namespace::{Home, Namespace};
-use anyhow::{Context, Result};
 use nettrial_scenario::{NodeKind, Scenario};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::collections::HashMap;

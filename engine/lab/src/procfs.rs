@@ -5,7 +5,7 @@
 //! a thousand namespaces that took most of the time of building a network. An instance through which few
 //! namespaces are reached is fast, and its cache ends with it.
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};

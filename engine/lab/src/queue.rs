@@ -6,8 +6,8 @@
 pub mod discipline;
 
 use crate::bucket::Bucket;
+use crate::error::Result;
 use crate::wire::{SizeTable, Wire};
-use anyhow::Result;
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
@@ -147,10 +147,10 @@ impl Shaping {
             format!("giving {object} the rate {}", self.rate),
         )?;
         let queue = message(interface, CLASS, QUEUE, &self.queue);
-        netlink.create(
+        Ok(netlink.create(
             RouteNetlinkMessage::NewQueueDiscipline(queue),
             format!("giving {object} a queue of {}", self.limit),
-        )
+        )?)
     }
 }
 

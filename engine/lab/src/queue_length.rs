@@ -1,11 +1,11 @@
 //! Samples the queue of every shaped interface during the traffic: its length, and its counters.
 
 use crate::affinity::keep_to;
+use crate::error::{Context, Error, Result};
 use crate::namespace::Home;
 use crate::network::{BuiltNode, Network, Shaped};
 use crate::processors::Placement;
 use crate::queue::{self, Length, Reading};
-use anyhow::{Context, Result};
 use nettrial_netlink::Netlink;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -88,7 +88,7 @@ impl QueueSampler {
             Ok(Probe {
                 node: node.name.clone(),
                 shaped: node.shaped().to_vec(),
-                netlink: home.visit(&node.namespace, Netlink::open)?,
+                netlink: home.visit(&node.namespace, || Ok(Netlink::open()?))?,
                 found: BTreeMap::new(),
             })
         };
@@ -123,7 +123,7 @@ impl QueueSampler {
     /// Ends sampling, and returns the readings of every shaped interface.
     pub fn finish(self) -> Result<Vec<Sampled>> {
         drop(self.stop);
-        let probes = self.thread.join().map_err(|_| anyhow::anyhow!("the queue sampler ended early"))??;
+        let probes = self.thread.join().map_err(|_| Error::Thread("the queue sampler ended early"))??;
         Ok(probes.into_iter().flat_map(Probe::sampled).collect())
     }
 }

@@ -1,7 +1,7 @@
 //! Reads and writes the kernel's network settings of a namespace, through /proc/sys of the calling thread's
 //! namespace.
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use nettrial_scenario::{Buffer, Node, NodeKind, Stack};
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;

@@ -7,9 +7,9 @@
 //! waited is sent.
 
 use crate::affinity;
+use crate::error::{Context, Error, Result};
 use crate::processors::Placement;
-use anyhow::{Context, Result};
-use nettrial_scenario::Scenario;
+use nettrial_scenario::{Scenario, chain};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use perf_event::data::Record;
@@ -51,7 +51,7 @@ pub fn description() -> String {
     let counted = Functions::of_this_kernel().and_then(|_| sampler(affinity::usable()[0]));
     match counted {
         Ok(_) => "counted apart from the hosts', by samples of the kernel's stacks".into(),
-        Err(error) => format!("counted as the hosts': {error:#}"),
+        Err(error) => format!("counted as the hosts': {}", chain(&error)),
     }
 }
 
@@ -74,7 +74,7 @@ impl Watch {
     /// # Errors
     /// Returns the reason why the kernel can't be sampled here.
     pub fn start(processors: &[usize], own: usize) -> Result<Self, String> {
-        Self::try_start(processors, own).map_err(|error| format!("{error:#}"))
+        Self::try_start(processors, own).map_err(|error| chain(&error))
     }
 
     fn try_start(processors: &[usize], own: usize) -> Result<Self> {
@@ -194,16 +194,20 @@ impl Functions {
             };
             if kind.eq_ignore_ascii_case("t") {
                 let shapes = name.starts_with("htb_") || name.starts_with("qdisc_watchdog");
-                places.push((u64::from_str_radix(address, 16)?, shapes));
+                places.push((
+                    u64::from_str_radix(address, 16)
+                        .map_err(|error| Error::Kernel(format!("/proc/kallsyms: {address:?}: {error}")))?,
+                    shapes,
+                ));
             }
         }
         places.sort_unstable();
         let ranges = places.windows(2).filter(|pair| pair[0].1).map(|pair| pair[0].0..pair[1].0);
         let ranges: Vec<_> = ranges.filter(|range| !range.is_empty()).collect();
-        anyhow::ensure!(
-            !ranges.is_empty(),
-            "the kernel shows no addresses of its shapers in /proc/kallsyms (kernel.kptr_restrict hides them)"
-        );
+        if ranges.is_empty() {
+            let why = "the kernel shows no addresses of its shapers in /proc/kallsyms (kernel.kptr_restrict hides them)";
+            return Err(Error::Kernel(why.into()));
+        }
         Ok(Self(ranges))
     }
 

@@ -1,6 +1,6 @@
 //! TAP devices: network devices whose other end is a file (the kernel's Documentation/networking/tuntap.rst).
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};

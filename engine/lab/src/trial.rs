@@ -7,10 +7,10 @@ mod drive;
 mod machine;
 
 use crate::congestion::Own;
+use crate::error::Result;
 use crate::guests::Guests;
 use crate::layout::Layout;
 use crate::namespace::Home;
-use anyhow::Result;
 use build::Built;
 use nettrial_scenario::{Capture, Phases, Record, Scenario, nanoseconds};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

@@ -1,7 +1,7 @@
 //! Reads and sets the offloads of an interface, and reads its speed, through the ethtool ioctl
 //! (include/uapi/linux/ethtool.h).
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use nettrial_scenario::Offloads;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use std::cell::OnceCell;

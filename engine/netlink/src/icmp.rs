@@ -5,7 +5,7 @@
 //! (net/ipv6/ndisc.c, icmp6_dst_alloc), so it still works.
 
 use crate::Netlink;
-use anyhow::Result;
+use crate::error::Result;
 use netlink_packet_route::route::RouteProtocol;
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, IpProtocol, RouteNetlinkMessage};

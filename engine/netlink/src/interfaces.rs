@@ -1,7 +1,7 @@
 //! Reads the state of the interfaces in the calling thread's network namespace (rtnetlink(7)).
 
 use crate::Netlink;
-use anyhow::{Context, Result};
+use crate::error::{Context, Error, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -106,7 +106,7 @@ pub(crate) fn interface(answer: RouteNetlinkMessage) -> Option<Interface> {
 /// Fails if there is no such interface, or if the kernel refuses the MTU.
 pub fn set_mtu(name: &str, mtu: u64) -> Result<()> {
     let there = interfaces()?.into_iter().find(|interface| interface.name == name);
-    let there = there.with_context(|| format!("there is no interface {name}"))?;
+    let there = there.ok_or_else(|| Error::NoInterface(name.to_owned()))?;
     let mut message = LinkMessage::default();
     message.header.index = there.index;
     message.attributes =

@@ -1,6 +1,7 @@
 //! Sends route netlink requests in batches: many requests in one message to the kernel, and one answer for all of
 //! them. Reads the state of Wi-Fi interfaces by generic netlink, and the offloads of interfaces by the ethtool ioctl.
 
+mod error;
 mod ethtool;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -8,17 +9,19 @@ mod icmp;
 mod interfaces;
 mod wireless;
 
+pub use error::{Error, Result};
 pub use ethtool::Ethtool;
 pub use icmp::{filter_icmp, originate_no_icmp, originates_no_icmp};
 pub use interfaces::{Counters, Interface, interfaces, set_mtu};
 pub use wireless::{Wireless, wireless};
 
-use anyhow::{Context, Result, bail};
+use error::Context;
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use nettrial_scenario::During;
 
 /// The number of bytes of requests sent at once; the kernel refuses a message larger than the socket's send buffer
 /// (212,992 bytes by default).
@@ -107,15 +110,12 @@ impl Netlink {
                     && error.code.is_some()
                     && let Some(purpose) = purposes.iter().rev().nth(left)
                 {
-                    failure.get_or_insert_with(|| format!("{purpose}: {}", error.to_io()));
+                    failure.get_or_insert_with(|| Error::from(error.to_io()).during(purpose));
                 }
                 true
             })?;
         }
-        match failure {
-            Some(text) => bail!(text),
-            None => Ok(()),
-        }
+        failure.map_or(Ok(()), Err)
     }
 
     /// Requests one object and returns the kernel's answer.
@@ -132,7 +132,9 @@ impl Netlink {
             };
             false
         })?;
-        answer.context("the kernel gave no answer")?.context("requesting an object from the kernel")
+        answer
+            .ok_or_else(|| Error::Answer("the kernel gave no answer".into()))?
+            .context("requesting an object from the kernel")
     }
 
     /// Requests all objects of a kind and returns the kernel's answers.
@@ -182,7 +184,7 @@ fn messages(
 ) -> Result<()> {
     while !rest.is_empty() {
         let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
-            .map_err(|error| anyhow::anyhow!("reading the kernel's answer: {error}"))?;
+            .map_err(|error| Error::Answer(format!("reading the kernel's answer: {error}")))?;
         let length = (message.header.length as usize).next_multiple_of(4).min(rest.len());
         rest = &rest[length..];
         if !take(message) {
@@ -207,6 +209,7 @@ pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
     use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+    use nettrial_scenario::chain;
 
     fn link(index: u32) -> LinkMessage {
         let mut message = LinkMessage::default();
@@ -228,7 +231,7 @@ mod tests {
             let mut queue =
                 (first..).map(|number| netlink.change(refused(number), format!("change {number}")));
             let told = queue.by_ref().take(2 * BATCH_REQUESTS).find_map(Result::err);
-            assert!(told.unwrap().to_string().starts_with(&format!("change {first}: ")));
+            assert!(chain(&told.unwrap()).starts_with(&format!("change {first}: ")));
         }
         assert!(netlink.flush().is_ok());
     }

@@ -2,7 +2,7 @@
 //! (include/uapi/linux/nl80211.h).
 
 use crate::attribute;
-use anyhow::{Context, Result, bail, ensure};
+use crate::error::{Context, Error, Result};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
 use std::collections::HashMap;
 
@@ -134,7 +134,7 @@ impl Generic {
         let name = attribute(CTRL_ATTR_FAMILY_NAME, format!("{name}\0").as_bytes());
         // The answer is ENOENT if there is none.
         let Ok(answers) = self.ask(CONTROL, CTRL_CMD_GETFAMILY, 0, &name) else { return Ok(None) };
-        let answer = answers.first().context("the kernel gave no answer")?;
+        let answer = answers.first().ok_or_else(|| Error::Answer("the kernel gave no answer".into()))?;
         let number = attributes(answer).get(&CTRL_ATTR_FAMILY_ID).and_then(|value| (*value).try_into().ok());
         Ok(number.map(u16::from_ne_bytes))
     }
@@ -169,8 +169,11 @@ pub(crate) fn read(buffer: &[u8], sequence: u32, answers: &mut Vec<Vec<u8>>) -> 
         let length = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
         let kind = u16::from_ne_bytes([header[4], header[5]]);
         let of = u32::from_ne_bytes([header[8], header[9], header[10], header[11]]);
-        let message = rest.get(..length).context("the kernel's answer is cut short")?;
-        ensure!(length >= 16, "the kernel's answer is cut short");
+        let message =
+            rest.get(..length).ok_or_else(|| Error::Answer("the kernel's answer is cut short".into()))?;
+        if length < 16 {
+            return Err(Error::Answer("the kernel's answer is cut short".into()));
+        }
         if of == sequence {
             match kind {
                 NLMSG_DONE => return Ok(true),
@@ -179,7 +182,7 @@ pub(crate) fn read(buffer: &[u8], sequence: u32, answers: &mut Vec<Vec<u8>>) -> 
                     if code == 0 {
                         return Ok(true);
                     }
-                    bail!(std::io::Error::from_raw_os_error(code.saturating_neg()));
+                    return Err(std::io::Error::from_raw_os_error(code.saturating_neg()).into());
                 }
                 _ => answers.extend(message.get(HEADERS..).map(<[u8]>::to_vec)),
             }

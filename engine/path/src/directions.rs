@@ -8,10 +8,10 @@
 //! the far host sends replies that may not be fragmented: those above the path MTU are lost, and the others arrive
 //! whole.
 
+use crate::error::Result;
 use crate::probe::{Outcome, Probe, Prober};
 use crate::report::Direction;
 use crate::search;
-use anyhow::Result;
 
 /// The description of a measurement by echo, which also gives the MTU of the reverse path.
 const BY_ECHO: &str = "ICMP echo, whose replies are as large as the requests";

@@ -2,6 +2,7 @@
 
 use crate::buffers;
 use crate::directions::{self, Bounds, Directions};
+use crate::error::{Error, Result};
 use crate::hops::Traced;
 use crate::local::{self, Local};
 use crate::probe::{Hearing, Prober};
@@ -10,8 +11,7 @@ use crate::request::PathRequest;
 use crate::sizes::{self, LARGEST_PACKET};
 use crate::wire::Wire;
 use crate::{hops, mss, rtt, search, theory, verdict};
-use anyhow::Result;
-use nettrial_scenario::{Absence, IpVersion};
+use nettrial_scenario::{Absence, IpVersion, chain};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -45,10 +45,10 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
     let largest = interface.mtu_bytes.min(LARGEST_PACKET).min(asked);
     let mut probers = Probers {
         echo: Wire::echo(target).map_err(|error| local::no_echo(&error)),
-        udp: Wire::udp(target).map_err(|error| format!("{error:#}")),
+        udp: Wire::udp(target).map_err(|error| chain(&error)),
     };
     if let (Err(echo), Err(udp)) = (&probers.echo, &probers.udp) {
-        anyhow::bail!("{echo}; UDP: {udp}");
+        return Err(Error::CannotProbe(format!("{echo}; UDP: {udp}")));
     }
     let mut absent = Vec::new();
     let found = probe(&mut probers, target.ip(), largest, &interface.name)?;
@@ -202,7 +202,7 @@ fn probe(probers: &mut Probers, target: IpAddr, largest: u64, interface: &str) -
         (Ok(echo), _) if answers.contains(&Means::Echo) || !answered => echo,
         (_, Ok(udp)) => udp,
         (Ok(echo), _) => echo,
-        (Err(echo), Err(udp)) => anyhow::bail!("{echo}; {udp}"),
+        (Err(echo), Err(udp)) => return Err(Error::CannotProbe(format!("{echo}; {udp}"))),
     };
     let hearing = prober.hearing();
     let Traced { mut hops, refused_by } = if hearing.expiry {

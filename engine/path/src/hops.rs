@@ -1,8 +1,8 @@
 //! Finds the routers on the path, the largest packet that reaches each of them, and the places of limits.
 
+use crate::error::Result;
 use crate::probe::{Outcome, Probe, Prober};
 use crate::report::{Direction, Hop, Limit, TooBig};
-use anyhow::Result;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 

@@ -16,6 +16,7 @@ mod buffers;
 mod directions;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
+mod error;
 mod examine;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -44,6 +45,7 @@ use elsewhere::{local, mss, wire};
 mod model;
 
 pub use buffers::bandwidth_delay_product;
+pub use error::{Error, Result};
 pub use report::{
     BaseRtt, Buffers, Direction, Goodput, Hop, Interface, Jumbo, Limit, Means, Mss, MssFinding, PathRecord,
     PathReport, TooBig, Trusting, Verdict,
@@ -72,7 +74,7 @@ pub fn examine(request: &PathRequest) -> PathAnswer {
             Ok(path) => paths.push(path),
             Err(error) => missing.push(Shortfall {
                 what: format!("IPv{} to {}", u8::from(IpVersion::of(target.ip())), target.ip()),
-                why: format!("{error:#}"),
+                why: nettrial_scenario::chain(&error),
                 remedy:
                     "check the routes and addresses of this host, and the packets that its firewall lets out"
                         .into(),

@@ -1,10 +1,10 @@
 //! This host's end of a path: its address, its interface, and the path MTU that the kernel holds.
 
+use crate::error::{Context, Error, Result};
 use crate::report::Interface;
 use crate::socket;
-use anyhow::{Context, Result};
 use nettrial_netlink::Ethtool;
-use nettrial_scenario::IpVersion;
+use nettrial_scenario::{Fault, IpVersion};
 use nix::ifaddrs::getifaddrs;
 use socket2::{Protocol, Type};
 use std::fs;
@@ -36,7 +36,8 @@ pub fn find(target: SocketAddr) -> Result<Local> {
     let mut probe = target;
     probe.set_port(port);
     socket.connect(&probe.into()).with_context(|| format!("looking for a route to {}", target.ip()))?;
-    let local = socket.local_addr()?.as_socket().context("reading the source address of packets")?;
+    let local =
+        socket.local_addr()?.as_socket().ok_or(Error::NoAddress("reading the source address of packets"))?;
     let address = local.ip();
     let name = match local {
         _ if address == target.ip() => LOOPBACK.to_owned(),
@@ -63,7 +64,7 @@ fn interface_of(address: IpAddr) -> Result<String> {
         IpAddr::V6(v6) => storage.as_sockaddr_in6().is_some_and(|found| found.ip() == v6),
     };
     let found = all.find(|interface| interface.address.as_ref().is_some_and(has));
-    Ok(found.with_context(|| format!("no interface has the address {address}"))?.interface_name)
+    Ok(found.ok_or(Error::NoInterface(address))?.interface_name)
 }
 
 fn describe(name: &str, descriptor: i32) -> Result<Interface> {
@@ -101,7 +102,7 @@ pub fn timestamps() -> bool {
 }
 
 /// Returns the reason why this user can't send ICMP echo; `error` is the system's.
-pub fn no_echo(error: &anyhow::Error) -> String {
+pub fn no_echo(error: &Error) -> String {
     let range = sysctl("net.ipv4.ping_group_range").unwrap_or_default();
     format!(
         "ICMP echo needs a raw socket (CAP_NET_RAW) or a group within net.ipv4.ping_group_range, which is \"{range}\": {}",

@@ -1,11 +1,11 @@
 //! A model of a path, with tests that the examination finds the properties of the model.
 
 use crate::directions::{self, Bounds};
+use crate::error::Result;
 use crate::hops;
 use crate::probe::{Outcome, Probe, Prober};
 use crate::report::Hop;
 use crate::search;
-use anyhow::Result;
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr};

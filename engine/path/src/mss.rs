@@ -1,8 +1,9 @@
 //! Measures the segment size of a real TCP connection.
 
+use crate::error::{Context, Result};
 use crate::report::{Direction, Mss, MssFinding};
 use crate::sizes::TCP_HEADER_BYTES;
-use anyhow::{Context, Result};
+use nettrial_scenario::Fault;
 use nettrial_scenario::IpVersion;
 use socket2::{Domain, Socket, Type};
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
 //! Probes, their outcomes, and the trait of their senders.
 
-use anyhow::Result;
+use crate::error::Result;
 use std::net::IpAddr;
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! The round-trip time of an idle path.
 
+use crate::error::Result;
 use crate::probe::{Outcome, Probe, Prober};
 use crate::report::{BaseRtt, Means};
-use anyhow::Result;
 
 /// The number of echo requests sent, one after the other.
 const ECHOES: u32 = 10;

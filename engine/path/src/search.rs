@@ -1,8 +1,8 @@
 //! Searches for a path MTU: one search relies on ICMP, the other only on the packets that arrive.
 
+use crate::error::Result;
 use crate::probe::{MAX_PROBES, Outcome, Probe, Prober};
 use crate::report::{TooBig, Trusting};
-use anyhow::Result;
 
 /// MTUs of common links (RFC 1191 section 7.1, with those of tunnels, jumbo frames and data centres added). They
 /// are tried first, because a limit is most likely one of them.

@@ -5,7 +5,7 @@
 //! and ignores the path MTU that the kernel has learned. IP_RECVFRAGSIZE reports the size of the fragments in
 //! which a packet arrived.
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use nettrial_scenario::IpVersion;
 use nix::errno::Errno;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};

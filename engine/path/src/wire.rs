@@ -1,9 +1,9 @@
 //! Probes over real sockets: ICMP echo and UDP.
 
+use crate::error::Result;
 use crate::probe::{Outcome, Probe, Prober};
 use crate::sizes::PROBE_HEADER_BYTES;
 use crate::socket::{self, IcmpError, Received};
-use anyhow::Result;
 use nettrial_scenario::IpVersion;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::{Protocol, Socket, Type};

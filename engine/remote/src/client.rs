@@ -1,14 +1,14 @@
 //! The client: a session with a server, and an agent of its own.
 
+use crate::error::{Context, Error, Result};
 use crate::message::{MOST_REPORT_BYTES, ToClient, ToServer, Welcome};
-use anyhow::{Context, Result, bail};
 use nettrial_admission::one_line;
-use nettrial_scenario::{Failure, FailureKind, Measure};
+use nettrial_scenario::{During, Fault, Measure};
 use nettrial_session::{
     Agents, Event, Findings, Offset, Process, Reader, Round, Sink, Surroundings, Token, Transport, Watch,
     Writer, enter, monotonic_ns,
 };
-use nettrial_traffic::{Order, in_words};
+use nettrial_traffic::Order;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -21,8 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const MOST_ANSWERS: usize = 4;
 /// The number of rounds from which a clock's offset is estimated.
 const ROUNDS: usize = 16;
-/// The error of a session that the server ended.
-const CLOSED: &str = "the server closed the session; its own messages say why";
 
 /// One of the two hosts of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +64,7 @@ struct Connection {
     output: Output,
     /// The server's messages apart from reports, each with the time of its arrival, and finally the reason for the
     /// end of the session.
-    answers: Receiver<Result<(ToClient, i64), Failure>>,
+    answers: Receiver<Result<(ToClient, i64)>>,
     /// The sink for events of the server's agent.
     agent: Arc<Mutex<Option<Sink>>>,
 }
@@ -82,10 +80,15 @@ fn lock<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Served(Output);
 
 impl Transport for Served {
-    fn order(&mut self, order: &Order) -> Result<()> {
+    fn order(&mut self, order: &Order) -> Result<(), nettrial_session::Error> {
         let order = ToServer::Order(Box::new(order.clone()));
-        lock(&self.0).send(&order).context("writing to the server")
+        lock(&self.0).send(&order).map_err(to_server)
     }
+}
+
+/// Returns the error of an agent that can't be reached, because the server can't be written to.
+fn to_server(error: io::Error) -> nettrial_session::Error {
+    nettrial_session::Error::from(error).during("writing to the server")
 }
 
 /// Returns true if the other end is gone. A reset that arrives after the end of data is a broken pipe for a
@@ -122,8 +125,8 @@ impl Connection {
     fn answer(&self) -> Result<(ToClient, i64)> {
         match self.answers.recv_timeout(PATIENCE) {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(why)) => Err(why.into()),
-            Err(_) => Err(Failure::new(FailureKind::Unreachable, "the server does not answer").into()),
+            Ok(Err(why)) => Err(why),
+            Err(_) => Err(Error::Silent),
         }
     }
 }
@@ -132,7 +135,7 @@ impl Connection {
 fn listen(
     mut lines: Reader<TcpStream>,
     agent: &Mutex<Option<Sink>>,
-    answers: &SyncSender<Result<(ToClient, i64), Failure>>,
+    answers: &SyncSender<Result<(ToClient, i64)>>,
 ) {
     let tell = |event| {
         if let Some(sink) = &*lock(agent) {
@@ -148,15 +151,15 @@ fn listen(
             Ok(Some(answer)) => {
                 // If this fails otherwise, nobody waits for the answer any more.
                 if matches!(answers.try_send(Ok((answer, monotonic_ns()))), Err(TrySendError::Full(_))) {
-                    break Failure::new(FailureKind::Other, "the server sent answers without questions");
+                    break Error::Answer("the server sent answers without questions".into());
                 }
             }
-            Ok(None) => break Failure::new(FailureKind::Unreachable, CLOSED),
-            Err(error) if is_closed(&error) => break Failure::new(FailureKind::Unreachable, CLOSED),
-            Err(error) => break Failure::new(FailureKind::Other, in_words(&error.into())),
+            Ok(None) => break Error::Closed,
+            Err(error) if is_closed(&error) => break Error::Closed,
+            Err(error) => break Error::System(error),
         }
     };
-    tell(Event::Ended(why.message.clone()));
+    tell(Event::Ended(why.in_words()));
     // This waits until the answers before it are taken, or until the session is dropped.
     let _ = answers.send(Err(why));
 }
@@ -168,25 +171,18 @@ impl Client {
     /// Fails if the server cannot be reached, has another token or version, or has no place for a session.
     pub fn connect(server: SocketAddr, token: &Token) -> Result<Self> {
         let stream = TcpStream::connect_timeout(&server, PATIENCE)
-            .with_context(|| Failure::new(FailureKind::Unreachable, format!("connecting to {server}")))?;
+            .map_err(|source| Error::Unreachable { server, source })?;
         let here = stream.local_addr()?;
         let connection = Connection::open(stream, token)?;
         let welcome = match connection.answers.recv_timeout(PATIENCE) {
             Ok(Ok((ToClient::Welcome(welcome), _))) => welcome,
-            Ok(Err(why)) if why.kind == FailureKind::Unreachable => {
-                let why = format!("{why}. It may have no place for another session");
-                return Err(Failure::new(FailureKind::Busy, why).into());
-            }
-            Ok(Err(why)) => return Err(why.into()),
-            _ => return Err(Failure::new(FailureKind::Refused, "the server did not welcome").into()),
+            Ok(Err(Error::Closed)) => return Err(Error::Full),
+            Ok(Err(why)) => return Err(why),
+            _ => return Err(Error::NoWelcome),
         };
-        let version = env!("CARGO_PKG_VERSION");
-        if welcome.engine_version != version {
-            let there = one_line(&welcome.engine_version);
-            let why = format!(
-                "nettrial there is version {there}, here it is {version}: both must be of one version"
-            );
-            return Err(Failure::new(FailureKind::OtherVersion, why).into());
+        let here_version = env!("CARGO_PKG_VERSION");
+        if welcome.engine_version != here_version {
+            return Err(Error::OtherVersion { there: one_line(&welcome.engine_version), here: here_version });
         }
         Ok(Self {
             server,
@@ -204,19 +200,19 @@ impl Client {
         let Connection { output, agent, .. } = &self.connection;
         self.agents.start(Host::Server.name(), |sink| {
             *lock(agent) = Some(sink);
-            lock(output).send(&ToServer::NewAgent).context("writing to the server")?;
-            Ok(Served(Arc::clone(output)))
+            lock(output).send(&ToServer::NewAgent).map_err(to_server)?;
+            Ok::<_, Error>(Served(Arc::clone(output)))
         })?;
-        self.agents.start(Host::Client.name(), |sink| {
+        Ok(self.agents.start(Host::Client.name(), |sink| {
             Process::local(Process::spawn(&mut Process::own())?, move |event| sink.tell(event))
-        })
+        })?)
     }
 
     /// Observes this machine and the other one.
     pub(crate) fn surroundings(&self) -> Result<[Surroundings; 2]> {
         match self.connection.ask(&ToServer::Surroundings)? {
             (ToClient::Surroundings(theirs), _) => Ok([Surroundings::now(&self.watch), theirs]),
-            _ => bail!("the server did not say how busy it is"),
+            _ => Err(Error::Answer("the server did not say how busy it is".into())),
         }
     }
 
@@ -227,7 +223,7 @@ impl Client {
             let asked_ns = monotonic_ns();
             let (ToClient::Time { heard_ns, answered_ns }, came_ns) = self.connection.ask(&ToServer::Time)?
             else {
-                bail!("the server did not tell the time");
+                return Err(Error::Answer("the server did not tell the time".into()));
             };
             rounds.push(Round { asked_ns, heard_ns, answered_ns, came_ns });
         }

@@ -9,6 +9,7 @@
 //! the session ends.
 
 mod client;
+mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod interface;
@@ -18,4 +19,5 @@ mod server;
 mod trial;
 
 pub use client::Client;
+pub use error::{Error, Result};
 pub use server::{PORT, serve};

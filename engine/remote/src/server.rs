@@ -1,16 +1,16 @@
 //! The server, which gives each caller with the token a session with an agent.
 
+use crate::error::{Context, Error, Result};
 use crate::interface;
 use crate::message::{MOST_ORDER_BYTES, ToClient, ToServer, Welcome};
 use crate::rules::{Between, Ration, flow_seats};
-use anyhow::{Context, Result, anyhow};
 use nettrial_admission::{Kind, Limits, Log, Seats, Visitor, bind, pieces, raise_descriptor_limit, receive};
-use nettrial_scenario::{Failure, FailureKind, HostAddress};
+use nettrial_scenario::{During, Fault, HostAddress};
 use nettrial_session::{
-    Event, PENALTY, Process, Reader, Sealed, Surroundings, Token, Transport, Watch, Writer, WrongToken,
-    admit, monotonic_ns,
+    Event, PENALTY, Process, Reader, Sealed, Surroundings, Token, Transport, Watch, Writer, admit,
+    monotonic_ns,
 };
-use nettrial_traffic::{Order, Reply, Report, in_words};
+use nettrial_traffic::{Order, Reply, Report};
 use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, BufReader};
 use std::net::{SocketAddr, TcpStream};
@@ -57,7 +57,7 @@ pub fn serve(
     receive(&listener, LIMITS, &shared, move |visitor| {
         let peer = visitor.peer;
         if let Err((kind, error)) = hear(visitor, &token, (&seats, &flows), &log) {
-            log.line(peer.ip(), kind, &format!("{peer}: {}", in_words(&error)));
+            log.line(peer.ip(), kind, &format!("{peer}: {}", error.in_words()));
         }
     })
 }
@@ -69,20 +69,20 @@ fn hear(
     token: &Token,
     (seats, flows): (&Seats, &Seats),
     log: &Arc<Log>,
-) -> Result<(), (Kind, anyhow::Error)> {
+) -> Result<(), (Kind, Error)> {
     let sealed = admit(&visitor.stream, token).map_err(|error| {
-        if error.is::<WrongToken>() {
+        if matches!(error, nettrial_session::Error::WrongToken) {
             visitor.delay(PENALTY);
-            return ("wrong token", error.context("refused"));
+            return ("wrong token", Error::from(error).during("refused"));
         }
-        ("no handshake", error.context("refused"))
+        ("no handshake", Error::from(error).during("refused"))
     })?;
     let Some(_seat) = seats.take(visitor.peer.ip()) else {
-        return Err(("too many sessions", anyhow!("refused: too many sessions")));
+        return Err(("too many sessions", Error::TooMany("sessions")));
     };
     let others = seats.taken() - 1;
     let Some((stream, peer, _)) = visitor.admit() else {
-        return Err(("too many connections", anyhow!("refused: too many connections wait to be heard")));
+        return Err(("too many connections", Error::TooMany("connections wait to be heard")));
     };
     log.line(peer.ip(), "a session began", &format!("a session of {peer} began"));
     session(&stream, peer, others, &sealed, flows, log).map_err(|error| ("a session failed", error))?;
@@ -168,10 +168,10 @@ fn obey(
                 let done = match (refused, &mut agent) {
                     (Some(why), _) => {
                         log.refused(between.there, "an order", &why);
-                        Err(Failure::new(FailureKind::Refused, format!("the server refuses: {why}")).into())
+                        Err(Error::Refused(why))
                     }
-                    (None, None) => Err(anyhow!("there is no agent yet")),
-                    (None, Some(agent)) => agent.order(&Order { number, command }),
+                    (None, None) => Err(Error::Answer("there is no agent yet".into())),
+                    (None, Some(agent)) => agent.order(&Order { number, command }).map_err(Error::from),
                 };
                 if let Err(error) = done {
                     let report = Report { number, reply: Reply::failed(&error) };
@@ -196,7 +196,7 @@ fn new_agent(output: &Output, between: Between, log: &Arc<Log>) -> Result<Proces
     let mut command = Process::own();
     command.stderr(Stdio::piped());
     let mut agent = Process::local(Process::spawn(&mut command)?, tell)?;
-    let errors = agent.errors().context("no pipe from the agent")?;
+    let errors = agent.errors().ok_or(nettrial_session::Error::NoPipe("from the agent"))?;
     std::thread::spawn(move || {
         for line in pieces(BufReader::new(errors), MOST_SAID_BYTES) {
             let text = format!("session of {}: {line}", between.there);
@@ -210,7 +210,7 @@ fn new_agent(output: &Output, between: Between, log: &Arc<Log>) -> Result<Proces
 mod tests {
     use super::*;
     use crate::client::Client;
-    use nettrial_traffic::kind_of;
+    use nettrial_scenario::FailureKind;
     use std::net::{IpAddr, TcpListener};
     use std::sync::mpsc::channel;
 
@@ -230,10 +230,10 @@ mod tests {
             Client::connect(at, &token()).unwrap();
         }
         let wrong = Client::connect(at, &Token::random()).err().unwrap();
-        assert_eq!(kind_of(&wrong), FailureKind::OtherToken, "{wrong:#}");
+        assert_eq!(wrong.kind(), FailureKind::OtherToken, "{wrong:?}");
         let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let nobody = Client::connect(closed, &token()).err().unwrap();
-        assert_eq!(kind_of(&nobody), FailureKind::Unreachable, "{nobody:#}");
+        assert_eq!(nobody.kind(), FailureKind::Unreachable, "{nobody:?}");
         Client::connect(at, &token()).unwrap();
         drop(silent);
         std::fs::remove_file(&file).unwrap();

@@ -1,8 +1,8 @@
 //! One measurement between the two machines, from new agents to its record.
 
 use crate::client::{Client, Host};
+use crate::error::{Error, Result};
 use crate::interface;
-use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
     Absence, Check, Flow, FlowRecord, HostAddress, HostRecord, Measure, Phases, Record, Warning, nanoseconds,
 };
@@ -31,7 +31,7 @@ impl Client {
 }
 
 fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
+    let started = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let mut phases = Phases::default();
     let mut begin = Instant::now();
     let mut lap = || nanoseconds(std::mem::replace(&mut begin, Instant::now()).elapsed());
@@ -112,16 +112,16 @@ fn carry(
         client.agents.order(&from, Command::Start { side, destination, sample_ns: measure.interval.0 })
     };
     let names: Vec<String> = ready.iter().map(|ready| ready.side.flow.name.clone()).collect();
-    let pending = ready.into_iter().map(start).collect::<Result<Vec<Pending>>>()?;
+    let pending = ready.into_iter().map(start).collect::<Result<Vec<Pending>, _>>()?;
     let mut flows = Vec::with_capacity(pending.len());
     for (name, pending) in names.iter().zip(&pending) {
         let left = deadline.saturating_duration_since(Instant::now());
         let Reply::Finished(record, cautions) = client.agents.collect(pending, Some(left))? else {
-            bail!("a flow ended without a record");
+            return Err(Error::Answer("a flow ended without a record".into()));
         };
         let took = nanoseconds(begin.elapsed());
         if let Some(why) = impossible(name, &record, took) {
-            bail!("the record of flow {name:?} can't be right: {why}");
+            return Err(Error::Implausible { flow: name.clone(), why });
         }
         flows.push(*record);
         findings.warnings.extend(cautions);

@@ -1,8 +1,8 @@
 //! The agents of a trial, which get orders by the name of their host, and their answers.
 
+use crate::error::{Error, Result};
 use crate::transport::{Event, Orders, Sink, Transport};
-use anyhow::{Context, Result};
-use nettrial_scenario::{Failure, FailureKind};
+use nettrial_scenario::{During, Failure};
 use nettrial_traffic::{Command, Order, Reply};
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -42,15 +42,15 @@ impl Agents {
     ///
     /// # Errors
     /// Fails as `start` does.
-    pub fn start<T: Transport + 'static>(
+    pub fn start<T: Transport + 'static, E: During>(
         &mut self,
         host: &str,
-        start: impl FnOnce(Sink) -> Result<T>,
-    ) -> Result<()> {
+        start: impl FnOnce(Sink) -> Result<T, E>,
+    ) -> Result<(), E> {
         self.by_host.remove(host);
         let orders = Orders::default();
         let sink = Sink::new(host, self.sender.clone(), orders.clone());
-        let agent = start(sink).with_context(|| format!("starting the agent of {host}"))?;
+        let agent = start(sink).map_err(|error| error.during(format!("starting the agent of {host}")))?;
         tracing::debug!(host, process = agent.process(), "the agent runs");
         self.by_host.insert(host.to_owned(), (Box::new(agent), orders));
         Ok(())
@@ -67,7 +67,7 @@ impl Agents {
     /// Fails if the host has no agent, or the agent can't be reached.
     pub fn order(&mut self, host: &str, command: Command) -> Result<Pending> {
         self.number += 1;
-        let (agent, orders) = self.by_host.get_mut(host).with_context(|| format!("no agent on {host}"))?;
+        let (agent, orders) = self.by_host.get_mut(host).ok_or_else(|| Error::NoAgent(host.to_owned()))?;
         let number = self.number;
         tracing::debug!(host, number, command = command.name(), "order");
         orders.add(number);
@@ -76,7 +76,7 @@ impl Agents {
             return Err(self
                 .reason(host)
                 .unwrap_or(error)
-                .context(format!("giving the agent of {host} an order")));
+                .during(format!("giving the agent of {host} an order")));
         }
         Ok(Pending { host: host.to_owned(), number })
     }
@@ -91,7 +91,7 @@ impl Agents {
             if let Some(reply) = self.early.remove(&pending.number) {
                 return match reply {
                     Reply::Failed { kind, message } => {
-                        Err(Failure::new(kind, format!("{}: {message}", pending.host)).into())
+                        Err(Error::Order(Failure::new(kind, format!("{}: {message}", pending.host))))
                     }
                     reply => Ok(reply),
                 };
@@ -102,12 +102,9 @@ impl Agents {
                     self.early.insert(report.number, report.reply);
                 }
                 Ok((host, Event::Ended(why))) => {
-                    return Err(Failure::new(FailureKind::AgentEnded, format!("{host}: {why}")).into());
+                    return Err(Error::AgentEnded(format!("{host}: {why}")));
                 }
-                Err(_) => {
-                    let why = format!("the agent of {} does not answer", pending.host);
-                    return Err(Failure::new(FailureKind::TimedOut, why).into());
-                }
+                Err(_) => return Err(Error::AgentSilent(pending.host.clone())),
             }
         }
     }
@@ -150,12 +147,12 @@ impl Agents {
     }
 
     /// Returns the reason for the end of the agent of `host`, if it arrives soon.
-    fn reason(&self, host: &str) -> Option<anyhow::Error> {
+    fn reason(&self, host: &str) -> Option<Error> {
         const LAST_WORDS: Duration = Duration::from_secs(1);
         let deadline = Some(Instant::now() + LAST_WORDS);
         while let Ok((of, event)) = self.event(deadline) {
             match event {
-                Event::Ended(why) if of == host => return Some(anyhow::Error::msg(why)),
+                Event::Ended(why) if of == host => return Some(Error::AgentEnded(why)),
                 _ => {}
             }
         }
@@ -173,6 +170,7 @@ impl Drop for Agents {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nettrial_scenario::{FailureKind, Fault, chain};
     use nettrial_traffic::Report;
     use std::net::IpAddr;
 
@@ -202,7 +200,7 @@ mod tests {
     impl Transport for Gone {
         fn order(&mut self, _: &Order) -> Result<()> {
             self.0.tell(Event::Ended("the power failed".into()));
-            anyhow::bail!("broken pipe")
+            Err(Error::Answer("broken pipe".into()))
         }
     }
 
@@ -214,7 +212,7 @@ mod tests {
     #[test]
     fn answers_are_collected_in_the_order_of_the_questions() {
         let mut agents = Agents::default();
-        agents.start("a", |sink| Ok(Numbers { sink, odd: Vec::new() })).unwrap();
+        agents.start("a", |sink| Ok::<_, Error>(Numbers { sink, odd: Vec::new() })).unwrap();
         let replies = agents.ask_all((0..20).map(|_| ("a", command())).collect(), QUICK).unwrap();
         let ports: Vec<Reply> = (1..=20).map(|port| Reply::Listening { port }).collect();
         assert_eq!(replies, ports);
@@ -236,8 +234,8 @@ mod tests {
     #[test]
     fn an_agent_that_answers_what_it_was_not_asked_ends_and_is_heard_no_more() {
         let mut agents = Agents::default();
-        agents.start("a", |sink| Ok(Eager(sink))).unwrap();
-        agents.start("b", |sink| Ok(Numbers { sink, odd: Vec::new() })).unwrap();
+        agents.start("a", |sink| Ok::<_, Error>(Eager(sink))).unwrap();
+        agents.start("b", |sink| Ok::<_, Error>(Numbers { sink, odd: Vec::new() })).unwrap();
         assert_eq!(agents.ask("a", command(), QUICK).unwrap(), Reply::Listening { port: 7 });
         let error = agents.ask("b", command(), QUICK).unwrap_err().to_string();
         assert_eq!(error, "a: the agent answered the order 2, which it does not have");
@@ -247,8 +245,9 @@ mod tests {
     #[test]
     fn the_reason_for_an_agents_end_is_told() {
         let mut agents = Agents::default();
-        agents.start("a", |sink| Ok(Gone(sink))).unwrap();
+        agents.start("a", |sink| Ok::<_, Error>(Gone(sink))).unwrap();
         let error = agents.order("a", command()).err().unwrap();
-        assert!(format!("{error:#}").ends_with("the power failed"), "{error:#}");
+        assert_eq!(error.kind(), FailureKind::AgentEnded);
+        assert!(chain(&error).ends_with("the power failed"), "{error:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! Opens the flows of a trial at their receivers, inspects them, and starts them together.
 
 use crate::agents::QUICK;
+use crate::error::{Context, Error, Result};
 use crate::{Agents, Findings, Pending, impossible};
-use anyhow::{Context, Result, bail};
 use nettrial_scenario::{Directory, Flow, FlowRecord, IpVersion, Scenario, Traffic, Transport, nanoseconds};
 use nettrial_traffic::{Command, Connection, Reply, Side, is_download};
 use std::collections::HashSet;
@@ -58,34 +58,37 @@ impl Ready {
 
 /// The flows of a trial as their hosts see them, which depends on the network between the hosts.
 pub trait Plan {
+    /// The error of a network that lacks an address or a stack.
+    type Error: From<Error>;
+
     /// Returns `flow` as `host` sees it.
     ///
     /// # Errors
     /// Fails if the host has no address or no stack.
-    fn side(&self, flow: &Flow, host: &str) -> Result<Side>;
+    fn side(&self, flow: &Flow, host: &str) -> Result<Side, Self::Error>;
 
     /// Returns the largest segment of a connection of `flow`, in bytes, that the network's MTUs imply; `None` if they
     /// imply none.
     ///
     /// # Errors
     /// Fails if a host has no address.
-    fn expected_mss(&self, flow: &Flow) -> Result<Option<u64>>;
+    fn expected_mss(&self, flow: &Flow) -> Result<Option<u64>, Self::Error>;
 }
 
 /// Opens the receiver of each flow of the scenario, and checks a connection of each against `plan`.
 ///
 /// # Errors
 /// Fails if an agent fails or does not answer, or if the plan can't be made.
-pub fn prepare(
+pub fn prepare<P: Plan>(
     agents: &mut Agents,
     directory: &Directory,
-    plan: &impl Plan,
+    plan: &P,
     findings: &mut Findings,
-) -> Result<Vec<Ready>> {
-    let planned = |flow: &Flow| -> Result<Planned> {
+) -> Result<Vec<Ready>, P::Error> {
+    let planned = |flow: &Flow| -> Result<Planned, P::Error> {
         Ok(Planned::new(plan.side(flow, &flow.from)?, plan.side(flow, &flow.to)?))
     };
-    let planned = directory.scenario.workload.iter().map(planned).collect::<Result<_>>()?;
+    let planned = directory.scenario.workload.iter().map(planned).collect::<Result<_, P::Error>>()?;
     let ready = open(agents, planned)?;
     for (number, connection) in inspect(agents, &ready)? {
         let side = &ready[number].side;
@@ -112,7 +115,7 @@ pub fn open(agents: &mut Agents, planned: Vec<Planned>) -> Result<Vec<Ready>> {
         }
         _ => {
             let (host, side) = planned.listening();
-            bail!("the agent of {host} opened no port for flow {:?}", side.flow.name)
+            Err(Error::Answer(format!("the agent of {host} opened no port for flow {:?}", side.flow.name)))
         }
     };
     planned.into_iter().zip(ports).map(ready).collect()
@@ -136,7 +139,10 @@ fn inspect(agents: &mut Agents, ready: &[Ready]) -> Result<Vec<(usize, Connectio
     let replies = agents.ask_all(orders, QUICK + patience)?;
     let found = |((number, ready), reply): ((usize, &Ready), Reply)| match reply {
         Reply::Inspected(found) => Ok((number, found)),
-        _ => bail!("the agent of {} did not say how the connection was set up", ready.side.flow.from),
+        _ => Err(Error::Answer(format!(
+            "the agent of {} did not say how the connection was set up",
+            ready.side.flow.from
+        ))),
     };
     looked_at.into_iter().zip(replies).map(found).collect()
 }
@@ -169,13 +175,13 @@ pub fn drive(
         match agents.collect(pending, None).with_context(|| format!("flow {name:?}"))? {
             Reply::Finished(flow, warnings) => {
                 if let Some(why) = impossible(name, &flow, nanoseconds(begin.elapsed())) {
-                    bail!("the record of flow {name:?} can't be right: {why}");
+                    return Err(Error::Implausible { flow: name.clone(), why });
                 }
                 findings.window_seen(&ready.side.flow, &flow);
                 flows.push(*flow);
                 findings.warnings.extend(warnings);
             }
-            other => bail!("flow {name:?} ended with {other:?}"),
+            other => return Err(Error::Answer(format!("flow {name:?} ended with {other:?}"))),
         }
     }
     Ok(flows)

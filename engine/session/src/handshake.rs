@@ -14,10 +14,9 @@
 //! The cryptographic primitives are those of `snow`'s default resolver, which are all written in Rust.
 
 use crate::Token;
+use crate::error::{Context, Error, Result};
 use crate::frame::{Reader, Writer, open};
-use anyhow::{Context, Result, anyhow};
 use nettrial_admission::read_exact_by;
-use nettrial_scenario::{Failure, FailureKind};
 use snow::{Builder, HandshakeState, StatelessTransportState};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -39,11 +38,6 @@ const PROOF_BYTES: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The time for which a server keeps a client with a wrong token waiting, so that guessing is slow.
 pub const PENALTY: Duration = Duration::from_secs(1);
-
-/// The error of a caller that has another token, or none.
-#[derive(Debug, thiserror::Error)]
-#[error("wrong token")]
-pub struct WrongToken;
 
 /// The keys of a session, and the numbers of the frames sealed with them.
 pub struct Sealed {
@@ -67,7 +61,7 @@ impl Sealed {
 /// Makes a caller prove that it has the token.
 ///
 /// # Errors
-/// Fails with [`WrongToken`] if the caller has another token, and with other errors if it does
+/// Fails with [`Error::WrongToken`] if the caller has another token, and with other errors if it does
 /// not speak this protocol.
 pub fn admit(stream: &TcpStream, token: &Token) -> Result<Sealed> {
     let deadline = Instant::now() + PATIENCE;
@@ -75,13 +69,13 @@ pub fn admit(stream: &TcpStream, token: &Token) -> Result<Sealed> {
     let mut noise = builder(&token.key())?.build_responder()?;
     let first: [u8; MESSAGE_BYTES] = hear(stream, deadline).context("no handshake")?;
     if noise.read_message(&first, &mut [0; MESSAGE_BYTES]).is_err() {
-        return Err(WrongToken.into());
+        return Err(Error::WrongToken);
     }
     say(stream, &mut noise).context("answering")?;
     let keys = noise.into_stateless_transport_mode()?;
     let proof: [u8; PROOF_BYTES] = hear(stream, deadline).context("no end of the handshake")?;
     let mut received = 0;
-    open(&keys, &mut received, &proof).map_err(|_| anyhow!("a recorded handshake"))?;
+    open(&keys, &mut received, &proof).map_err(|_| Error::Recorded)?;
     Ok(Sealed { keys: Arc::new(keys), sent: 0, received })
 }
 
@@ -95,18 +89,14 @@ pub fn enter(mut stream: &TcpStream, token: &Token) -> Result<Sealed> {
     let mut noise = builder(&token.key())?.build_initiator()?;
     say(stream, &mut noise).context("greeting")?;
     let answer: [u8; MESSAGE_BYTES] = hear(stream, deadline).map_err(|error| match error.kind() {
-        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
-            let why = "it closed the connection: its token is another one, or its version of nettrial";
-            anyhow!(Failure::new(FailureKind::OtherToken, why))
-        }
-        _ => {
-            let why = "what listens there does not answer as `nettrial serve` of this version does";
-            anyhow!(error).context(Failure::new(FailureKind::Refused, why))
-        }
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => Error::OtherToken(
+            "it closed the connection: its token is another one, or its version of nettrial",
+        ),
+        _ => Error::OtherProtocol(error),
     })?;
     let proven = noise.read_message(&answer, &mut [0; MESSAGE_BYTES]).is_ok();
     if !proven {
-        return Err(Failure::new(FailureKind::OtherToken, "it does not have the token").into());
+        return Err(Error::OtherToken("it does not have the token"));
     }
     let keys = noise.into_stateless_transport_mode()?;
     let mut proof = [0; PROOF_BYTES];
@@ -198,7 +188,7 @@ pub mod tests {
     #[test]
     fn another_token_is_refused_by_both() {
         let (server, client) = meet(&Token::random(), &Token::random());
-        assert!(server.err().unwrap().is::<WrongToken>());
+        assert!(matches!(server.err().unwrap(), Error::WrongToken));
         assert!(client.err().unwrap().to_string().contains("its token is another one"));
     }
 

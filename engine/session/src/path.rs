@@ -2,7 +2,7 @@
 
 use crate::Agents;
 use crate::agents::QUICK;
-use anyhow::{Result, bail};
+use crate::error::{Error, Result};
 use nettrial_scenario::{Duration, HostAddress};
 use nettrial_traffic::{Command, Cookie, PathMtu, Reply};
 use std::collections::HashMap;
@@ -45,7 +45,10 @@ pub fn path_mtus(agents: &mut Agents, directions: &[Direction], cookie: Cookie) 
     let orders = directions.iter().map(|direction| (direction.from.0, probe(direction))).collect();
     let found = |(direction, reply): (&Direction, Reply)| match reply {
         Reply::PathMtu(found) => Ok(found),
-        other => bail!("the agent of {} answered a path MTU probe with {other:?}", direction.from.0),
+        other => Err(Error::Answer(format!(
+            "the agent of {} answered a path MTU probe with {other:?}",
+            direction.from.0
+        ))),
     };
     let longest = directions.iter().filter_map(|direction| direction.round_trip).max().unwrap_or_default();
     let patience = SEARCH + longest.as_std() * SEARCH_ROUND_TRIPS;
@@ -64,7 +67,7 @@ fn respond<'a>(
     let orders = hosts.iter().map(|&(host, address)| (host, Command::Respond { cookie, address })).collect();
     let port = |(host, reply): ((&'a str, HostAddress), Reply)| match reply {
         Reply::Listening { port } => Ok((host, port)),
-        _ => bail!("the agent of {} opened no port for path MTU probes", host.0),
+        _ => Err(Error::Answer(format!("the agent of {} opened no port for path MTU probes", host.0))),
     };
     hosts.into_iter().zip(agents.ask_all(orders, QUICK)?).map(port).collect()
 }

@@ -1,7 +1,7 @@
 //! Reaches an agent by the standard input and output of a command.
 
+use crate::error::{Context, Error, Result};
 use crate::transport::{Event, Transport};
-use anyhow::{Context, Result};
 use nettrial_admission::read_line;
 use nettrial_traffic::{Order, Report};
 use std::io::{BufReader, ErrorKind, Read, Write};
@@ -66,8 +66,8 @@ impl Process {
         decode: fn(&[u8]) -> serde_json::Result<Report>,
         tell: impl Fn(Event) + Send + 'static,
     ) -> Result<Self> {
-        let input = child.stdin.take().context("no pipe to the agent")?;
-        let output = child.stdout.take().context("no pipe from the agent")?;
+        let input = child.stdin.take().ok_or(Error::NoPipe("to the agent"))?;
+        let output = child.stdout.take().ok_or(Error::NoPipe("from the agent"))?;
         let dismissed = Arc::new(AtomicBool::new(false));
         let expected = Arc::clone(&dismissed);
         std::thread::spawn(move || {
@@ -135,6 +135,7 @@ impl Drop for Process {
 mod tests {
     use super::*;
     use crate::Agents;
+    use nettrial_scenario::chain;
     use nettrial_traffic::{Command as Ask, Cookie, Reply};
     use std::time::Duration;
 
@@ -172,7 +173,7 @@ mod tests {
     #[test]
     fn a_command_that_ends_or_speaks_otherwise_is_an_error() {
         for (script, why) in [("read order", "the agent ended"), ("echo hello; cat", "malformed report")] {
-            let error = format!("{:#}", ask(script).unwrap_err());
+            let error = chain(&ask(script).unwrap_err());
             assert!(error.contains(why), "{error}");
         }
         let mut agents = Agents::default();
@@ -180,7 +181,7 @@ mod tests {
             let child = Process::spawn(&mut Command::new("/nonexistent/program"))?;
             Process::command(child, move |event| sink.tell(event))
         };
-        let error = format!("{:#}", agents.start("far", missing).unwrap_err());
+        let error = chain(&agents.start("far", missing).unwrap_err());
         assert!(error.contains("/nonexistent/program"), "{error}");
     }
 

@@ -1,6 +1,6 @@
 //! Reads how busy a machine's CPUs are.
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use nettrial_traffic::ProcessorTimes;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

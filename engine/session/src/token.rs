@@ -1,6 +1,6 @@
 //! The secret that two nettrials share.
 
-use anyhow::{Context, Result, ensure};
+use crate::error::{Context, Error, Result};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
@@ -31,7 +31,7 @@ impl Token {
         match std::env::var(VARIABLE) {
             Ok(text) => Self::of(&text).with_context(|| format!("the token in {VARIABLE}")).map(Some),
             Err(std::env::VarError::NotPresent) => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("reading the token in {VARIABLE}")),
+            Err(error) => Err(Error::Variable(VARIABLE, error)),
         }
     }
 
@@ -45,11 +45,12 @@ impl Token {
     fn of(text: &str) -> Result<Self> {
         let token = text.trim();
         let fits = (SHORTEST..=LONGEST).contains(&token.len());
-        ensure!(
-            fits && token.bytes().all(|byte| byte.is_ascii_graphic()),
-            "must be {SHORTEST} to {LONGEST} letters, digits and signs in one word, and is not: make one with \
+        if !(fits && token.bytes().all(|byte| byte.is_ascii_graphic())) {
+            return Err(Error::Token(format!(
+                "must be {SHORTEST} to {LONGEST} letters, digits and signs in one word, and is not: make one with \
              `openssl rand -hex 20`"
-        );
+            )));
+        }
         Ok(Self(token.to_owned()))
     }
 
@@ -69,13 +70,21 @@ impl Token {
 /// Returns the text of a file that holds a secret.
 fn read(file: &Path) -> Result<String> {
     let status = std::fs::metadata(file)?;
-    ensure!(status.is_file(), "it is not a regular file");
-    ensure!(status.len() <= MOST_BYTES, "it has more than {MOST_BYTES} bytes");
+    if !status.is_file() {
+        return Err(Error::Token("it is not a regular file".into()));
+    }
+    if status.len() > MOST_BYTES {
+        return Err(Error::Token(format!("it has more than {MOST_BYTES} bytes")));
+    }
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let all_can_write = status.permissions().mode() & 0o002 != 0;
-        ensure!(!all_can_write, "every user of this machine can write it: `chmod o-w` changes that");
+        if all_can_write {
+            return Err(Error::Token(
+                "every user of this machine can write it: `chmod o-w` changes that".into(),
+            ));
+        }
     }
     Ok(std::fs::read_to_string(file)?)
 }
@@ -83,6 +92,8 @@ fn read(file: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(unix)]
+    use nettrial_scenario::chain;
 
     #[cfg(unix)]
     #[test]
@@ -95,10 +106,10 @@ mod tests {
             Token::find(Some(&file)).map(|token| token.unwrap().reveal().to_owned())
         };
         assert_eq!(find(0o644).unwrap(), "0123456789abcdefghij");
-        assert!(format!("{:#}", find(0o646).unwrap_err()).contains("chmod o-w"));
+        assert!(chain(&find(0o646).unwrap_err()).contains("chmod o-w"));
         std::fs::remove_file(&file).unwrap();
         let error = Token::find(Some(Path::new("/dev/zero"))).err().unwrap();
-        assert!(format!("{error:#}").ends_with("it is not a regular file"));
+        assert!(chain(&error).ends_with("it is not a regular file"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The connection to an agent, whatever it is made of.
 
-use anyhow::Result;
+use crate::error::Result;
 use nettrial_traffic::{Order, Report};
 use std::collections::HashSet;
 use std::sync::mpsc::Sender;

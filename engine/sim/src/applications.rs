@@ -18,7 +18,7 @@ pub use ground::{Connections, Figures, Ground};
 pub use transfer::confirm;
 
 use crate::Notice;
-use anyhow::{Result, bail};
+use crate::error::{Error, Result};
 use nettrial_flows::waits::Waits;
 use nettrial_scenario::{Connecting, Flow, Traffic, Transport};
 
@@ -59,6 +59,8 @@ pub fn application(flow: &Flow, waits: Waits) -> Result<Box<dyn Application + Se
         Traffic::Packets(settings) => Box::new(packets::OverTcp::new(settings)?),
         Traffic::Sweep(settings) if is_udp => Box::new(sweep::OverUdp::new(settings, waits)),
         Traffic::Sweep(settings) => Box::new(sweep::OverTcp::new(settings)),
-        other => bail!("traffic of the kind {} is not simulated", other.kind()),
+        other => {
+            return Err(Error::Unsupported(format!("traffic of the kind {} is not simulated", other.kind())));
+        }
     })
 }

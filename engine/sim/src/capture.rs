@@ -8,9 +8,9 @@ mod headers;
 mod options;
 mod side;
 
+use crate::error::{Error, Result};
 use crate::transport::wiring::Wiring;
 use crate::{Packet, Time};
-use anyhow::Result;
 use headers::Frame;
 use nettrial_capture::{Capture, LinkType};
 use nettrial_routing::Interfaces;
@@ -42,7 +42,7 @@ pub struct Captures {
     /// The number of connections that each flow has opened.
     opened: Vec<u16>,
     /// The first failure to write.
-    failure: Option<anyhow::Error>,
+    failure: Option<Error>,
     frame: Frame,
 }
 
@@ -82,7 +82,7 @@ impl Captures {
             wanted.then(|| create(&interface.node, &interface.name)).transpose()
         });
         Ok(Self {
-            files: files.collect::<Result<_>>()?,
+            files: files.collect::<Result<_, _>>()?,
             channels: channels.collect::<Result<_>>()?,
             flows: wirings.iter().map(Side::all).collect(),
             connections: HashMap::new(),
@@ -107,10 +107,10 @@ impl Captures {
         }
         let sides = self.sides(packet);
         let Some(file) = self.files[interface].as_mut() else { return };
-        let made = self.frame.make(packet, &sides, between, at, file.snap_bytes());
+        let made = self.frame.make(packet, &sides, between, at, file.snap_bytes()).map_err(Error::Frame);
         let written = made.and_then(|length| {
             file.add(at.as_ns(), length, self.frame.bytes());
-            file.release(now.as_ns())
+            Ok(file.release(now.as_ns())?)
         });
         if let Err(error) = written {
             self.failure.get_or_insert(error);
@@ -158,7 +158,7 @@ impl Captures {
             let at_ns = Time(each.at_ps).as_ns();
             sniffer.write(each, ethernet, |length, bytes| file.add(at_ns, length, bytes));
         }
-        failure = failure.or(file.release(now.as_ns()).err());
+        let failure = failure.map(Error::Frame).or(file.release(now.as_ns()).err().map(Error::from));
         (self.frame, self.channels[channel]) = (frame, Some((sniffer, file)));
         if let Some(error) = failure {
             self.failure.get_or_insert(error);
@@ -174,6 +174,10 @@ impl Captures {
             return Err(failure);
         }
         let of_channels = self.channels.into_iter().flatten().map(|(_, file)| file);
-        self.files.into_iter().flatten().chain(of_channels).try_for_each(|file| file.finish().map(drop))
+        self.files
+            .into_iter()
+            .flatten()
+            .chain(of_channels)
+            .try_for_each(|file| Ok(file.finish().map(drop)?))
     }
 }

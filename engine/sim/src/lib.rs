@@ -20,6 +20,7 @@ mod ahead;
 mod applications;
 mod capture;
 mod engine;
+mod error;
 mod network;
 mod packets;
 mod parallel;
@@ -29,6 +30,7 @@ mod trial;
 
 pub use engine::events::Events;
 pub use engine::world::{Balance, Endpoints, Engine, World};
+pub use error::{Error, Result};
 pub use network::Network;
 pub use network::link::{Link, LinkCounters};
 pub use network::queue::{Length, wire_bytes};
@@ -56,8 +58,8 @@ pub fn check(scenario: &Scenario) -> Result<Estimate, Vec<Problem>> {
 ///
 /// # Errors
 /// Fails if the scenario does not pass [`check`], or if a capture can't be written.
-pub fn run(scenario: &Scenario, capture: Option<&Capture>, threads: usize) -> anyhow::Result<Record> {
-    let paths = paths_of(scenario).map_err(|problems| anyhow::anyhow!("{}", problems[0]))?;
+pub fn run(scenario: &Scenario, capture: Option<&Capture>, threads: usize) -> Result<Record> {
+    let paths = paths_of(scenario).map_err(|problems| Error::Scenario(Box::new(problems[0].clone())))?;
     tracing::info!(links = scenario.links.len(), "simulating");
     trial::run(scenario, &paths, capture, threads)
 }

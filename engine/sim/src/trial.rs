@@ -10,10 +10,10 @@ pub mod supported;
 
 use crate::applications::hosts::Hosts;
 use crate::capture::Captures;
+use crate::error::Result;
 use crate::parallel::{Divided, Span, State};
 use crate::transport::wiring::wire;
 use crate::{Io, Network, Time, World};
-use anyhow::Result;
 use findings::Findings;
 use nettrial_flows::recovery;
 use nettrial_routing::Paths;

@@ -1,8 +1,8 @@
 //! The agent's loop: orders in, reports out.
 
+use crate::error::{Context, Result};
 use crate::protocol::{Command, Order, Reply, Report};
 use crate::{flow, listener, path_mtu};
-use anyhow::{Context, Result};
 use nettrial_admission::lines;
 use std::io::{BufRead, Write};
 use std::time::Duration;

@@ -4,10 +4,10 @@
 //! port, whose socket takes datagrams from this sender alone. All other datagrams are dropped.
 
 use crate::cookie::{COOKIE_BYTES, OPENING_BYTES, Purpose};
-use crate::failure::in_words;
+use crate::error::{Context, Error, Result};
 use crate::platform;
 use crate::protocol::Side;
-use anyhow::{Context, Result, bail};
+use nettrial_scenario::Fault;
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -57,7 +57,7 @@ pub fn listen(side: Side, serve: fn(&UdpSocket, &Side) -> Result<()>) -> Result<
                     // The sender asks again for an answer that is lost.
                     let _ = socket.send_to(&answer, sender);
                 }
-                Err(error) => eprintln!("flow {:?}: {}", side.flow.name, in_words(&error)),
+                Err(error) => eprintln!("flow {:?}: {}", side.flow.name, error.in_words()),
             }
         }
     });
@@ -76,7 +76,7 @@ fn session(
         return Ok(*port);
     }
     if known.len() >= MOST_SESSIONS {
-        bail!("{MOST_SESSIONS} senders are served already");
+        return Err(Error::Busy(format!("{MOST_SESSIONS} senders are served already")));
     }
     let socket = bind(side)?;
     socket.connect(sender).with_context(|| format!("choosing {sender}"))?;
@@ -85,7 +85,7 @@ fn session(
     let (side, sessions) = (side.clone(), Arc::clone(sessions));
     std::thread::spawn(move || {
         if let Err(error) = serve(&socket, &side) {
-            eprintln!("flow {:?}: {}", side.flow.name, in_words(&error));
+            eprintln!("flow {:?}: {}", side.flow.name, error.in_words());
         }
         sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(&sender);
     });
@@ -116,7 +116,10 @@ pub fn connect(side: &Side, destination: SocketAddr) -> Result<UdpSocket> {
             Err(error) => return Err(error).with_context(|| format!("opening a flow to {destination}")),
         }
     }
-    bail!("{destination} does not answer: the flow's opening was sent {} times over UDP", WAITS.len())
+    Err(Error::TimedOut(format!(
+        "{destination} does not answer: the flow's opening was sent {} times over UDP",
+        WAITS.len()
+    )))
 }
 
 /// Returns true if an error of a socket says nothing about the next datagram.

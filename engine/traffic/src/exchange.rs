@@ -6,11 +6,11 @@ mod stream;
 pub use datagram::respond as respond_to_datagrams;
 pub use stream::respond as respond_to_stream;
 
+use crate::error::Result;
 use crate::flow_record::Figures;
 use crate::message::Header;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
-use anyhow::Result;
 use nettrial_flows::requests::{Next, Requests};
 use nettrial_flows::statistics::Jitter;
 use nettrial_scenario::{Connecting, RequestResponse, Transport, nanoseconds};

@@ -1,12 +1,12 @@
 //! Transfers of files over TCP and MPTCP, from the sender's disk to a file of the receiver that has no name.
 
+use crate::error::{Context, Error, Result};
 use crate::flow_record::Figures;
 use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::transfer::{Sender, linger};
 use crate::waiting::Reader;
-use anyhow::{Context, Result, bail, ensure};
 use crc32fast::Hasher;
 use nettrial_scenario::FileTransfer;
 use std::fs::{self, File};
@@ -22,7 +22,9 @@ const BLOCK_BYTES: usize = 256 << 10;
 pub fn open(transfer: &FileTransfer) -> Result<(File, u64)> {
     let path = &transfer.file;
     let about = fs::metadata(path).with_context(|| format!("opening the file {path:?}"))?;
-    ensure!(about.is_file(), "{path:?} is no regular file");
+    if !about.is_file() {
+        return Err(Error::File(format!("{path:?} is no regular file")));
+    }
     let file = File::open(path).with_context(|| format!("opening the file {path:?}"))?;
     let about = file.metadata().with_context(|| format!("looking at the file {path:?}"))?;
     Ok((file, about.len()))
@@ -43,7 +45,12 @@ pub fn send(
     let mut left = size;
     while left > 0 {
         match platform::send_file(&sender.stream, &mut file, left).context("sending the file")? {
-            0 => bail!("the file {:?} became shorter while it was sent", transfer.file),
+            0 => {
+                return Err(Error::File(format!(
+                    "the file {:?} became shorter while it was sent",
+                    transfer.file
+                )));
+            }
             count => left -= count,
         }
     }
@@ -53,16 +60,22 @@ pub fn send(
     figures.began = Some(sender.first_write);
     figures.completion.record(u64::try_from(begin.elapsed().as_nanos())?);
     sampler.closing()?;
-    ensure!(received == size, "the receiver wrote {received} bytes of the {size} of {:?}", transfer.file);
+    if received != size {
+        return Err(Error::Peer(format!(
+            "the receiver wrote {received} bytes of the {size} of {:?}",
+            transfer.file
+        )));
+    }
 
     let theirs = u32::try_from(sender.confirmation()?)?;
     io::Seek::rewind(&mut file)?;
     let ours = checksum(&mut file, size)?;
-    ensure!(
-        ours == theirs,
-        "the receiver's copy of {:?} has the checksum {theirs:08x}, the sender's {ours:08x}",
-        transfer.file
-    );
+    if ours != theirs {
+        return Err(Error::Peer(format!(
+            "the receiver's copy of {:?} has the checksum {theirs:08x}, the sender's {ours:08x}",
+            transfer.file
+        )));
+    }
     figures.bytes = size;
     Ok(figures)
 }

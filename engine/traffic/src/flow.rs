@@ -1,9 +1,9 @@
 //! A flow on its sender's side. This is the one place that chooses the code for a kind of traffic.
 
+use crate::error::{Error, Result};
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::{exchange, file_transfer, packets, sweep, tool, transfer};
-use anyhow::{Result, bail};
 use nettrial_scenario::{FlowRecord, Traffic, Warning};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -28,7 +28,9 @@ pub fn run(
         Traffic::FileTransfer(settings) => file_transfer::send(side, settings, destination, &sampler)?,
         Traffic::RequestResponse(settings) => exchange::request(side, settings, destination, &sampler)?,
         Traffic::Sweep(settings) => sweep::run(side, settings, destination, &sampler)?,
-        other => bail!("traffic of the kind {} is not carried", other.kind()),
+        other => {
+            return Err(Error::Unsupported(format!("traffic of the kind {} is not carried", other.kind())));
+        }
     };
     let samples = sampler.finish();
     let warnings = figures.warnings(&side.flow, &samples);

@@ -1,11 +1,11 @@
 //! The figures that a flow's sender gathers, and the flow's record that is made from them.
 
 use crate::cookie::Purpose;
+use crate::error::{Context, Result};
 use crate::platform::{self, Copied};
 use crate::protocol::Side;
 use crate::sampler::{Sampler, Samples};
 use crate::tcp;
-use anyhow::{Context, Result};
 use nettrial_flows::statistics::{Durations, Jitter};
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{

@@ -13,8 +13,8 @@
 mod agent;
 mod cookie;
 mod datagram;
+mod error;
 mod exchange;
-mod failure;
 mod file_transfer;
 mod flow;
 mod flow_record;
@@ -41,7 +41,7 @@ mod tests;
 
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
-pub use failure::{in_words, kind_of};
+pub use error::{Error, Result};
 pub use platform::{ProcessorTimes, die_with_parent, listens, now_ns, processors, system_name};
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub use platform::{clear_environment, contain, sockets_of};
@@ -75,7 +75,7 @@ pub fn problems(flow: &Flow, place: &Place) -> Vec<Problem> {
             "file",
             &transfer.file,
             expected,
-            format!("{error:#}"),
+            nettrial_scenario::chain(&error),
         ));
     }
     problems

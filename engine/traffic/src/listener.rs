@@ -1,11 +1,11 @@
 //! A flow on its receiver's side, which accepts the flow's connections and serves each.
 
 use crate::cookie::Purpose;
-use crate::failure::in_words;
+use crate::error::{Context, Error, Result};
 use crate::platform;
 use crate::protocol::{Connection, Room, Side};
 use crate::{datagram, exchange, file_transfer, packets, sweep, tcp, tool, transfer};
-use anyhow::{Context, Result, bail};
+use nettrial_scenario::Fault;
 use nettrial_scenario::{Traffic, Transport};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -83,7 +83,7 @@ impl Crew {
             // The sender, which waits for an answer, reports a connection that fails.
             let admitted = tcp::bound_window(&stream, &self.side).and_then(|()| self.admit(&stream));
             if let Err(error) = admitted.and_then(|purpose| serve(&stream, &self.side, purpose)) {
-                eprintln!("flow {:?}: {}", self.side.flow.name, in_words(&error));
+                eprintln!("flow {:?}: {}", self.side.flow.name, error.in_words());
             }
             drop(stream);
             if self.waiting.load(Ordering::SeqCst) >= WAITING {
@@ -146,7 +146,9 @@ fn serve(mut stream: &TcpStream, side: &Side, purpose: Purpose) -> Result<()> {
                 Traffic::RequestResponse(settings) => exchange::respond_to_stream(stream, side, settings),
                 Traffic::Sweep(settings) => sweep::respond_to_stream(stream, side, settings),
                 Traffic::Packets(settings) => packets::receive(stream, side, settings),
-                other @ Traffic::Tool(_) => bail!("traffic of the kind {} is not carried", other.kind()),
+                other @ Traffic::Tool(_) => {
+                    Err(Error::Unsupported(format!("traffic of the kind {} is not carried", other.kind())))
+                }
             }
         }
     }
@@ -156,7 +158,9 @@ fn serve_datagrams(socket: &UdpSocket, side: &Side) -> Result<()> {
     match &side.flow.traffic {
         Traffic::RequestResponse(settings) => exchange::respond_to_datagrams(socket, side, settings),
         Traffic::Sweep(settings) => sweep::respond_to_datagrams(socket, side, settings),
-        other => bail!("traffic of the kind {} is not carried over UDP", other.kind()),
+        other => {
+            Err(Error::Unsupported(format!("traffic of the kind {} is not carried over UDP", other.kind())))
+        }
     }
 }
 

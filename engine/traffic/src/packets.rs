@@ -12,11 +12,11 @@ mod pacer;
 mod sender;
 mod stream;
 
+use crate::error::{Context, Error, Result};
 use crate::flow_record::Figures;
 use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::{Sampler, Samples};
-use anyhow::{Context, Result};
 use batch::Batch;
 use nettrial_flows::arrivals::Received;
 use nettrial_flows::departures::Departures;
@@ -82,7 +82,7 @@ pub fn receive(stream: &TcpStream, side: &Side, packets: &Packets) -> Result<()>
 
 /// Returns the bytes of the largest packet of the flow, which the scenario's check has bounded.
 fn largest_packet(packets: &Packets) -> Result<usize> {
-    let bytes = largest(&packets.size).context("packets without a largest size")?;
+    let bytes = largest(&packets.size).ok_or_else(|| Error::Peer("packets without a largest size".into()))?;
     usize::try_from(bytes).context("a packet's size")
 }
 

@@ -4,8 +4,8 @@
 //! routers send ICMP (RFC 8899 section 3).
 
 use crate::cookie::COOKIE_BYTES;
+use crate::error::{Context, Result};
 use crate::{Cookie, PathMtu, platform};
-use anyhow::{Context, Result};
 use nettrial_scenario::{HostAddress, IpVersion, nanoseconds};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
@@ -155,8 +155,9 @@ impl Prober {
             self.socket.set_read_timeout(Some(left))?;
             // An error is an ICMP message, which the search does not rely on, or the end of the wait.
             let Ok(PROBE_BYTES) = self.socket.recv(&mut answer) else { continue };
-            let number = answer[COOKIE_BYTES..PROBE_BYTES].try_into().map(u64::from_be_bytes)?;
-            if answer[..COOKIE_BYTES] == self.cookie.0 && (first..=self.number).contains(&number) {
+            let Some((cookie, number)) = answer.split_first_chunk::<COOKIE_BYTES>() else { continue };
+            let Some(number) = number.first_chunk().copied().map(u64::from_be_bytes) else { continue };
+            if *cookie == self.cookie.0 && (first..=self.number).contains(&number) {
                 return Ok(Some(number));
             }
         }

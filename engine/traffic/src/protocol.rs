@@ -4,7 +4,7 @@
 
 use crate::Cookie;
 use nettrial_flows::waits::Waits;
-use nettrial_scenario::{Duration, FailureKind, Flow, FlowRecord, HostAddress, Warning};
+use nettrial_scenario::{Duration, FailureKind, Fault, Flow, FlowRecord, HostAddress, Warning};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
@@ -157,6 +157,13 @@ pub enum Reply {
         /// The step that failed, and the reason.
         message: String,
     },
+}
+
+impl Reply {
+    /// Returns the report of an order that could not be carried out.
+    pub fn failed(error: &impl Fault) -> Self {
+        Self::Failed { kind: error.kind(), message: error.in_words() }
+    }
 }
 
 /// A connection's settings in force.

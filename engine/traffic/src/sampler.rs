@@ -1,8 +1,8 @@
 //! Reads a flow's transport state at regular intervals, on its current connection.
 
+use crate::error::{Context, Result};
 use crate::platform::{self, Subflow};
 use crate::tcp_state::{TcpState, mptcp_option_bytes};
-use anyhow::{Context, Result};
 use nettrial_flows::statistics::Durations;
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Distribution, Flow, Interval, SubflowRecord, Traffic, Transport, nanoseconds};

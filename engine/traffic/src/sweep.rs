@@ -9,10 +9,10 @@ mod stream;
 pub use datagram::respond as respond_to_datagrams;
 pub use stream::respond as respond_to_stream;
 
+use crate::error::Result;
 use crate::flow_record::Figures;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
-use anyhow::Result;
 use nettrial_flows::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
 use nettrial_scenario::{Sweep, Transport};
 use std::net::SocketAddr;

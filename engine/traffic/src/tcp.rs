@@ -1,9 +1,9 @@
 //! TCP and MPTCP sockets with a flow's options.
 
 use crate::cookie::Purpose;
+use crate::error::{Context, Result};
 use crate::platform;
 use crate::protocol::Side;
-use anyhow::{Context, Result};
 use nettrial_scenario::{Traffic, Transport};
 use socket2::{Domain, Socket};
 use std::io::Write;

@@ -4,7 +4,7 @@
 use crate::{Cookie, Side, flow, listener};
 use nettrial_scenario::{
     Answer, Connecting, Duration, FileTransfer, Flow, FlowRecord, IpVersion, RequestResponse, Size,
-    SocketOptions, Sweep, Traffic, Transfer, Transport, Warning,
+    SocketOptions, Sweep, Traffic, Transfer, Transport, Warning, chain,
 };
 use proptest::prelude::*;
 use std::io::{Read, Write};
@@ -57,7 +57,7 @@ fn run_with(
 ) -> (FlowRecord, Vec<Warning>) {
     let side = side(transport, ip, traffic, socket);
     flow::run(&side, listen(&side), INTERVAL)
-        .unwrap_or_else(|error| panic!("{transport:?} {ip:?}: {error:#}"))
+        .unwrap_or_else(|error| panic!("{transport:?} {ip:?}: {}", chain(&error)))
 }
 
 fn run(path: (Transport, IpVersion), traffic: Traffic) -> FlowRecord {
@@ -261,7 +261,7 @@ fn a_file_arrives_and_a_missing_one_is_named_before_anything_is_sent() {
         SocketOptions::default(),
     );
     let error = listener::inspect(&side, listen(&side)).unwrap_err();
-    assert!(format!("{error:#}").contains(&settings.file), "{error:#}");
+    assert!(chain(&error).contains(&settings.file), "{error:?}");
     let problems = crate::problems(&side.flow, &nettrial_scenario::Place::flow(0, &side.flow));
     assert_eq!((problems.len(), problems[0].setting.as_str()), (1, "file"));
     assert!(problems[0].hint.contains("No such file"), "{}", problems[0].hint);

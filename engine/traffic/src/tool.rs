@@ -21,10 +21,12 @@ mod tests;
 mod text;
 mod tftp;
 
+use crate::error::{Error, Result};
 use crate::platform::Bounds;
 use crate::protocol::Side;
-use anyhow::{Result, bail};
-use nettrial_scenario::{Flow, FlowRecord, Place, Problem, Tool, ToolName, ToolRecord, Traffic, Transport};
+use nettrial_scenario::{
+    Flow, FlowRecord, Place, Problem, Tool, ToolName, ToolRecord, Traffic, Transport, chain,
+};
 pub use process::is_installed;
 use process::{Finished, Process, Watch};
 use std::net::{IpAddr, SocketAddr};
@@ -184,13 +186,13 @@ pub fn listen(side: &Side, tool: &Tool) -> Result<u16> {
     if command.iter().any(|word| word.contains(&at.port().to_string()))
         && let Err(error) = ports::await_listener(at.port(), &mut process)
     {
-        let why = process.finish(Duration::ZERO).map_or_else(|why| format!("{why:#}"), |end| end.shown());
-        bail!("{error:#}: {why}");
+        let why = process.finish(Duration::ZERO).map_or_else(|why| chain(&why), |end| end.shown());
+        return Err(Error::Program(format!("{}: {why}", chain(&error))));
     }
     let name = side.flow.name.clone();
     std::thread::spawn(move || {
         // The program runs until the agent ends. If it ends by itself, the sender's failure needs a reason.
-        let why = process.finish(Duration::MAX).map_or_else(|error| format!("{error:#}"), |end| end.shown());
+        let why = process.finish(Duration::MAX).map_or_else(|error| chain(&error), |end| end.shown());
         eprintln!("flow {name:?}: {why}");
     });
     Ok(at.port())

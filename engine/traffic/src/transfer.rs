@@ -1,11 +1,11 @@
 //! Bulk transfers over TCP and MPTCP.
 
+use crate::error::{Context, Error, Result};
 use crate::flow_record::{Cut, Figures};
 use crate::platform::{self, ZeroCopy};
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::waiting::Reader;
-use anyhow::{Context, Result, ensure};
 use nettrial_scenario::{SocketOptions, Transfer, Transport};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -75,7 +75,11 @@ pub fn send(side: &Side, transfer: &Transfer, destination: SocketAddr, sampler: 
         figures.began.get_or_insert(from);
         let until = deadline.map_or(end, |deadline| end.min(deadline));
         active_in_time += until.saturating_duration_since(from);
-        ensure!(received == sent, "the receiver read {received} bytes of the {sent} that were sent");
+        if received != sent {
+            return Err(Error::Peer(format!(
+                "the receiver read {received} bytes of the {sent} that were sent"
+            )));
+        }
         sampler.closing()?;
         figures.bytes += sent;
         if transfer.size.is_some() {

@@ -1,7 +1,7 @@
 //! The first process inside the kernel, which answers one request.
 
-use anyhow::{Context, Result};
-use nettrial_scenario::{Event, Request};
+use crate::error::{Context, Result};
+use nettrial_scenario::{Event, Request, chain};
 use nix::mount::{MsFlags, mount};
 use nix::unistd::{chdir, chroot};
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct Order {
 pub fn init(answer: impl FnOnce(Request) -> Event) -> Result<()> {
     let done = serve(answer);
     if let Err(error) = &done {
-        eprintln!("nettrial: {error:#}");
+        eprintln!("nettrial: {}", chain(error));
     }
     // SAFETY: the call accesses no memory. This is the first process of its kernel, so nothing else ends.
     unsafe { libc::reboot(libc::RB_POWER_OFF) };

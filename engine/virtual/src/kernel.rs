@@ -1,7 +1,7 @@
 //! A kernel as a process of the machine.
 
+use crate::error::{Context, Error, Result};
 use crate::init::{ALIVE, ALL_FILES, ORDER, Order};
-use anyhow::{Context, Result, bail};
 use nettrial_guest::{INIT, archived_program, last_file};
 use nettrial_scenario::{Event, Request, Scenario};
 use nix::errno::Errno;
@@ -81,7 +81,7 @@ impl Kernel {
         let ended = running.end();
         match answer? {
             Some(line) => serde_json::from_slice(&line).context("reading the kernel's answer"),
-            None => bail!("the kernel ended without an answer: {ended}"),
+            None => Err(Error::Ended(ended)),
         }
     }
 
@@ -207,7 +207,7 @@ impl Running {
             let busy = now.unwrap_or_default().saturating_sub(begin);
             if busy > MOST_CPU_TIME || since.elapsed() > MOST_IDLE_TIME {
                 let (seconds, said) = (busy.as_secs(), self.end());
-                bail!("the kernel hangs: its clock stood still for {seconds} s of CPU time: {said}");
+                return Err(Error::Hangs { seconds, said });
             }
         }
     }
@@ -356,6 +356,7 @@ impl Console {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nettrial_scenario::chain;
     use std::os::unix::fs::PermissionsExt;
 
     /// Returns the error of a preflight in a shell script instead of a kernel.
@@ -378,14 +379,14 @@ mod tests {
     fn a_kernel_that_ends_shows_its_last_lines() {
         let error = answered("end", "echo booting; echo 'Kernel panic - not syncing' >&2").unwrap_err();
         let text = "the kernel ended without an answer: booting | Kernel panic - not syncing";
-        assert_eq!(format!("{error:#}"), text);
+        assert_eq!(chain(&error), text);
     }
 
     /// A process of a kernel that was killed early may stay, and hold the pipes.
     #[test]
     fn a_kernel_that_ends_is_noticed_although_its_pipes_stay_open() {
         let script = "sleep 1000 & echo $! >&2; printf '.\\n' >/proc/self/fd/100; printf panic; kill -9 $$";
-        let error = format!("{:#}", answered("held", script).unwrap_err());
+        let error = chain(&answered("held", script).unwrap_err());
         let process = error.split(&[' ', '|'][..]).find_map(|word| word.parse().ok()).unwrap();
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(process), Signal::SIGKILL).unwrap();
         assert_eq!(error, format!("the kernel ended without an answer: {process} | panic"));
@@ -401,7 +402,7 @@ mod tests {
     #[test]
     fn the_ram_disk_has_the_request_and_the_command_line_its_seed() {
         let script = "grep -q '\"preflight\"' /proc/self/fd/101 && echo found; echo \"$@\"";
-        let error = format!("{:#}", answered("disk", script).unwrap_err());
+        let error = chain(&answered("disk", script).unwrap_err());
         assert!(error.contains("found | mem=256M seed=0 time-travel=inf-cpu"), "{error}");
         assert!(error.contains("-- guest virtual"), "{error}");
     }
@@ -410,6 +411,6 @@ mod tests {
     fn a_program_that_is_not_there_is_an_error() {
         let kernel = Kernel::new("/nonexistent/linux".into()).unwrap();
         let error = kernel.answer(Request::Preflight { thorough: false }).unwrap_err();
-        assert!(format!("{error:#}").contains("starting /nonexistent/linux"), "{error:#}");
+        assert!(chain(&error).contains("starting /nonexistent/linux"), "{error:?}");
     }
 }

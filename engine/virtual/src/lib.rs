@@ -10,10 +10,12 @@
 //! others at the same time, or on the machine. The kernel's random numbers follow from the scenario's seed, and its
 //! clock always starts at the same moment. The kernel has no file on the machine, and ends with this process.
 
+mod error;
 mod init;
 mod kernel;
 mod systems;
 
+pub use error::{Error, Result};
 pub use init::init;
 pub use kernel::Kernel;
 pub use systems::take_system;

@@ -1,7 +1,7 @@
 //! The kernel that a scenario names.
 
 use nettrial_guest::Catalogue;
-use nettrial_scenario::{Place, Problem, Scenario};
+use nettrial_scenario::{Place, Problem, Scenario, chain};
 use std::path::PathBuf;
 
 /// Returns the program of the kernel that the nodes of `scenario` name as their system, and removes the name from them,
@@ -35,7 +35,7 @@ pub fn take_system(scenario: &mut Scenario, systems: &Catalogue) -> Result<Optio
             return Err(Box::new(refuse(number, &name, expected(), hint).of_machine()));
         }
         Err(error) => {
-            return Err(Box::new(refuse(number, &name, expected(), format!("{error:#}")).of_machine()));
+            return Err(Box::new(refuse(number, &name, expected(), chain(&error)).of_machine()));
         }
     };
     scenario.nodes.iter_mut().for_each(|node| node.system = None);

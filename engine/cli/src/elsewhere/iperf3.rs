@@ -1,8 +1,7 @@
 //! A stand-in for iperf3's protocol, which needs Linux: the items of `nettrial_iperf3` that the commands use.
 
 use super::end;
-use anyhow::Result;
-use nettrial_scenario::{HostAddress, Measure, Problem, Record};
+use nettrial_scenario::{Failure, HostAddress, Measure, Problem, Record};
 use std::io;
 use std::net::SocketAddr;
 
@@ -19,7 +18,7 @@ impl Client {
     }
 
     /// Ends the program, because a client needs Linux.
-    pub fn run(&self, _measure: &Measure) -> Result<Record> {
+    pub fn run(&self, _measure: &Measure) -> Result<Record, Failure> {
         end("measure --iperf3")
     }
 }

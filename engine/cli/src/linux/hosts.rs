@@ -2,10 +2,10 @@
 
 use crate::lines;
 use crate::serve::{failed, serve_lines};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::Args;
 use nettrial_hosts::{Hosts as Backend, Inventory, Leavers};
-use nettrial_scenario::{Event, Request};
+use nettrial_scenario::{Event, Failure, FailureKind, Request};
 use std::sync::PoisonError;
 
 /// The exit status for bad input.
@@ -44,9 +44,10 @@ fn answer(hosts: &mut Backend, request: Request) -> Event {
             Event::Preflight { preflight: Box::new(hosts.preflight(thorough)) }
         }
         Request::Check { scenario } => Event::Checked { problems: hosts.check(&scenario), estimate: None },
-        Request::Run { trial, capture: Some(_), .. } => {
-            failed(trial, &anyhow!("packets can't be captured on machines of your own"))
-        }
+        Request::Run { trial, capture: Some(_), .. } => failed(
+            trial,
+            &Failure::new(FailureKind::Other, "packets can't be captured on machines of your own"),
+        ),
         Request::Run { trial, scenario, capture: None, .. } => match hosts.run(&scenario) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
             Err(error) => failed(trial, &error),

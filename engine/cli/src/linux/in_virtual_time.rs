@@ -2,11 +2,13 @@
 
 use crate::linux::lab;
 use crate::serve::{failed, refused, serve as serve_with};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::Args;
 use nettrial_guest::Catalogue;
 use nettrial_lab::{Clock, Lab};
-use nettrial_scenario::{Environment, Event, Preflight, Problem, Request, Shortfall};
+use nettrial_scenario::{
+    Environment, Event, Failure, FailureKind, Fault, Preflight, Problem, Request, Shortfall, chain,
+};
 use nettrial_virtual::{Kernel, take_system};
 use std::path::PathBuf;
 
@@ -52,7 +54,7 @@ pub fn serve(options: Options) -> Result<()> {
             (Ok(Some(named)), _) => answer(&named, request),
             (Ok(None), Some(kernel)) => answer(kernel, request),
             (Ok(None), None) => refused(&lacking("there is none", INSTALL), request),
-            (Err(error), _) => refused(&lacking(&format!("{error:#}"), CHECK), request),
+            (Err(error), _) => refused(&lacking(&chain(&error), CHECK), request),
         }
     })
 }
@@ -60,7 +62,7 @@ pub fn serve(options: Options) -> Result<()> {
 /// Returns the answer to a request whose scenario has this problem.
 fn found(problem: Problem, request: Request) -> Event {
     match request {
-        Request::Run { trial, .. } => failed(trial, &anyhow!("{problem}")),
+        Request::Run { trial, .. } => failed(trial, &Failure::new(FailureKind::Other, problem.to_string())),
         _ => Event::Checked { problems: vec![problem], estimate: None },
     }
 }
@@ -76,9 +78,8 @@ fn answer(kernel: &Kernel, request: Request) -> Event {
         (Ok(event), _) => event,
         (Err(error), Request::Run { trial, .. }) => failed(trial, &error),
         (Err(error), other) => {
-            let why = format!("{error:#}");
-            let remedy = if why.contains("ptrace") { TRACE } else { CHECK };
-            refused(&lacking(&why, remedy), other)
+            let remedy = if error.kind() == FailureKind::NoPrivileges { TRACE } else { CHECK };
+            refused(&lacking(&chain(&error), remedy), other)
         }
     }
 }
@@ -102,5 +103,5 @@ fn lacking(why: &str, remedy: &str) -> Preflight {
 /// # Errors
 /// Fails if the request can't be read, or a file system not be mounted.
 pub fn init() -> Result<()> {
-    nettrial_virtual::init(|request| lab::answer(&Lab::enter(Clock::Virtual), request))
+    Ok(nettrial_virtual::init(|request| lab::answer(&Lab::enter(Clock::Virtual), request))?)
 }

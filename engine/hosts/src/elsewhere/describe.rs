@@ -1,8 +1,8 @@
 //! Describes and observes this machine, as far as its system allows.
 
+use crate::error::{Context, Result};
 use crate::message::{Counted, Observation};
 use crate::radio;
-use anyhow::{Context, Result};
 use nettrial_scenario::{Machine, MachineInterface, Rate};
 use nettrial_session::Surroundings;
 use nettrial_traffic::machine::{self, Interface};

@@ -6,7 +6,7 @@
 //! and tap_handle_frame queues them unchanged). As many frames are read from there and dropped as have left the
 //! station in the medium. Both are in the order of the interface.
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Error, Result};
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoMacVtap, LinkAttribute, LinkInfo, LinkMessage, MacVtapMode,
 };
@@ -63,7 +63,7 @@ impl Held {
             .trim()
             .split_once(':')
             .and_then(|(major, minor)| Some(makedev(major.parse().ok()?, minor.parse().ok()?)));
-        let device = parts.with_context(|| format!("{number:?} is not a device number"))?;
+        let device = parts.ok_or_else(|| Error::Kernel(format!("{number:?} is not a device number")))?;
         mount(Some("tmpfs"), "/sys", Some("tmpfs"), MsFlags::empty(), nowhere).context("mounting a tmpfs")?;
         let opened = mknod("/sys/tap", SFlag::S_IFCHR, Mode::S_IRUSR | Mode::S_IWUSR, device)
             .context("creating a device file")

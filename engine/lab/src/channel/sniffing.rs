@@ -3,8 +3,8 @@
 
 use super::frames::Frames;
 use crate::delay_line::wall_offset_ns;
+use crate::error::{Error, Result};
 use crate::packet_socket::OFFLOAD_HEADER_BYTES;
-use anyhow::{Context, Result};
 use nettrial_capture::{Capture, LinkType};
 use nettrial_scenario::{Capture as Settings, Link};
 use nettrial_wlan::{Sent, Sniffer};
@@ -16,13 +16,16 @@ pub struct Sniffing {
     file: Capture,
     /// The time of the wall clock minus that of the monotonic clock when the capture began, in nanoseconds.
     offset_ns: u64,
-    failure: Option<anyhow::Error>,
+    failure: Option<Error>,
 }
 
 impl Sniffing {
     /// Creates the capture of a channel between stations with these Ethernet addresses, if `settings` request it.
     pub fn new(settings: &Settings, link: &Link, addresses: Vec<[u8; 6]>) -> Result<Option<Self>> {
-        let wlan = link.wlan.as_ref().with_context(|| format!("{} has no settings", link.in_words()))?;
+        let wlan = link
+            .wlan
+            .as_ref()
+            .ok_or_else(|| Error::Missing(format!("{} has no settings", link.in_words())))?;
         let Some(first) = link.interfaces.first() else { return Ok(None) };
         let Some(interface) = settings.channel(&first.node, &first.name) else { return Ok(None) };
         let (directory, name) = (Path::new(&settings.directory), settings.file_name(&first.node, &interface));
@@ -45,7 +48,7 @@ impl Sniffing {
             };
             self.sniffer.write(each, ethernet, |length, bytes| self.file.add(at_ns, length, bytes));
             let written = self.file.release(at_ns);
-            self.failure = self.failure.take().or(written.err());
+            self.failure = self.failure.take().or(written.err().map(Error::from));
         }
     }
 
@@ -55,6 +58,6 @@ impl Sniffing {
             return Err(failure);
         }
         let frames = self.file.packets();
-        self.file.finish().map(|_| frames)
+        Ok(self.file.finish().map(|_| frames)?)
     }
 }

@@ -1,11 +1,11 @@
 //! Verifies that packets take the scenario's paths, and have the sizes that it implies.
 
 use super::Findings;
+use crate::error::Result;
 use crate::kernels::Kernels;
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::network::Network;
-use anyhow::Result;
 use nettrial_scenario::{Offloads, Scenario};
 use nettrial_session::{Agents, Direction, directions, path_mtus};
 use nettrial_traffic::Cookie;

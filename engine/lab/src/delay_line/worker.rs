@@ -2,8 +2,8 @@
 
 use super::hold::Hold;
 use super::transmitter::Transmitter;
+use crate::error::{Context, Result};
 use crate::packet_socket::{BATCH, OFFLOAD_HEADER_BYTES, Outlet, Ring};
-use anyhow::{Context, Result};
 use nettrial_links::{Fate, Fates};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};

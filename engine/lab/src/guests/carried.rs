@@ -1,11 +1,11 @@
 //! Measures the rate that emulated guests carry on this machine, with a transfer between two of them.
 
 use crate::environment::processor_model;
+use crate::error::{Context, Error, Result};
 use crate::{affinity, guests::Guests};
-use anyhow::{Context, Result};
 use nettrial_admission::output;
 use nettrial_guest::{Catalogue, PROGRAM};
-use nettrial_scenario::{Rate, Record, Scenario};
+use nettrial_scenario::{Rate, Record, Scenario, chain};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::io::Write;
@@ -82,8 +82,8 @@ impl Guests {
     /// transfer this session makes no more.
     pub fn calibrated(&mut self, outcome: Result<Record>) {
         let found = outcome.and_then(|record| {
-            let flow = record.flows.first().context("the record has no flow")?;
-            flow.goodput_bps.context("the flow has no goodput")
+            let flow = record.flows.first().ok_or_else(|| Error::Missing("the record has no flow".into()))?;
+            flow.goodput_bps.ok_or_else(|| Error::Missing("the flow has no goodput".into()))
         });
         match (found, self.carried) {
             (Ok(goodput_bps), before) => {
@@ -95,19 +95,23 @@ impl Guests {
                 }
                 self.carried = Some(Carried::Measured(rate));
                 if let Err(error) = self.keep_calibration(rate) {
-                    tracing::warn!("the next session measures the rate of emulated guests again: {error:#}");
+                    tracing::warn!(
+                        "the next session measures the rate of emulated guests again: {}",
+                        chain(&error)
+                    );
                 }
             }
             (Err(error), before) => {
                 self.calibrations = 0;
-                tracing::warn!("the rate of emulated guests could not be measured: {error:#}");
+                tracing::warn!("the rate of emulated guests could not be measured: {}", chain(&error));
                 self.carried = before.or(Some(Carried::Unknown));
             }
         }
     }
 
     fn keep_calibration(&self, rate: Rate) -> Result<()> {
-        let file = file(&self.catalogue).context("there is no cache of systems")?;
+        let file =
+            file(&self.catalogue).ok_or_else(|| Error::Unsupported("there is no cache of systems".into()))?;
         let calibration = Calibration { machine: machine_in_words(), goodput_bps: rate.0 };
         let unfinished = file.with_extension(format!("unfinished-{}", process::id()));
         let text = serde_json::to_vec(&calibration)?;

@@ -4,7 +4,7 @@ use super::Guests;
 use super::carried::{self, Carried};
 use crate::affinity;
 use nettrial_guest::{Acceleration, PROGRAM, program};
-use nettrial_scenario::{Link, Node, Place, Problem, Scenario, Traffic, Transport};
+use nettrial_scenario::{Link, Node, Place, Problem, Scenario, Traffic, Transport, chain};
 
 impl Guests {
     /// Returns all problems that keep hosts of `scenario` from being the guests that they should be.
@@ -38,7 +38,7 @@ impl Guests {
                 problems.push(place.problem("system", system, known, hint).of_machine());
             } else if let Err(error) = self.catalogue.get(system) {
                 let expected = "a system that guests can run";
-                problems.push(place.problem("system", system, expected, format!("{error:#}")).of_machine());
+                problems.push(place.problem("system", system, expected, chain(&error)).of_machine());
             }
             let usable = affinity::usable();
             for number in node.guest.pinned.iter().filter(|number| !usable.contains(&(**number as usize))) {

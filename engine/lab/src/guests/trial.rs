@@ -2,11 +2,11 @@
 
 use super::{Guests, Kept};
 use crate::carrier::{Carrier, Carriers};
+use crate::error::{Context, Error, Result};
 use crate::kernels::{Kernels, NodeKernel};
 use crate::namespace::Home;
 use crate::network::{BuiltNode, Network};
 use crate::node_order::{Answer, Introduction, NodeOrder};
-use anyhow::{Context, Result, bail};
 use nettrial_admission::document;
 use nettrial_guest::{Acceleration, Hardware, Monitor, Order, Sender, Told};
 use nettrial_scenario::{GuestRecord, Offloads, Scenario};
@@ -67,11 +67,11 @@ impl Kernels for Running<'_> {
         for guest in &mut self.guests {
             let building = || format!("building {} in its guest", guest.node);
             let Told::Line(line) = guest.kept.guest.next(BUILDING).with_context(building)? else {
-                bail!("{}: the node ended", building())
+                return Err(Error::Node(format!("{}: the node ended", building())));
             };
             match document(line.as_bytes()).with_context(building)? {
                 Answer::Built(offloads) => guest.offloads = offloads,
-                Answer::Failed(why) => bail!("{}: {why}", building()),
+                Answer::Failed(why) => return Err(Error::Node(format!("{}: {why}", building()))),
             }
         }
         Ok(())
@@ -110,7 +110,7 @@ impl Kernels for Running<'_> {
                 continue;
             }
             let built = nodes.iter_mut().find(|built| built.name == node);
-            built.with_context(|| format!("no node {node}"))?.detach(home, &kept.taps)?;
+            built.ok_or_else(|| Error::Missing(format!("no node {node}")))?.detach(home, &kept.taps)?;
             if !scenario.events.is_empty() {
                 let mut devices = 0..kept.key.devices;
                 devices.try_for_each(|device| kept.guest.monitor().set_link(device, true))?;
@@ -175,7 +175,7 @@ struct GuestCarrier {
 
 impl Carrier for GuestCarrier {
     fn set(&self, is_on: bool) -> Result<()> {
-        self.monitor.set_link(self.device, is_on)
+        Ok(self.monitor.set_link(self.device, is_on)?)
     }
 }
 
@@ -186,8 +186,9 @@ struct Agent {
 }
 
 impl Transport for Agent {
-    fn order(&mut self, order: &AgentOrder) -> Result<()> {
-        self.sender.send(&Order::Line(serde_json::to_string(order)?))
+    fn order(&mut self, order: &AgentOrder) -> Result<(), nettrial_session::Error> {
+        let sent = self.sender.send(&Order::Line(serde_json::to_string(order)?));
+        sent.map_err(|error| nettrial_session::Error::AgentEnded(error.to_string()))
     }
 
     fn process(&self) -> Option<u32> {

@@ -2,14 +2,14 @@
 
 use super::inside::{Inside, processor_of};
 use crate::channel::{Channel, Driven, End, Held, tap};
+use crate::error::{Context, Error, Result};
 use crate::layout::Layout;
 use crate::messages::{up, veth};
 use crate::namespace::Home;
 use crate::processors::Placement;
-use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::LinkMessage;
-use nettrial_scenario::{Capture, ChannelRecord, Scenario};
+use nettrial_scenario::{Capture, ChannelRecord, Scenario, chain};
 
 /// The namespace with the inner ends of all channels, and the channels.
 pub struct Channels {
@@ -82,7 +82,7 @@ impl Channels {
                 let held = tap.and_then(|tap| match self.hold(home, tap, index) {
                     Ok(held) => Some(held),
                     Err(error) => {
-                        self.unheld.get_or_insert(format!("{error:#}"));
+                        self.unheld.get_or_insert(chain(&error));
                         None
                     }
                 });
@@ -101,7 +101,9 @@ impl Channels {
 
     /// Lets a macvtap with the index `number` hold the frames at the inner end `index`.
     fn hold(&mut self, home: &Home, number: i32, index: i32) -> Result<Held> {
-        anyhow::ensure!(home.is_root, "creating device files needs root");
+        if !home.is_root {
+            return Err(Error::NeedsRoot);
+        }
         let netlink = &mut self.inside.netlink;
         netlink.create(RouteNetlinkMessage::NewLink(tap(number, index)), "creating a macvtap")?;
         netlink.flush()?;

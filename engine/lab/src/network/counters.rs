@@ -1,10 +1,10 @@
 //! Reads the counters of a network's interfaces and nodes.
 
 use super::{BuiltNode, Network};
+use crate::error::Result;
 use crate::host_counters::HostCounters;
 use crate::namespace::Home;
 use crate::queue;
-use anyhow::Result;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_scenario::{Node, NodeKind, Scenario};

@@ -5,9 +5,9 @@
 //! (RTAX_CC_ALGO; tcp_ca_dst_init). So the routes of such hosts do.
 
 use super::Network;
+use crate::error::Result;
 use crate::namespace::Home;
 use crate::settings;
-use anyhow::Result;
 use nettrial_routing::{NextHop, Route};
 use nettrial_scenario::{Flow, Interface, IpVersion, Scenario};
 use std::collections::HashMap;

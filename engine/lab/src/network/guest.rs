@@ -1,13 +1,13 @@
 //! Builds nodes that are guests: their parts around the guest, and their parts inside it.
 
 use super::{BuiltNode, FIRST_INTERFACE, Network, with_ipv6};
+use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::messages::{ethernet_address, new_bridge, new_neighbour, up};
 use crate::namespace::{Home, Namespace};
 use crate::node_order::{Introduction, Neighbour, NodeOrder};
 use crate::procfs::Procfs;
 use crate::tap::Tap;
-use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::{Netlink, filter_icmp};
@@ -39,8 +39,10 @@ impl Network {
         let mut here = Netlink::open()?;
         let built = self.node_mut(node)?;
         for (number, tap) in taps.iter().enumerate() {
-            let (interface, index) =
-                built.interfaces.get(number).context("a guest has more devices than its node")?;
+            let (interface, index) = built
+                .interfaces
+                .get(number)
+                .ok_or_else(|| Error::Missing("a guest has more devices than its node".into()))?;
             let (interface, index) = (interface.clone(), *index);
             let mtu = interface_of(scenario, node, &interface)?.mtu.0;
             let purpose = format!("moving {} to {node}", tap.name());
@@ -107,7 +109,10 @@ impl Network {
         devices: &[u32],
     ) -> Result<Self> {
         let scenario = layout.scenario;
-        let node = layout.directory.node(&order.node).with_context(|| format!("no node {}", order.node))?;
+        let node = layout
+            .directory
+            .node(&order.node)
+            .ok_or_else(|| Error::Missing(format!("no node {}", order.node)))?;
         let has_ipv6 = with_ipv6(scenario).contains(node.name.as_str());
         let mut built =
             BuiltNode::create(home, &mut Procfs::open()?, node, [has_ipv6, !scenario.events.is_empty()])?;
@@ -171,13 +176,13 @@ impl BuiltNode {
             let index = home.visit(&self.namespace, || Ok(if_nametoindex(tap.name())?))?;
             self.move_to(home.network().file(), tap.name(), index)?;
         }
-        self.netlink.flush()
+        Ok(self.netlink.flush()?)
     }
 
     /// Requests that a device of this node, with that name and index, moves to another namespace.
     fn move_to(&mut self, namespace: &File, name: &str, index: u32) -> Result<()> {
         let purpose = format!("moving {name} from {}", self.name);
-        self.netlink.change(RouteNetlinkMessage::SetLink(to_namespace(index, namespace)), purpose)
+        Ok(self.netlink.change(RouteNetlinkMessage::SetLink(to_namespace(index, namespace)), purpose)?)
     }
 }
 
@@ -185,7 +190,7 @@ impl BuiltNode {
 fn interface_of<'a>(scenario: &'a Scenario, node: &str, name: &str) -> Result<&'a Interface> {
     let mut interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
     let found = interfaces.find(|interface| interface.node == node && interface.name == name);
-    found.with_context(|| format!("{node} has no interface {name}"))
+    found.ok_or_else(|| Error::Missing(format!("{node} has no interface {name}")))
 }
 
 /// Returns a request that moves the interface with this index to another namespace.

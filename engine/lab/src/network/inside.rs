@@ -1,10 +1,10 @@
 //! A namespace for the inner ends of links whose frames the engine itself moves.
 
+use crate::error::{Context, Result};
 use crate::messages::{SINGLE_QUEUES, up};
 use crate::namespace::{Home, Namespace};
 use crate::processors::Placement;
 use crate::{affinity, settings};
-use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::Netlink;
@@ -29,7 +29,7 @@ impl Inside {
                 // Inner ends must not send packets of their own on the links.
                 settings::write("net.ipv6.conf.default.disable_ipv6", "1")?;
             }
-            Netlink::open()
+            Ok(Netlink::open()?)
         };
         let (namespace, netlink) =
             home.create(inside).with_context(|| format!("creating the namespace of the {purpose}"))?;
@@ -54,7 +54,7 @@ impl Inside {
         for index in indexes {
             self.netlink.change(RouteNetlinkMessage::SetLink(up(*index)), "bringing up an inner end")?;
         }
-        self.netlink.flush()
+        Ok(self.netlink.flush()?)
     }
 
     /// Steers the receive work of inner ends to one CPU, because frames in the kernel's receive queues of several

@@ -4,11 +4,11 @@ use super::inside::{Inside, processor_of};
 use crate::bucket;
 use crate::carrier::{Carrier, Carriers};
 use crate::delay_line::{self, Carried, DelayLine, Settings, Switch};
+use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::messages::{down, up};
 use crate::namespace::Home;
 use crate::processors::Placement;
-use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::LinkMessage;
 use nettrial_netlink::Netlink;
@@ -84,7 +84,7 @@ impl Lines {
             (*number, (*indexes, line.switch(), line.link.clone()))
         };
         Ok(Breaker {
-            netlink: home.visit(&self.inside.namespace, Netlink::open)?,
+            netlink: home.visit(&self.inside.namespace, || Ok(Netlink::open()?))?,
             links: self.links.iter().zip(&self.lines).map(line).collect(),
             carriers,
         })
@@ -145,7 +145,7 @@ impl Breaker {
     }
 
     fn line(&self, link: usize) -> Result<([i32; 2], Arc<Switch>, String)> {
-        self.links.get(&link).cloned().with_context(|| format!("link {link} has no delay line"))
+        self.links.get(&link).cloned().ok_or_else(|| Error::Missing(format!("link {link} has no delay line")))
     }
 
     fn set(&mut self, link: usize, requests: [LinkMessage; 2]) -> Result<()> {
@@ -154,7 +154,7 @@ impl Breaker {
             self.netlink
                 .change(RouteNetlinkMessage::SetLink(request), format!("cutting or restoring {words}"))?;
         }
-        self.netlink.flush()
+        Ok(self.netlink.flush()?)
     }
 }
 

@@ -1,11 +1,11 @@
 //! A node that has been built.
 
 use crate::bucket::Bucket;
+use crate::error::{Context, Error, Result};
 use crate::messages::{new_bridge, state_of, up};
 use crate::namespace::{Home, Namespace};
 use crate::procfs::Procfs;
 use crate::settings;
-use anyhow::{Context, Result, ensure};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
 use nettrial_netlink::Ethtool;
@@ -67,7 +67,7 @@ impl BuiltNode {
             if fails {
                 settings::leave_out_dead_routes(has_ipv6)?;
             }
-            Netlink::open()
+            Ok(Netlink::open()?)
         };
         let (namespace, netlink) =
             home.create(inside).with_context(|| format!("creating node {:?}", node.name))?;
@@ -77,7 +77,7 @@ impl BuiltNode {
 
     /// A switch under a controller, in the namespace of all of them.
     pub(super) fn create_shared(home: &Home, namespace: &Namespace, node: &Node) -> Result<Self> {
-        let netlink = home.visit(namespace, Netlink::open)?;
+        let netlink = home.visit(namespace, || Ok(Netlink::open()?))?;
         let (name, interfaces, shaped) = (node.name.clone(), Vec::new(), Vec::new());
         let namespace = namespace.share()?;
         Ok(Self { name, namespace, netlink, interfaces, shaped, is_before_guest: false, is_shared: true })
@@ -108,14 +108,14 @@ impl BuiltNode {
     /// Returns the index of an interface by its name. Fails if the node does not have it.
     pub(super) fn index_of(&self, interface: &str) -> Result<i32> {
         let found = self.interfaces.iter().find(|(name, _)| name == interface);
-        Ok(found.with_context(|| format!("{} has no interface {interface}", self.name))?.1)
+        Ok(found.ok_or_else(|| Error::Missing(format!("{} has no interface {interface}", self.name)))?.1)
     }
 
     /// Sets the offloads of every interface.
     pub(super) fn set_offloads(&self, home: &Home, offloads: Offloads) -> Result<()> {
         home.visit(&self.namespace, || {
             let ethtool = Ethtool::open()?;
-            self.devices().try_for_each(|interface| ethtool.set(&interface, offloads))
+            Ok(self.devices().try_for_each(|interface| ethtool.set(&interface, offloads))?)
         })
     }
 
@@ -123,7 +123,7 @@ impl BuiltNode {
     pub(super) fn compute_checksums(&self, home: &Home) -> Result<()> {
         home.visit(&self.namespace, || {
             let ethtool = Ethtool::open()?;
-            self.devices().try_for_each(|interface| ethtool.compute_checksums(&interface))
+            Ok(self.devices().try_for_each(|interface| ethtool.compute_checksums(&interface))?)
         })
     }
 
@@ -158,7 +158,7 @@ impl BuiltNode {
             RouteNetlinkMessage::SetLink(up(BRIDGE_INDEX)),
             format!("bringing up the bridge of {name}"),
         )?;
-        netlink.flush()
+        Ok(netlink.flush()?)
     }
 
     /// Brings up every interface.
@@ -172,7 +172,7 @@ impl BuiltNode {
             let purpose = format!("bringing up {interface} of {name}");
             netlink.change(RouteNetlinkMessage::SetLink(up(*index)), purpose)?;
         }
-        netlink.flush()
+        Ok(netlink.flush()?)
     }
 
     /// Waits until every interface is in the operational state "up" (RFC 2863), because the kernel drops packets
@@ -191,7 +191,9 @@ impl BuiltNode {
                 {
                     break;
                 }
-                ensure!(Instant::now() < deadline, "{interface} of {} has no carrier", self.name);
+                if Instant::now() >= deadline {
+                    return Err(Error::NoCarrier(format!("{interface} of {} has no carrier", self.name)));
+                }
                 std::thread::sleep(Duration::from_micros(200));
             }
         }

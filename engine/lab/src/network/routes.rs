@@ -2,10 +2,10 @@
 
 use super::Network;
 use super::defaults::direct_routes;
+use crate::error::{Context, Result};
 use crate::messages::{new_route, source_rule};
 use crate::namespace::Home;
 use crate::settings;
-use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::route::RouteHeader;
 use nettrial_routing::{NextHop, Route, node_seed};

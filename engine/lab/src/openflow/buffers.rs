@@ -5,8 +5,8 @@
 //! would drop frames for which the scenario's queues have room, and no counter would show it. Each port is read
 //! through a socket of its own, whose receive buffer is equally small.
 
+use crate::error::{Context, Result};
 use crate::packet_socket::overflow;
-use anyhow::{Context, Result};
 use nettrial_traffic::sockets_of;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{RcvBufForce, SndBufForce};

@@ -2,8 +2,8 @@
 
 use super::program::{Program, cpu_ns_of_all};
 use super::relay::{Relay, State};
+use crate::error::{Error, Result};
 use crate::namespace::{Home, Namespace};
-use anyhow::{Context, Result, bail};
 use nettrial_scenario::Controller;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -31,12 +31,15 @@ impl Own {
     /// it.
     pub fn start(home: &Home, controller: &Controller, port: u16, most: usize) -> Result<Self> {
         let (name, target, outside, program) = if let Some((host, port)) = controller.host_and_port() {
-            let outside = home.outside().context("this user can't return to the machine's network")?;
+            let outside = home
+                .outside()
+                .ok_or_else(|| Error::Program("this user can't return to the machine's network".into()))?;
             (format!("the controller at {host} port {port}"), (host.to_owned(), port), Some(outside), None)
         } else {
             let words: Vec<String> =
                 controller.command.iter().map(|word| word.replace(PORT_HERE, &port.to_string())).collect();
-            let (program, arguments) = words.split_first().context("the controller has no command")?;
+            let (program, arguments) =
+                words.split_first().ok_or_else(|| Error::Program("the controller has no command".into()))?;
             let mut command = Command::new(program);
             command.args(arguments);
             nettrial_traffic::clear_environment(&mut command);
@@ -77,7 +80,7 @@ impl Own {
     pub fn await_switches(&self, count: usize) -> Result<Instant> {
         while self.state().connected() < count {
             if let (Some(reason), None) = (self.state().unreachable, &self.program) {
-                bail!("{reason}");
+                return Err(Error::Program(reason));
             }
             self.go_on(|| format!("had {} of {count} switches", self.state().connected()))?;
         }
@@ -96,7 +99,12 @@ impl Own {
         if self.begun.elapsed() > self.limit {
             let said =
                 self.program.as_ref().map_or(String::new(), |program| format!("; {}", program.complaint()));
-            bail!("{} {} after {} s{said}", self.name, state(), self.limit.as_secs_f64());
+            return Err(Error::Silent(format!(
+                "{} {} after {} s{said}",
+                self.name,
+                state(),
+                self.limit.as_secs_f64()
+            )));
         }
         std::thread::sleep(LOOK_AGAIN);
         Ok(())
@@ -105,7 +113,9 @@ impl Own {
     /// Fails if the program has ended.
     pub fn complain_of_end(&self) -> Result<()> {
         match &self.program {
-            Some(program) if program.has_ended() => bail!("{}: {}", self.name, program.told_end()),
+            Some(program) if program.has_ended() => {
+                Err(Error::Program(format!("{}: {}", self.name, program.told_end())))
+            }
             _ => Ok(()),
         }
     }

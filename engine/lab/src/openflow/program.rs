@@ -1,7 +1,7 @@
 //! A program that reads and writes lines, and ends with the engine.
 
 use super::buffers::below;
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use nettrial_admission::lines;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
@@ -89,7 +89,7 @@ impl Program {
             }
         });
         let parent = Some(parent.context("starting a thread for a program")?);
-        let started = started.recv().context("starting a program")?;
+        let started = started.recv().map_err(|_| Error::Thread("starting a program"))?;
         let (input, output, errors, process) = started.with_context(|| format!("starting {name}"))?;
         let kept = Arc::default();
         keep_end(errors, &kept);
@@ -105,7 +105,7 @@ impl Program {
     pub fn say(&mut self, lines: &str) -> Result<()> {
         let lines = if lines.ends_with('\n') { lines.to_owned() } else { format!("{lines}\n") };
         if self.input.write_all(lines.as_bytes()).and_then(|()| self.input.flush()).is_err() {
-            bail!("{}", self.told_end());
+            return Err(Error::Program(self.told_end()));
         }
         Ok(())
     }
@@ -113,15 +113,17 @@ impl Program {
     /// Waits for a line of the program's output until `deadline`.
     pub fn hear(&self, deadline: Instant) -> Result<String> {
         match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(line) => line.map_err(anyhow::Error::msg),
-            Err(RecvTimeoutError::Timeout) => bail!("{} did not answer; {}", self.name, self.complaint()),
-            Err(RecvTimeoutError::Disconnected) => bail!("{}", self.told_end()),
+            Ok(line) => line.map_err(Error::Program),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(Error::Silent(format!("{} did not answer; {}", self.name, self.complaint())))
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(Error::Program(self.told_end())),
         }
     }
 
     /// Returns the CPU time of the process and of the children for which it has waited.
     pub fn cpu_ns(&self) -> Result<u64> {
-        cpu_ns_of(self.process).map_err(|_| anyhow::anyhow!("{}", self.told_end()))
+        cpu_ns_of(self.process).map_err(|_| Error::Program(self.told_end()))
     }
 
     /// Returns true if the process has ended. Nobody has waited for it yet, so it exists as a zombie.
@@ -197,9 +199,9 @@ fn hide((directory, private): (&'static str, bool)) -> Result<()> {
 
 /// Returns the pipes and the process identifier of a child.
 fn pipes(child: &mut Child) -> Result<Started> {
-    let input = child.stdin.take().context("no pipe to a program")?;
-    let output = child.stdout.take().context("no pipe from a program")?;
-    let errors = child.stderr.take().context("no pipe from a program")?;
+    let input = child.stdin.take().ok_or_else(|| Error::Program("no pipe to a program".into()))?;
+    let output = child.stdout.take().ok_or_else(|| Error::Program("no pipe from a program".into()))?;
+    let errors = child.stderr.take().ok_or_else(|| Error::Program("no pipe from a program".into()))?;
     Ok((input, output, errors, child.id()))
 }
 

@@ -2,8 +2,9 @@
 //! controller does not report its work, but the messages of switches are the same with every controller.
 
 use super::message::{Message, Messages, VERSIONS};
+use crate::error::{Context, Error, Result};
 use crate::namespace::Namespace;
-use anyhow::{Context, Result};
+use nettrial_scenario::chain;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::shutdown;
 use std::collections::HashMap;
@@ -113,7 +114,7 @@ impl Relay {
                 std::thread::spawn(move || {
                     let _place = place;
                     if let Err(error) = carry(&switch, &to, connection, &noted) {
-                        lock(&noted).unreachable = Some(format!("{error:#}"));
+                        lock(&noted).unreachable = Some(chain(&error));
                     }
                 });
             }
@@ -174,7 +175,7 @@ fn reach(host: &str, port: u16) -> Result<TcpStream> {
             Err(error) => failed = Some(error),
         }
     }
-    Err(failed.map_or_else(|| anyhow::anyhow!("the name has no address"), Into::into))
+    Err(failed.map_or_else(|| Error::Program("the name has no address".into()), Into::into))
 }
 
 /// Copies until either end is closed, and then closes both.

@@ -1,14 +1,14 @@
 //! Finds the routing features of this kernel.
 
 use super::shortfall;
+use crate::error::{Context, Result};
 use crate::network::{HASH_POLICIES, HASH_SEED};
 use crate::settings;
-use anyhow::{Context, Result};
 use netlink_packet_route::rule::RuleMessage;
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nettrial_netlink::Netlink;
 use nettrial_routing::Paths;
-use nettrial_scenario::{Place, Problem, RoutingPolicy, Scenario, Shortfall};
+use nettrial_scenario::{Place, Problem, RoutingPolicy, Scenario, Shortfall, chain};
 
 /// Returns the routing features that this kernel lacks and that most trials do not need.
 pub fn limits() -> Vec<Shortfall> {
@@ -74,7 +74,7 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
             "routing",
             "a route by source address",
             "hosts with one interface, and another policy than k_shortest_paths",
-            format!("this kernel routes by destination only: {error:#}"),
+            format!("this kernel routes by destination only: {}", chain(&error)),
         ));
     }
     problems

@@ -1,11 +1,11 @@
 //! The kernel's queue disciplines of links, and their options (the kernel's include/uapi/linux/pkt_sched.h).
 
+use crate::error::{Error, Result};
 use crate::namespace::Home;
 use crate::queue::Shaping;
 use crate::wire::Wire;
-use anyhow::{Result, bail};
 use nettrial_netlink::{Netlink, attribute};
-use nettrial_scenario::{Discipline, Duration, Link, Place, Problem, QueueLimit, Rate, Scenario};
+use nettrial_scenario::{Discipline, Duration, Link, Place, Problem, QueueLimit, Rate, Scenario, chain};
 use std::collections::HashSet;
 
 /// The names of all disciplines that Linux has.
@@ -43,7 +43,11 @@ pub fn queue(
             QueueLimit::Packets(_) => ("pfifo", packets.to_ne_bytes().to_vec()),
             QueueLimit::Bytes(_) => ("bfifo", bytes.to_ne_bytes().to_vec()),
         },
-        Discipline::Mark { .. } => bail!("the kernel has no discipline that marks above a threshold"),
+        Discipline::Mark { .. } => {
+            return Err(Error::Unsupported(
+                "the kernel has no discipline that marks above a threshold".into(),
+            ));
+        }
         Discipline::Red { minimum, maximum, probability, weight, ecn, .. } => {
             let bounds = [u32::try_from(minimum.0)?, u32::try_from(maximum.0)?];
             ("red", red(bytes, bounds, probability, weight, ecn, rate, frame))
@@ -115,8 +119,10 @@ pub fn problems(scenario: &Scenario, home: &Home) -> Vec<Problem> {
             continue;
         }
         if let Err(error) = home.create(|| attempt(link)) {
-            let hint =
-                format!("this kernel does not take it: {error:#}; if it is a module: modprobe sch_{name}");
+            let hint = format!(
+                "this kernel does not take it: {}; if it is a module: modprobe sch_{name}",
+                chain(&error)
+            );
             problems.push(place.problem("discipline", name, "drop_tail", hint).of_machine());
         }
     }
@@ -134,7 +140,7 @@ pub fn lacking(home: &Home) -> Vec<(&'static str, String)> {
     });
     let fails =
         |discipline: &Discipline| home.create(|| add(discipline, QueueLimit::Packets(100), Rate(1_000_000)));
-    examples.filter_map(|(name, one)| Some((name, format!("{:#}", fails(&one).err()?)))).collect()
+    examples.filter_map(|(name, one)| Some((name, chain(&fails(&one).err()?)))).collect()
 }
 
 /// Returns the problem that Linux has another discipline than that of `link`, or another limit.
@@ -159,7 +165,7 @@ fn add(discipline: &Discipline, limit: QueueLimit, rate: Rate) -> Result<()> {
     let mut netlink = Netlink::open()?;
     let shaping = Shaping::new(rate, limit, discipline, &Wire::plain(1500))?;
     shaping.apply(&mut netlink, (LOOPBACK, "the loopback interface"))?;
-    netlink.flush()
+    Ok(netlink.flush()?)
 }
 
 #[cfg(test)]

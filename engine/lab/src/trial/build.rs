@@ -1,5 +1,6 @@
 //! Builds a trial's network and the nodes in it, and takes them down.
 
+use crate::error::Result;
 use crate::guests::Guests;
 use crate::kernels::{Kernels, OneKernel};
 use crate::layout::Layout;
@@ -7,7 +8,6 @@ use crate::mptcp;
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::processors::Placement;
-use anyhow::Result;
 use nettrial_session::Agents;
 
 /// The network of a trial with its nodes.

@@ -4,13 +4,13 @@ use super::build::Built;
 use crate::agents;
 use crate::capture::Capturing;
 use crate::checks::{self, Findings};
+use crate::error::{Error, Result};
 use crate::host_counters::HostCounters;
 use crate::interfaces::Observation;
 use crate::layout::Layout;
 use crate::mptcp;
 use crate::network::{Network, Refused};
-use anyhow::{Context, Result};
-use nettrial_scenario::{Capture, Flow, GuestRecord, Scenario};
+use nettrial_scenario::{Capture, During, Flow, GuestRecord, Scenario};
 use nettrial_session::{Agents, Plan, Ready, prepare};
 use nettrial_traffic::{ClockOffset, Cookie, Side};
 use socket2::Socket;
@@ -76,7 +76,7 @@ pub fn check(built: &mut Built, capture: Option<&Capture>) -> Result<(Endpoints,
     let guests = guests(built, &mut findings);
     let ready = ready(built, agents, &mut findings);
     let endpoints = ready.map_err(|error| match looping(&mut built.network, layout.scenario) {
-        Some((object, said)) => error.context(format!("{object}: {said}")),
+        Some((object, said)) => error.during(format!("{object}: {said}")),
         None => error,
     })?;
     let before = Counters::read(built)?;
@@ -123,9 +123,12 @@ struct LabFlows<'a> {
 }
 
 impl Plan for LabFlows<'_> {
+    type Error = Error;
+
     fn side(&self, flow: &Flow, host: &str) -> Result<Side> {
         let Self { layout, cookie } = *self;
-        let stack = layout.directory.stack(host).with_context(|| format!("{host} has no stack"))?;
+        let stack =
+            layout.directory.stack(host).ok_or_else(|| Error::Missing(format!("{host} has no stack")))?;
         Ok(Side {
             flow: flow.clone(),
             cookie,

@@ -5,11 +5,11 @@ use super::check::{Counters, Watched};
 use super::drive::Measured;
 use super::machine::MachineUse;
 use crate::checks::Findings;
+use crate::error::Result;
 use crate::interfaces::Observed;
 use crate::layout::Layout;
 use crate::processors::Placement;
 use crate::queue_length::Sampled;
-use anyhow::Result;
 use nettrial_flows::recovery;
 use nettrial_scenario::{
     Absence, Flow, HostRecord, InterfaceRecord, ProcessorRecord, Record, Scenario, Transport,

@@ -6,9 +6,9 @@ use super::machine::{MachineUse, MachineWatch};
 use crate::channel::Driven;
 use crate::checks::Findings;
 use crate::congestion::Own;
+use crate::error::Result;
 use crate::openflow::{Fabric, Outcome};
 use crate::outages::Outages;
-use anyhow::Result;
 use nettrial_scenario::{ChannelRecord, CongestionRecord, FlowRecord, OutageRecord};
 
 /// The measurements of the traffic.

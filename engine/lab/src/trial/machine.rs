@@ -2,10 +2,10 @@
 
 use crate::awake::Awake;
 use crate::clock::Clock;
+use crate::error::{Context, Result};
 use crate::processors::{self, Placement};
 use crate::shaper_time::{self, Shares};
 use crate::{affinity, lateness};
-use anyhow::{Context, Result};
 use nettrial_scenario::{Distribution, DisturbanceRecord, Scenario};
 use nettrial_session::{Agents, Census, Reading, Use};
 use nix::time::{ClockId, clock_gettime};

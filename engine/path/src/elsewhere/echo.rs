@@ -1,10 +1,10 @@
 //! ICMP echo on Windows over IPv4 (IcmpSendEcho), which needs no privileges. Its IPv6 counterpart can't forbid
 //! fragmentation.
 
+use crate::error::{Error, Result};
 use crate::probe::{Outcome, Probe};
 use crate::sizes::PROBE_HEADER_BYTES;
-use anyhow::{Result, ensure};
-use nettrial_scenario::IpVersion;
+use nettrial_scenario::{During, IpVersion};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
@@ -45,7 +45,9 @@ fn send(target: Ipv4Addr, probe: Probe) -> Result<Outcome> {
     let mut answer = vec![0u64; room.div_ceil(8)];
     // SAFETY: the call takes no arguments.
     let handle = unsafe { IpHelper::IcmpCreateFile() };
-    ensure!(handle != INVALID_HANDLE_VALUE, "ICMP: {}", std::io::Error::last_os_error());
+    if handle == INVALID_HANDLE_VALUE {
+        return Err(Error::from(std::io::Error::last_os_error()).during("ICMP"));
+    }
     let begin = Instant::now();
     // SAFETY: the handle is open; the payload, the options and the answer's memory have the given lengths and
     // outlive the call, which waits for the answer.

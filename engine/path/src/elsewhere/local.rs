@@ -1,8 +1,8 @@
 //! This host's end of a path: its address, its interface, and the path MTU that the system holds, if the system
 //! reports it.
 
+use crate::error::{Context, Error, Result};
 use crate::report::Interface;
-use anyhow::{Context, Result};
 use nettrial_traffic::machine;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -28,7 +28,7 @@ pub fn find(target: SocketAddr) -> Result<Local> {
     let address = socket.local_addr().context("reading the source address of packets")?.ip();
     let all = machine::interfaces().context("listing interfaces")?;
     let found = all.into_iter().find(|interface| interface.addresses.contains(&address));
-    let found = found.with_context(|| format!("no interface has the address {address}"))?;
+    let found = found.ok_or(Error::NoInterface(address))?;
     Ok(Local {
         address,
         interface: Interface {
@@ -68,6 +68,6 @@ pub fn timestamps() -> bool {
 }
 
 /// Returns the reason why this user can't send ICMP echo.
-pub fn no_echo(error: &anyhow::Error) -> String {
-    format!("{error:#}")
+pub fn no_echo(error: &Error) -> String {
+    nettrial_scenario::chain(error)
 }

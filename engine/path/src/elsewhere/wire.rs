@@ -3,9 +3,9 @@
 #[cfg(windows)]
 use super::echo;
 use super::local::socket_to;
+use crate::error::{Context, Error, Result};
 use crate::probe::{Hearing, Outcome, Probe, Prober};
 use crate::sizes::PROBE_HEADER_BYTES;
-use anyhow::{Context, Result, bail};
 use nettrial_scenario::IpVersion;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
@@ -50,7 +50,9 @@ impl Wire {
         {
             return Ok(Self::Echo(*v4.ip()));
         }
-        bail!("{system} can't send ICMP echo over IPv{version} that may not be fragmented")
+        Err(Error::CannotProbe(format!(
+            "{system} can't send ICMP echo over IPv{version} that may not be fragmented"
+        )))
     }
 
     /// Creates a sender of UDP packets to ports on which nothing listens, which needs no privileges.

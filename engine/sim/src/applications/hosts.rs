@@ -2,10 +2,10 @@
 
 use crate::applications::sampler::Sampler;
 use crate::applications::{Application, Assembly, Connections, Figures, Ground, application};
+use crate::error::{Context, Result};
 use crate::transport::connection::Connection;
 use crate::transport::wiring::Wiring;
 use crate::{Endpoint, Endpoints, Io, Notice, Packet, Time};
-use anyhow::{Context, Result};
 
 /// A running flow.
 pub struct Running<'a> {

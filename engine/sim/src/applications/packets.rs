@@ -9,8 +9,8 @@
 use super::stream::Stream;
 use super::transfer::CONFIRMATION_BYTES;
 use super::{Application, Datagram, Ground};
+use crate::error::Result;
 use crate::{Notice, Time};
-use anyhow::Result;
 use nettrial_flows::arrivals::{Arrivals, Packet};
 use nettrial_flows::departures::Departures;
 use nettrial_flows::statistics::Durations;

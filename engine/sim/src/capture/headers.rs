@@ -6,8 +6,8 @@
 
 use super::options::{self, initial_sequence};
 use super::side::Side;
+use crate::error::Refusal;
 use crate::{Codepoint, Flags, Packet, Time};
-use anyhow::{Context, Result};
 use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpHeaders, IpNumber, Ipv4Header, Ipv6Extensions,
     Ipv6FragmentHeader, Ipv6Header, TcpHeader, UdpHeader,
@@ -43,7 +43,7 @@ impl Frame {
         between: [usize; 2],
         at: Time,
         keep: usize,
-    ) -> Result<usize> {
+    ) -> Result<usize, Refusal> {
         let (to, from) = (usize::from(packet.to.side), 1 - usize::from(packet.to.side));
         let (source, destination) = (&sides[from], &sides[to]);
         self.bytes.clear();
@@ -67,9 +67,9 @@ impl Frame {
     }
 
     /// Returns the length of the IP packet according to its header.
-    fn ip_bytes(&self) -> Result<usize> {
-        let field = |at: usize| -> Result<usize> {
-            let bytes = self.bytes.get(at..at + 2).context("a frame without an IP header")?;
+    fn ip_bytes(&self) -> Result<usize, Refusal> {
+        let field = |at: usize| -> Result<usize, Refusal> {
+            let bytes = self.bytes.get(at..at + 2).ok_or("a frame without an IP header")?;
             Ok(usize::from(u16::from_be_bytes([bytes[0], bytes[1]])))
         };
         if self.bytes[12] == 0x08 { field(16) } else { Ok(field(18)? + 40) }
@@ -82,7 +82,7 @@ impl Frame {
         destination: &Side,
         [own, peers]: [u32; 2],
         at: Time,
-    ) -> Result<()> {
+    ) -> Result<(), Refusal> {
         let flags = packet.flags;
         let is_syn = flags.has(Flags::SYN);
         let shift = source.window_shift.filter(|_| !is_syn).unwrap_or(0);
@@ -104,7 +104,8 @@ impl Frame {
         }
         let ip_header = if source.address.is_ipv4() { 20 } else { 40 };
         let room = packet.ip_bytes.saturating_sub(ip_header + 20 + packet.payload_bytes) as usize;
-        tcp.set_options_raw(&options::of(packet, source, peers, at, room)).context("TCP's options")?;
+        tcp.set_options_raw(&options::of(packet, source, peers, at, room))
+            .map_err(|error| format!("TCP's options: {error}"))?;
         let payload = &ZEROS[..packet.payload_bytes as usize];
         let length = tcp.header_len() + payload.len();
         let ip = ip_headers(packet, source, destination, length, IpNumber::TCP, None)?;
@@ -118,7 +119,7 @@ impl Frame {
     }
 
     /// A datagram or one of its fragments; see [`crate::applications`] for where a packet has which.
-    fn datagram(&mut self, packet: &Packet, source: &Side, destination: &Side) -> Result<()> {
+    fn datagram(&mut self, packet: &Packet, source: &Side, destination: &Side) -> Result<(), Refusal> {
         let whole = packet.data_ack as usize + UDP_HEADER_BYTES;
         let is_whole = packet.window_bytes <= 1;
         let is_last = packet.data_sequence + 1 >= packet.window_bytes;
@@ -181,7 +182,7 @@ fn ip_headers(
     length: usize,
     next: IpNumber,
     fragment: Option<Fragment>,
-) -> Result<IpHeaders> {
+) -> Result<IpHeaders, Refusal> {
     match (source.address.ip(), destination.address.ip()) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
             let mut ip =
@@ -213,6 +214,6 @@ fn ip_headers(
             };
             Ok(IpHeaders::Ipv6(ip, Ipv6Extensions { fragment: cut, ..Default::default() }))
         }
-        _ => anyhow::bail!("a flow's two addresses differ in their IP version"),
+        _ => Err("a flow's two addresses differ in their IP version".into()),
     }
 }

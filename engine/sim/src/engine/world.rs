@@ -104,7 +104,7 @@ impl Engine {
     }
 
     /// Completes the captures.
-    pub(crate) fn captured(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn captured(&mut self) -> crate::Result<()> {
         self.captures.take().map_or(Ok(()), |captures| captures.finish())
     }
 }

@@ -1,7 +1,7 @@
 //! The addresses and ports of flows' packets, which determine their paths.
 
+use crate::error::{Error, Result};
 use crate::{Network, PathId, SubflowSettings, Time};
-use anyhow::{Context, Result};
 use nettrial_flows::waits::Waits;
 use nettrial_routing::{FiveTuple, Paths, Sockets};
 use nettrial_scenario::{Directory, Flow, Offloads, Scenario, SocketOptions, Stack, Transport};
@@ -56,7 +56,7 @@ impl<'a> Wiring<'a> {
                 connection.iter().map(|&(near, far)| subflow(routing, network, flow, near, far));
             subflows.push(of_connection.collect::<Result<_>>()?);
         }
-        let stack = |host: &str| directory.stack(host).with_context(|| format!("{host} has no stack"));
+        let stack = |host: &str| directory.stack(host).ok_or_else(|| Error::NoStack(host.to_owned()));
         let offloads = |host: &str| directory.node(host).map_or_else(Offloads::default, |node| node.offloads);
         Ok(Self {
             flow,
@@ -96,9 +96,9 @@ fn subflow(
 ) -> Result<SubflowSettings> {
     let mut path = |host: &str, from: SocketAddr, to: SocketAddr| -> Result<(PathId, u64)> {
         let tuple = FiveTuple::between(flow, from, to);
-        let nothing = || format!("no path leads from {} to {}", from.ip(), to.ip());
-        let path = network.path(routing, &tuple, flow.socket.dscp).with_context(nothing)?;
-        Ok((path, known_mtu(routing, host, to.ip()).with_context(nothing)?))
+        let nothing = || Error::NoPath { from: from.ip(), to: to.ip() };
+        let path = network.path(routing, &tuple, flow.socket.dscp).ok_or_else(nothing)?;
+        Ok((path, known_mtu(routing, host, to.ip()).ok_or_else(nothing)?))
     };
     let (there, back) = (path(&flow.from, near, far)?, path(&flow.to, far, near)?);
     Ok(SubflowSettings { paths: [there.0, back.0], path_mtu_bytes: [there.1, back.1] })

@@ -2,13 +2,13 @@
 
 use super::{Next, Schedule, Tally};
 use crate::datagram;
+use crate::error::{Context, Result};
 use crate::flow_record::Figures;
 use crate::message::Header;
 use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::waiting::Reader;
-use anyhow::{Context, Result};
 use nettrial_flows::unanswered::Unanswered;
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{RequestResponse, nanoseconds};

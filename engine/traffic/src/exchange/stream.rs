@@ -2,6 +2,7 @@
 
 use super::{Next, Schedule, Tally};
 use crate::cookie::Purpose;
+use crate::error::{Context, Error, Result};
 use crate::flow_record::Figures;
 use crate::message::{HEADER_BYTES, Header};
 use crate::platform;
@@ -9,7 +10,6 @@ use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::tcp;
 use crate::waiting::Reader;
-use anyhow::{Context, Result, ensure};
 use nettrial_scenario::{Connecting, RequestResponse, Size, nanoseconds};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Write};
@@ -38,8 +38,11 @@ pub fn one_by_one(
         (&*stream).write_all(&request).context("sending a request")?;
         reader.read_exact(&mut response).context("waiting for a response")?;
         let now_ns = schedule.now_ns();
-        let answer = Header::get(&response).context("a response without a header")?;
-        ensure!(answer.number == number, "a response to another request came");
+        let answer =
+            Header::get(&response).ok_or_else(|| Error::Peer("a response without a header".into()))?;
+        if answer.number != number {
+            return Err(Error::Peer("a response to another request came".into()));
+        }
         tally.answered(Header { sent_ns, ..answer }, exchange.request.0, now_ns);
     }
     sampler.closing()?;
@@ -97,10 +100,9 @@ pub fn several(
             if read.is_none() && (writing || next != Next::Due) {
                 let due = if let Next::In(span_ns) = next { Duration::from_nanos(span_ns) } else { patience };
                 let limit = due.min(patience);
-                ensure!(
-                    reader.wait(writing, limit)? || limit < patience,
-                    "waiting for responses: nothing came for too long"
-                );
+                if !(reader.wait(writing, limit)? || limit < patience) {
+                    return Err(Error::TimedOut("waiting for responses: nothing came for too long".into()));
+                }
             }
             read
         } else {
@@ -108,13 +110,19 @@ pub fn several(
         };
         now_ns = schedule.now_ns();
         let Some(read) = read else { continue };
-        ensure!(read > 0, "the receiver closed the connection");
+        if read == 0 {
+            return Err(Error::Peer("the receiver closed the connection".into()));
+        }
         filled += read;
         let complete = filled / response_bytes * response_bytes;
         for response in incoming[..complete].chunks_exact(response_bytes) {
-            let answer = Header::get(response).context("a response without a header")?;
-            let sent_ns = waiting.pop_front().context("a response without a request came")?;
-            ensure!(answer.number == answered, "a response to another request came");
+            let answer =
+                Header::get(response).ok_or_else(|| Error::Peer("a response without a header".into()))?;
+            let sent_ns =
+                waiting.pop_front().ok_or_else(|| Error::Peer("a response without a request came".into()))?;
+            if answer.number != answered {
+                return Err(Error::Peer("a response to another request came".into()));
+            }
             answered += 1;
             tally.answered(Header { sent_ns, ..answer }, exchange.request.0, now_ns);
         }
@@ -147,13 +155,18 @@ pub fn connect_each(
         (&*stream).write_all(&request).context("sending a request")?;
         reader.read_exact(&mut response).context("waiting for a response")?;
         let now_ns = schedule.now_ns();
-        let answer = Header::get(&response).context("a response without a header")?;
-        ensure!(answer.number == number, "a response to another request came");
+        let answer =
+            Header::get(&response).ok_or_else(|| Error::Peer("a response without a header".into()))?;
+        if answer.number != number {
+            return Err(Error::Peer("a response to another request came".into()));
+        }
         tally.answered(Header { sent_ns, ..answer }, exchange.request.0, now_ns);
         tally.figures.opened(&stream, connect_time)?;
         // The receiver closes first, so that its port is the one that stays reserved for a while (RFC 9293 section
         // 3.6.1), and this host does not run out of ports.
-        ensure!(reader.read(&mut [0])? == 0, "more than a response came");
+        if reader.read(&mut [0])? != 0 {
+            return Err(Error::Peer("more than a response came".into()));
+        }
         sampler.closing()?;
     }
     Ok(tally.finish(schedule.origin))
@@ -180,7 +193,8 @@ pub fn respond(mut stream: &TcpStream, side: &Side, exchange: &RequestResponse) 
         let read_ns = nanoseconds(origin.elapsed());
         let complete = filled / request_bytes * request_bytes;
         for request in incoming[..complete].chunks_exact(request_bytes) {
-            let asked = Header::get(request).context("a request without a header")?;
+            let asked =
+                Header::get(request).ok_or_else(|| Error::Peer("a request without a header".into()))?;
             Header { third: read_ns, ..asked }.put(&mut response);
             outgoing.extend_from_slice(&response);
             if outgoing.len() >= BATCH_BYTES {

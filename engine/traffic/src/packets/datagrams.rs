@@ -12,10 +12,10 @@ use super::header::{Header, tag};
 use super::sender::{self, Carrier, PACED_TOGETHER, Path, Sampling, Sent};
 use crate::cookie::{COOKIE_BYTES, Purpose};
 use crate::datagram;
+use crate::error::{Context, Error, Result};
 use crate::platform::{self, Inbox, Outbox};
 use crate::protocol::Side;
 use crate::tcp;
-use anyhow::{Context, Result, bail};
 use nettrial_admission::read_text;
 use nettrial_flows::arrivals::{Arrivals, Received};
 use nettrial_flows::departures::Departures;
@@ -91,7 +91,10 @@ fn greet(socket: &UdpSocket, control: &mut TcpStream, side: &Side, largest: usiz
         match control.read_exact(&mut [0]) {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 if begin.elapsed() > side.patience() {
-                    bail!("no UDP datagram reached the receiver within {} s", side.patience().as_secs());
+                    return Err(Error::TimedOut(format!(
+                        "no UDP datagram reached the receiver within {} s",
+                        side.patience().as_secs()
+                    )));
                 }
             }
             other => break other,
@@ -171,7 +174,10 @@ fn admit(socket: &UdpSocket, side: &Side) -> Result<()> {
             return Ok(());
         }
     }
-    bail!("no UDP datagram with this trial's cookie came within {} s", side.patience().as_secs())
+    Err(Error::TimedOut(format!(
+        "no UDP datagram with this trial's cookie came within {} s",
+        side.patience().as_secs()
+    )))
 }
 
 /// Receives packets until all packets sent have arrived, or no more arrive after the sender has finished; `None`

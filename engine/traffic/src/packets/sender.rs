@@ -2,8 +2,8 @@
 
 use super::batch::Batch;
 use super::pacer::Pacer;
+use crate::error::Result;
 use crate::platform;
-use anyhow::Result;
 use nettrial_flows::departures::Departures;
 use nettrial_flows::statistics::Durations;
 use nettrial_flows::wire::Weight;

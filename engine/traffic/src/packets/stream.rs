@@ -7,9 +7,9 @@ use super::MOST_FIGURES_BYTES;
 use super::batch::Batch;
 use super::header::{HEADER_BYTES, Header, Tag, tag};
 use super::sender::Carrier;
+use crate::error::{Context, Error, Result};
 use crate::platform::{self, Datagrams};
 use crate::protocol::Side;
-use anyhow::{Context, Result, ensure};
 use nettrial_admission::read_text;
 use nettrial_flows::arrivals::{Arrivals, Received};
 use std::io::{Read, Write};
@@ -81,7 +81,7 @@ impl Parser {
             }
             let header = Header::read(&self.header, self.tag)
                 .filter(|header| header.length as usize <= self.largest && header.number == self.expected)
-                .context("the stream does not go on with the next message")?;
+                .ok_or_else(|| Error::Peer("the stream does not go on with the next message".into()))?;
             let count = bytes.len().min(header.length as usize - self.have);
             self.have += count;
             bytes = &bytes[count..];
@@ -98,7 +98,9 @@ impl Parser {
 /// Verifies that the receiver read all bytes that were sent.
 pub fn verify(sent: u64, received: &Received) -> Result<()> {
     let read = received.packets.received_pkts;
-    ensure!(read == sent, "the receiver read {read} messages of the {sent} that were sent");
+    if read != sent {
+        return Err(Error::Peer(format!("the receiver read {read} messages of the {sent} that were sent")));
+    }
     Ok(())
 }
 

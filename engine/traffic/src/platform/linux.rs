@@ -33,7 +33,15 @@ pub use tcp_info::tcp_state;
 pub use zerocopy::ZeroCopy;
 
 use super::Refusal;
+use crate::error::Error;
 use nettrial_scenario::Flow;
+use nix::errno::Errno;
+
+impl From<Errno> for Error {
+    fn from(error: Errno) -> Self {
+        Self::System(error.into())
+    }
+}
 
 /// Returns the system's name for messages.
 pub fn system_name() -> String {

@@ -2,12 +2,12 @@
 
 use super::{Asked, Line};
 use crate::datagram;
+use crate::error::{Context, Error, Result};
 use crate::message::{HEADER_BYTES, Header};
 use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::waiting::Reader;
-use anyhow::{Context, Result, bail};
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Answer, IpVersion, SocketOptions, Sweep};
 use std::io::ErrorKind;
@@ -95,7 +95,10 @@ impl Line for Connected {
                 return Ok(Asked { rtt_ns: u64::try_from(begin.elapsed().as_nanos())?, resent });
             }
             if begin.elapsed() >= self.patience {
-                bail!("a request of {size} bytes was sent {} times and never answered", resent + 1);
+                return Err(Error::TimedOut(format!(
+                    "a request of {size} bytes was sent {} times and never answered",
+                    resent + 1
+                )));
             }
             resent += 1;
             sent = Instant::now();

@@ -1,12 +1,12 @@
 //! A sweep over TCP or MPTCP.
 
 use super::{Asked, Line};
+use crate::error::{Context, Error, Result};
 use crate::flow_record::Figures;
 use crate::message::{HEADER_BYTES, Header};
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::waiting::Reader;
-use anyhow::{Context, Result, ensure};
 use nettrial_scenario::{Answer, SocketOptions, Sweep};
 use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -44,8 +44,11 @@ impl Line for Connected {
         let reader = Reader::new(&*self.stream, &self.options);
         reader.read_exact(&mut self.answer[..answer]).context("waiting for an answer")?;
         let rtt_ns = u64::try_from(begin.elapsed().as_nanos())?;
-        let header = Header::get(&self.answer[..answer]).context("an answer without a header")?;
-        ensure!(header.number == number, "an answer to another request came");
+        let header = Header::get(&self.answer[..answer])
+            .ok_or_else(|| Error::Peer("an answer without a header".into()))?;
+        if header.number != number {
+            return Err(Error::Peer("an answer to another request came".into()));
+        }
         Ok(Asked { rtt_ns, resent: 0 })
     }
 }
@@ -65,10 +68,14 @@ pub fn respond(mut stream: &TcpStream, side: &Side, sweep: &Sweep) -> Result<()>
                 Err(error) => return Err(error).context("waiting for a request"),
             }
         }
-        let header = Header::get(&message).context("a request without a header")?;
+        let header = Header::get(&message).ok_or_else(|| Error::Peer("a request without a header".into()))?;
         let size = usize::try_from(header.third).unwrap_or(usize::MAX);
-        ensure!((HEADER_BYTES..=largest).contains(&size), "a request claims to have {size} bytes");
-        ensure!(filled <= size, "a request came before the one before it was answered");
+        if !(HEADER_BYTES..=largest).contains(&size) {
+            return Err(Error::Peer(format!("a request claims to have {size} bytes")));
+        }
+        if filled > size {
+            return Err(Error::Peer("a request came before the one before it was answered".into()));
+        }
         reader.read_exact(&mut message[filled..size]).context("reading a request")?;
         let answer = if sweep.answer == Answer::Echo { size } else { HEADER_BYTES };
         stream.write_all(&message[..answer]).context("sending an answer")?;

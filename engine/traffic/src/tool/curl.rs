@@ -5,7 +5,7 @@ use super::download::{self, FILE, MAKE_CERTIFICATE, MOST_CLIENTS, Times};
 use super::process::Finished;
 use super::text::whole;
 use super::{Job, Program, words};
-use anyhow::{Context, Result, ensure};
+use crate::error::{Context, Error, Result};
 use nettrial_scenario::{Flow, FlowRecord, Tool};
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -154,7 +154,11 @@ impl Program for Curl {
             .with_context(|| format!("reading the figures in the last line of curl, {last:?}"))?;
         if let Some(version) = self.version {
             let spoken = &figures.http_version;
-            ensure!(spoken == version, "curl and the server spoke HTTP/{spoken} and not HTTP/{version}");
+            if spoken != version {
+                return Err(Error::Program(format!(
+                    "curl and the server spoke HTTP/{spoken} and not HTTP/{version}"
+                )));
+            }
         }
         let times = Times {
             // For FTP, curl reports the time at which both connections were established.

@@ -9,8 +9,8 @@ use super::process::{Finished, Watch, run};
 use super::record::nanoseconds;
 use super::text::{between, number, plain, whole};
 use super::{Job, Program, words};
+use crate::error::{Context, Error, Result};
 use crate::platform::{SharedFile, interface_of};
-use anyhow::{Context, Result, ensure};
 use nettrial_admission::read_text;
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, Tool, Transport};
@@ -90,7 +90,9 @@ impl Program for Ditg {
         let sent = run(&command, Watch::Connections, limit)?;
         // The exit status of ITGSend is 0 even in this case.
         let said = format!("{}{}", sent.printed, sent.complained);
-        ensure!(sent.succeeded && !said.contains("rror"), "{}", sent.shown());
+        if !sent.succeeded || said.contains("rror") {
+            return Err(Error::Program(sent.shown()));
+        }
         settle(&log)?;
         let mut summary = run(&words(&["ITGDec", &log.path]), Watch::Nothing, limit)?;
         summary.check()?;
@@ -131,17 +133,25 @@ fn settle(log: &SharedFile) -> Result<()> {
 
 /// Reads ITGDec's summary, and its list of packets, which contains the delays.
 fn read(flow: &Flow, tool: &Tool, summary: &str, packets: &str) -> Result<FlowRecord> {
-    let total = summary.split_once("TOTAL RESULTS").context("ITGDec printed no results")?.1;
+    let total = summary
+        .split_once("TOTAL RESULTS")
+        .ok_or_else(|| Error::Program("ITGDec printed no results".into()))?
+        .1;
     let figure = |name: &str| {
         let line = total.lines().find(|line| line.starts_with(name))?;
         number(line, "=", "")
     };
     let count = |name: &str| figure(name).and_then(whole);
-    let arrived = count("Total packets").context("ITGDec gave no number of packets")?;
-    ensure!(arrived > 0, "no packet arrived");
+    let arrived =
+        count("Total packets").ok_or_else(|| Error::Program("ITGDec gave no number of packets".into()))?;
+    if arrived == 0 {
+        return Err(Error::Program("no packet arrived".into()));
+    }
     let mut record = FlowRecord::blank(flow);
-    record.bytes = count("Bytes received").context("ITGDec gave no number of bytes")?;
-    record.active_ns = nanoseconds(figure("Total time").context("ITGDec gave no time")?);
+    record.bytes =
+        count("Bytes received").ok_or_else(|| Error::Program("ITGDec gave no number of bytes".into()))?;
+    record.active_ns =
+        nanoseconds(figure("Total time").ok_or_else(|| Error::Program("ITGDec gave no time".into()))?);
     record.goodput_bps = figure("Average bitrate").map(|rate| rate * 1e3);
     record.delay_difference_mean_us = figure("Average jitter").map(|jitter| jitter * 1e6);
     let mut arrivals = Arrivals::default();

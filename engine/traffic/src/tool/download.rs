@@ -3,7 +3,7 @@
 
 use super::record::nanoseconds;
 use super::text::between;
-use anyhow::{Result, ensure};
+use crate::error::{Error, Result};
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, Tool};
 
@@ -72,11 +72,12 @@ pub fn size_said(printed: &str) -> Option<u64> {
 /// Fails if the file is incomplete.
 pub fn record(flow: &Flow, tool: &Tool, bytes: Option<u64>, times: &Times) -> Result<FlowRecord> {
     let asked = file_bytes(tool);
-    ensure!(
-        bytes == Some(asked),
-        "the client has {} of the file's {asked} B",
-        bytes.map_or("an unknown part".into(), |bytes| format!("{bytes} B"))
-    );
+    if bytes != Some(asked) {
+        return Err(Error::Program(format!(
+            "the client has {} of the file's {asked} B",
+            bytes.map_or("an unknown part".into(), |bytes| format!("{bytes} B"))
+        )));
+    }
     let distribution = |seconds: f64| {
         let mut durations = Durations::default();
         durations.record(nanoseconds(seconds));

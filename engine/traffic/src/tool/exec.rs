@@ -4,7 +4,7 @@
 use super::process::Finished;
 use super::text::whole;
 use super::{Job, Program};
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Distribution, Flow, FlowRecord, PacketCounts, Tool};
 use serde::Deserialize;

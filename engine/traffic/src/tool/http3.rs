@@ -4,7 +4,7 @@
 use super::download::{self, FILE, MAKE_CERTIFICATE, SAY_SIZE, Times, shell};
 use super::process::Finished;
 use super::{Job, Program, words};
-use anyhow::{Context, Result};
+use crate::error::{Context, Error, Result};
 use nettrial_scenario::{Flow, FlowRecord, Tool};
 use std::net::SocketAddr;
 
@@ -66,8 +66,8 @@ fn times(log: &str) -> Result<Times> {
         let direction = format!(" frm {direction} ");
         frames.filter(move |line| line.contains(&direction)).filter_map(seconds)
     };
-    let asked = frames("tx").next().context("no request left")?;
-    let done = frames("rx").next_back().context("no answer came")?;
+    let asked = frames("tx").next().ok_or_else(|| Error::Program("no request left".into()))?;
+    let done = frames("rx").next_back().ok_or_else(|| Error::Program("no answer came".into()))?;
     Ok(Times { connected: Some(asked), ready: asked, done })
 }
 

@@ -5,7 +5,7 @@ use super::process::{Finished, Watch, run};
 use super::record::nanoseconds;
 use super::text::whole;
 use super::{Job, Program, QUICK, seconds, whole_seconds, words};
-use anyhow::{Context, Result, bail};
+use crate::error::{Error, Result};
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, Interval, PacketCounts, Tool, Transport};
 use serde_json::Value;
@@ -81,10 +81,10 @@ impl Program for Iperf3 {
     fn record(&self, flow: &Flow, _tool: &Tool, finished: &Finished) -> Result<FlowRecord> {
         let document: Value = match serde_json::from_str(&finished.printed) {
             Ok(document) => document,
-            Err(_) => bail!("iperf3 printed no JSON; {}", finished.shown()),
+            Err(_) => return Err(Error::Program(format!("iperf3 printed no JSON; {}", finished.shown()))),
         };
         if let Some(error) = document.get("error").and_then(Value::as_str) {
-            bail!("iperf3: {error}");
+            return Err(Error::Program(format!("iperf3: {error}")));
         }
         finished.check()?;
         read(flow, &document)
@@ -94,7 +94,8 @@ impl Program for Iperf3 {
 fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
     let number = |pointer: &str| document.pointer(pointer).and_then(Value::as_f64);
     let count = |pointer: &str| number(pointer).and_then(whole);
-    let received = received(document).context("iperf3 does not say what the receiver got")?;
+    let received = received(document)
+        .ok_or_else(|| Error::Program("iperf3 does not say what the receiver got".into()))?;
     let mut record = FlowRecord::blank(flow);
     record.bytes = received.bytes;
     record.active_ns = nanoseconds(received.seconds);

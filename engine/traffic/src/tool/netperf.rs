@@ -4,7 +4,7 @@ use super::process::Finished;
 use super::record::nanoseconds;
 use super::text::{between, number, whole};
 use super::{Job, Program, seconds, whole_seconds, words};
-use anyhow::{Context, Result};
+use crate::error::{Context, Error, Result};
 use nettrial_scenario::{Distribution, Flow, FlowRecord, PacketCounts, Tool, Transport};
 use std::net::SocketAddr;
 
@@ -82,7 +82,9 @@ fn read(flow: &Flow, tool: &Tool, printed: &str) -> Result<FlowRecord> {
     let figure = |name: &str| number(printed, &format!("{name}="), "").filter(|value| *value >= 0.0);
     let count = |name: &str| figure(name).and_then(whole);
     let mut record = FlowRecord::blank(flow);
-    record.active_ns = nanoseconds(figure("ELAPSED_TIME").context("netperf gave no ELAPSED_TIME")?);
+    record.active_ns = nanoseconds(
+        figure("ELAPSED_TIME").ok_or_else(|| Error::Program("netperf gave no ELAPSED_TIME".into()))?,
+    );
     if flow.transport == Transport::Tcp {
         record.connections = 1;
         record.congestion_control =
@@ -96,7 +98,8 @@ fn read(flow: &Flow, tool: &Tool, printed: &str) -> Result<FlowRecord> {
         record.rtt_us = latency(figure);
         return Ok(record);
     }
-    record.bytes = count("REMOTE_BYTES_RECVD").context("netperf gave no REMOTE_BYTES_RECVD")?;
+    record.bytes = count("REMOTE_BYTES_RECVD")
+        .ok_or_else(|| Error::Program("netperf gave no REMOTE_BYTES_RECVD".into()))?;
     record.goodput_bps = figure("REMOTE_RECV_THROUGHPUT").map(|rate| rate * 1e3);
     if flow.transport == Transport::Udp {
         let counts = count("LOCAL_SEND_CALLS").zip(count("REMOTE_RECV_CALLS"));

@@ -3,7 +3,7 @@
 use super::process::Finished;
 use super::text::{between, number};
 use super::{Job, Program, whole_seconds, words};
-use anyhow::{Context, Result};
+use crate::error::{Context, Error, Result};
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, IpVersion, PacketCounts, Tool};
 use std::collections::HashSet;
@@ -71,9 +71,10 @@ fn interval(tool: &Tool) -> f64 {
 
 fn read(flow: &Flow, printed: &str) -> Result<FlowRecord> {
     let statistics = || printed.lines().filter(|line| line.contains("packets transmitted"));
-    let line = statistics().next_back().context("ping printed no statistics")?;
+    let line = statistics().next_back().ok_or_else(|| Error::Program("ping printed no statistics".into()))?;
     let sent = line.split_whitespace().next().and_then(|word| word.parse().ok());
-    let sent: u64 = sent.context("ping does not say how many requests it sent")?;
+    let sent: u64 =
+        sent.ok_or_else(|| Error::Program("ping does not say how many requests it sent".into()))?;
 
     let mut rtt = Durations::default();
     let mut seen = HashSet::new();

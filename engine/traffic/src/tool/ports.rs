@@ -1,8 +1,8 @@
 //! Ports for receiving programs.
 
 use super::process::Process;
+use crate::error::{Context, Error, Result};
 use crate::platform;
-use anyhow::{Context, Result, bail};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ pub fn free_pair(address: IpAddr) -> Result<u16> {
     loop {
         let port = NEXT.fetch_add(2, Ordering::Relaxed);
         if !(FIRST..LAST).contains(&port) {
-            bail!("no port from {FIRST} to {LAST} is free at {address}");
+            return Err(Error::Program(format!("no port from {FIRST} to {LAST} is free at {address}")));
         }
         let is_free = |port| {
             let at = SocketAddr::new(address, port);
@@ -41,7 +41,7 @@ pub fn await_listener(port: u16, process: &mut Process) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !platform::listens(port).context("looking for the receiving program's port")? {
         if process.has_ended() || Instant::now() > deadline {
-            bail!("the receiving program does not listen at port {port}");
+            return Err(Error::Program(format!("the receiving program does not listen at port {port}")));
         }
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -1,9 +1,8 @@
 //! Programs that can't outlive the agent: their start, their output, and their end.
 
+use crate::error::{Context, Error, Result};
 use crate::platform::{self, Bounds};
-use anyhow::{Context, Result, bail};
-use nettrial_scenario::{Failure, FailureKind};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -77,7 +76,7 @@ impl Process {
     }
 
     fn begin(command: &[String], watch: Watch, bounds: Bounds) -> Result<Self> {
-        let name = command.first().context("an empty command")?.clone();
+        let name = command.first().ok_or_else(|| Error::Program("an empty command".into()))?.clone();
         let (stop, stopped) = channel();
         let (started_sender, started) = channel();
         let (ended_sender, ended) = channel();
@@ -96,9 +95,9 @@ impl Process {
                 let _ = started_sender.send(Err(error));
             }
         });
-        let pipes = started.recv().context("starting a program")?;
-        let pipes = pipes.map_err(|error| not_started(&name, error))?;
-        let (output, errors) = pipes.context("no pipes from a program")?;
+        let pipes = started.recv().map_err(|_| Error::Thread("starting a program"))?;
+        let pipes = pipes.map_err(|source| Error::NotStarted { program: name.clone(), source })?;
+        let (output, errors) = pipes.ok_or(Error::Thread("no pipes from a program"))?;
         let (printed, complained) = (gather(output), gather(errors));
         Ok(Self { name, _stop: stop, ended, end: None, congestion_control, printed, complained })
     }
@@ -121,10 +120,12 @@ impl Process {
         let finished = self.collect(end.as_ref().ok().and_then(|end| end.as_ref().ok()));
         match end {
             Ok(end) => end.with_context(|| format!("waiting for {name}")).map(|_| finished),
-            Err(RecvTimeoutError::Timeout) => {
-                bail!("{name} did not end within {} s; {}", limit.as_secs(), finished.shown())
-            }
-            Err(RecvTimeoutError::Disconnected) => bail!("lost sight of {name}"),
+            Err(RecvTimeoutError::Timeout) => Err(Error::TimedOut(format!(
+                "{name} did not end within {} s; {}",
+                limit.as_secs(),
+                finished.shown()
+            ))),
+            Err(RecvTimeoutError::Disconnected) => Err(Error::Program(format!("lost sight of {name}"))),
         }
     }
 
@@ -145,7 +146,7 @@ impl Process {
 impl Finished {
     /// Fails with a description of the program's end, unless it succeeded.
     pub fn check(&self) -> Result<()> {
-        if self.succeeded { Ok(()) } else { bail!("{}", self.shown()) }
+        if self.succeeded { Ok(()) } else { Err(Error::Program(self.shown())) }
     }
 
     /// Returns the program's end and the last lines of its output, for a message.
@@ -219,19 +220,10 @@ fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-/// Returns the error of a program that the system could not start.
-fn not_started(name: &str, error: io::Error) -> anyhow::Error {
-    let kind = match error.kind() {
-        ErrorKind::NotFound => FailureKind::MissingProgram,
-        ErrorKind::PermissionDenied => FailureKind::NoPrivileges,
-        _ => FailureKind::Other,
-    };
-    anyhow::Error::new(error).context(Failure::new(kind, format!("starting {name}")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nettrial_scenario::{FailureKind, Fault};
 
     #[test]
     fn a_program_that_cannot_start_has_its_kind() {
@@ -242,8 +234,8 @@ mod tests {
             let program = program.display().to_string();
             let started = Process::start(std::slice::from_ref(&program), Watch::Nothing);
             let error = started.err().unwrap();
-            assert_eq!(crate::kind_of(&error), kind, "{error:#}");
-            assert!(crate::in_words(&error).contains(&program));
+            assert_eq!(error.kind(), kind, "{error:?}");
+            assert!(error.in_words().contains(&program));
         }
         std::fs::remove_file(file).unwrap();
     }
@@ -285,7 +277,7 @@ mod tests {
         assert!(!is_installed("no-such-program-here") && is_installed("sh") && is_installed("/bin/sh"));
         if may() {
             let error = run(&["no-such-program-here".into()], Watch::Nothing, QUICK).unwrap_err();
-            assert!(format!("{error:#}").contains("no-such-program-here"));
+            assert!(nettrial_scenario::chain(&error).contains("no-such-program-here"));
         }
     }
 

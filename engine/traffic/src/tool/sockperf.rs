@@ -4,7 +4,7 @@ use super::process::{Finished, Watch, run};
 use super::record::nanoseconds;
 use super::text::{number, plain, whole};
 use super::{Job, Program, QUICK, seconds, whole_seconds, words};
-use anyhow::{Context, Result};
+use crate::error::{Context, Error, Result};
 use nettrial_scenario::{Distribution, Flow, FlowRecord, IpVersion, PacketCounts, Tool, Transport};
 use std::net::SocketAddr;
 
@@ -96,8 +96,9 @@ fn read(flow: &Flow, tool: &Tool, printed: &str) -> Result<FlowRecord> {
     let percentile = |name: &str| number(printed, &format!("percentile {name} ="), "");
     // sockperf leaves out the time before and after the valid duration.
     let valid = printed.lines().find(|line| line.contains("[Valid Duration]"));
-    let valid = valid.context("sockperf printed no valid duration")?;
-    let observations = count("Total ", "observations").context("sockperf gave no number of observations")?;
+    let valid = valid.ok_or_else(|| Error::Program("sockperf printed no valid duration".into()))?;
+    let observations = count("Total ", "observations")
+        .ok_or_else(|| Error::Program("sockperf gave no number of observations".into()))?;
     let distribution = || {
         let tail = |name: &str, least| percentile(name).filter(|_| observations >= least);
         Some(Distribution {

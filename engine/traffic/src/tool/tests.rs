@@ -2,7 +2,7 @@
 
 use super::process::Finished;
 use super::*;
-use nettrial_scenario::{IpVersion, Transport};
+use nettrial_scenario::{IpVersion, Transport, chain};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -246,7 +246,7 @@ fn a_command_prints_its_figures_in_its_last_line() {
     assert_eq!(record.packets.unwrap().received_pkts, 7);
     let record = read(Transport::Tcp, &asked, "no figures\n").unwrap();
     assert_eq!((record.goodput_bps, record.rtt_us, record.packets), (None, None, None));
-    let error = format!("{:#}", read(Transport::Tcp, &asked, "{\"goodput\": 5}").unwrap_err());
+    let error = chain(&read(Transport::Tcp, &asked, "{\"goodput\": 5}").unwrap_err());
     assert!(error.contains("unknown field `goodput`") && error.contains("goodput_bps"), "{error}");
 }
 
@@ -282,7 +282,7 @@ fn a_download_has_its_time_after_the_connection_and_its_whole_time() {
 #[test]
 fn a_download_that_is_not_what_was_asked_for_fails() {
     let refused = |name, bytes, printed: &str| {
-        format!("{:#}", read(Transport::Udp, &download(name, bytes), printed).unwrap_err())
+        chain(&read(Transport::Udp, &download(name, bytes), printed).unwrap_err())
     };
     let part = refused(ToolName::Http1, 100_001, output!("curl-http1.txt"));
     assert_eq!(part, "the client has 100000 B of the file's 100001 B");

@@ -5,7 +5,7 @@ use super::download::{self, FILE, MOST_CLIENTS, SAY_SIZE, Times, shell};
 use super::process::Finished;
 use super::text::number;
 use super::{Job, Program, words};
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use nettrial_scenario::{Flow, FlowRecord, IpVersion, Tool};
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -69,7 +69,7 @@ impl Program for Tftp {
         finished.check()?;
         let printed = &finished.printed;
         let Some(time) = number(printed, "Time of transfer:", "s") else {
-            bail!("atftp printed no time of transfer; {}", finished.shown());
+            return Err(Error::Program(format!("atftp printed no time of transfer; {}", finished.shown())));
         };
         let times = Times { connected: None, ready: 0.0, done: time };
         download::record(flow, tool, download::size_said(printed), &times).context("atftp")

@@ -1,6 +1,6 @@
 //! Creates files without names, and sends files over sockets.
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::sendfile::sendfile;
 use std::fs::{File, OpenOptions};

@@ -7,7 +7,7 @@
 //! most. Datagrams that the kernel coalesced (UDP_GRO) have the same time.
 
 use super::{clock, options};
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use std::io::{Error, ErrorKind};
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;

@@ -2,8 +2,8 @@
 
 use super::options::{self, Plain};
 use super::tcp_info::TcpInfo;
+use crate::error::{Context, Result};
 use crate::platform::Subflow;
-use anyhow::{Context, Result};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 

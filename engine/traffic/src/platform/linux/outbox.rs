@@ -2,9 +2,9 @@
 //! packets, which the kernel segments (UDP_SEGMENT, udp(7)).
 
 use super::options;
+use crate::error::{Context, Result};
 use crate::platform::Datagrams;
 use crate::platform::gso::{GSO_PACKET_PACKETS, Message, join};
-use anyhow::{Context, Result};
 use std::io::Error;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;

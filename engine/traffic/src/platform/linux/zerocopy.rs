@@ -1,8 +1,8 @@
 //! Sends without copying (Linux Documentation/networking/msg_zerocopy.rst).
 
 use super::options;
+use crate::error::{Context, Result};
 use crate::platform::Copied;
-use anyhow::{Context, Result};
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

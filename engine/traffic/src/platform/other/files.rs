@@ -1,7 +1,7 @@
 //! Creates files without names, and sends files over sockets.
 
 use super::unsupported;
-use anyhow::Result;
+use crate::error::Result;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

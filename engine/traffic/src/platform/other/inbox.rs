@@ -2,7 +2,7 @@
 //! which the call returned.
 
 use super::{now_ns, reading, sockets, system};
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use std::io::{Error, ErrorKind};
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};

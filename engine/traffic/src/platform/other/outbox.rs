@@ -2,9 +2,9 @@
 //! that segment these.
 
 use super::system;
+use crate::error::{Context, Error, Result};
 use crate::platform::Datagrams;
 use crate::platform::gso::{GSO_PACKET_PACKETS, Message, join};
-use anyhow::{Context, Result, ensure};
 use std::io::ErrorKind;
 use std::net::UdpSocket;
 
@@ -39,7 +39,9 @@ impl<'a> Outbox<'a> {
     pub fn verify_gso(socket: &UdpSocket) -> Result<()> {
         system::cut_datagrams(socket, 0).context("udp_gso: enabling segmentation of GSO packets")?;
         let mtu = system::path_mtu(socket).context("udp_gso: reading the path MTU")?;
-        ensure!(mtu.is_some(), "udp_gso: this system does not report the path MTU");
+        if mtu.is_none() {
+            return Err(Error::Unsupported("udp_gso: this system does not report the path MTU".into()));
+        }
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! Sending without copying, which these systems do not support: the type has no value.
 
 use super::unsupported;
+use crate::error::Result;
 use crate::platform::Copied;
-use anyhow::Result;
 use std::io;
 use std::net::TcpStream;
 
