@@ -272,6 +272,28 @@ def test_the_table_of_the_package_says_what_each_part_may_use():
     assert said == dict.fromkeys(BASE, BASE) | ALLOWED
 
 
+def dependencies(manifest):
+    """Returns the names of all crates that a crate is built with directly, on any system."""
+    tables = [manifest, *manifest.get("target", {}).values()]
+    return {name for table in tables for name in table.get("dependencies", {})}
+
+
+def test_only_the_commands_have_errors_without_kinds():
+    """Each crate that others use has an enum of its errors; only words are in those of anyhow."""
+    assert {name for name, manifest in crates().items() if "anyhow" in dependencies(manifest)} == {
+        "nettrial-engine"
+    }
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in crates() if "thiserror" in dependencies(crates()[name]))
+)
+def test_the_errors_of_a_crate_are_in_one_file(name):
+    sources = ROOT / "engine" / name.removeprefix("nettrial-") / "src"
+    of_errors = re.compile(r"derive\([^)]*thiserror::Error")
+    assert [file.name for file in sources.rglob("*.rs") if of_errors.search(file.read_text())] == ["error.rs"]
+
+
 def test_the_scenario_depends_on_no_crate_of_the_workspace():
     assert workspace_dependencies(crates()["nettrial-scenario"]) == set()
 
@@ -396,6 +418,7 @@ def test_on_every_system_the_engine_has_the_simulator_the_agent_machines_and_not
 
 SIMULATOR = ROOT / "engine" / "sim" / "src"
 SIMULATOR_PARTS = [
+    "error",
     "time",
     "ahead",
     "packets",
