@@ -259,7 +259,7 @@ fn wait(pipes: [&Lines; 2], end: &OwnedFd) -> Result<bool> {
     let open = pipes.into_iter().filter_map(|pipe| pipe.input.as_ref()).map(AsFd::as_fd);
     let mut polled: Vec<PollFd> =
         iter::once(end.as_fd()).chain(open).map(|input| PollFd::new(input, PollFlags::POLLIN)).collect();
-    match poll(&mut polled, PollTimeout::try_from(LOOK)?) {
+    match poll(&mut polled, PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX)) {
         Ok(_) => Ok(polled[0].any() == Some(true)),
         Err(Errno::EINTR) => Ok(false),
         Err(error) => Err(error).context("waiting for the kernel"),
