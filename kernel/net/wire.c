@@ -78,6 +78,8 @@ static void wire_transmit(struct wire *wire, struct sk_buff *skb, u64 now)
 	parts = (u64)qdisc_pkt_len(skb) * 8 * NSEC_PER_SEC;
 	first = div64_u64(div_u64(parts, frames) + wire->free_parts, rate);
 	wire_note(skb)->arrival_ns = wire->free_ns + first + wire->settings.delay_ns;
+	/* What is on the wire no longer counts as waiting at its sender (TCP small queues). */
+	skb_orphan(skb);
 	__skb_queue_tail(&wire->flying, skb);
 	parts += wire->free_parts;
 	wire->free_ns += div64_u64_rem(parts, rate, &wire->free_parts);
