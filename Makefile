@@ -178,17 +178,18 @@ engine-checks: lint-engine
 
 # They yield to the other jobs, which leave a CPU idle at times: at the end these alone use all of them.
 unit: test-build ## the tests that need no privileges, in seconds
-	@$(stage) "unit tests" nice -n 10 $(python) -m pytest -q --workers $(computing) -m "not slow" tests/unit
+	@$(stage) "unit tests" nice -n 10 $(python) -m pytest -q -n $(computing) --dist loadfile --no-loadscope-reorder \
+	  -m "not slow" tests/unit
 
 # The longest ones come first.
 networks: test-build $(stamp)tests ## the tests that build networks, but for those that measure
-	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q --workers $(together) \
+	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q -n $(together) --dist loadgroup \
 	  -m "not measures and not slow and not virtual" \
 	  tests/end_to_end tests/lab
 
 # Each kernel keeps a CPU busy.
 virtual: test-build $(stamp)kernel ## the tests in virtual time, if there is a kernel for them
-	@$(stage) "virtual time" $(python) -m pytest -q --workers $$(nproc) -m "virtual and not slow" tests/lab
+	@$(stage) "virtual time" $(python) -m pytest -q -n $$(nproc) -m "virtual and not slow" tests/lab
 
 measurements: test-build $(stamp)tests ## the tests that measure, alone, one at a time
 	@$(stage) measurements $(as_root) $(python) -m pytest -q -m "measures and not slow" tests/lab tests/end_to_end

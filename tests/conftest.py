@@ -8,7 +8,6 @@ import pytest
 from hypothesis import settings
 
 from tests.measuring import Inconclusive, Run, in_one_attempt
-from tests.workers import Workers
 
 # The same setting as in `nettrial.cli.main`; it saves a tenth of the unit tests' time.
 gc.set_threshold(100_000, 20)
@@ -25,22 +24,27 @@ GROUPS = {
     "tests/lab/test_hosts.py": "machines",
     "tests/lab/test_machine_sets.py": "machines",
 }
-"""The files whose tests share what takes long to make. With `--workers`, one worker runs a group."""
+"""The files whose tests share what takes long to make. With `--dist loadgroup`, one worker runs a group. (The
+mark `xdist_group` has no effect since pytest 9.2.)"""
 
 
 def group(test: str) -> str:
-    """Returns the group of a test, by its identifier. Each file of unit tests is a group."""
-    file = test.partition("::")[0]
-    return GROUPS.get(file, file if file.startswith("tests/unit/") else test)
+    """Returns the group of a test, by its identifier."""
+    return GROUPS.get(test.partition("::")[0], test)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--workers", type=int, default=1, help="number of processes that run tests at once")
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keeps the tests of a group in one worker."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
 
+    class Scheduling(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group(nodeid)
 
-def pytest_configure(config: pytest.Config) -> None:
-    if (number := config.getoption("--workers")) > 1:
-        config.pluginmanager.register(Workers(number, group))
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -150,13 +150,6 @@ def _context() -> ForkServerContext:
     return context
 
 
-def share() -> None:
-    """Starts the fork server, which this process and processes that are forked from it use."""
-    _context()
-    # It would look for the server among the children of the process that calls it.
-    forkserver._forkserver.ensure_running = lambda: None  # type: ignore[method-assign]
-
-
 def _execute(command: Command, outputs: list[Connection]) -> None:
     for descriptor, output in enumerate(outputs, 1):
         os.dup2(output.fileno(), descriptor)

@@ -24,7 +24,7 @@ from tests.end_to_end.serving import TOKEN, Server, environment, serving, until
 from tests.end_to_end.test_report_page import PATIENCE_MS, browser
 
 __all__ = ["browser"]
-pytestmark = pytest.mark.end_to_end
+pytestmark = [pytest.mark.end_to_end, pytest.mark.xdist_group("browser")]
 
 MESH = """
 mesh: loopback

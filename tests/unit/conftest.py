@@ -34,7 +34,7 @@ PROGRESS = re.compile(r"^\d+/\d+ trials, .*\n", re.MULTILINE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts the longest files to the front. Workers run files in this order."""
+    """Sorts the longest files to the front. Workers run files in this order (`--no-loadscope-reorder`)."""
     rank = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
 
