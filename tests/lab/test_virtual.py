@@ -2,10 +2,12 @@
 
 They need a kernel in virtual time (`make virtual` builds one), and are skipped without one."""
 
+import math
 import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -122,6 +124,106 @@ def test_rates_are_exact_and_nothing_is_warned_of(backend):
     reasons = {absence.metric: absence.reason for absence in record.absent or []}
     assert "computing takes no time" in reasons["cpu"]
     assert not record.processors
+
+
+WIRES = """
+study: wires
+title: Wires
+question: Are the wires exact?
+backend: virtual
+replicates: 1
+full_replicates: 1
+warmup: 0
+network:
+  topology: pair
+  ip: 4
+  rate: {rate}
+  delay: {delay}
+  queue: 50 packets
+  mtu: 1500 B
+hosts:
+  client: {{stack: linux-cubic}}
+  server: {{stack: linux-cubic}}
+workload:
+  - {{flow: rtt, from: client, to: server, transport: udp, traffic: {{kind: request_response,
+     request: {size} B, response: {size} B, interval: {interval} us, count: 20}}}}
+  - {{flow: full, from: client, to: server, transport: udp, start: 2 s, traffic: {{kind: packets,
+     size: {size} B, rate: {offered}, duration: {duration} ms}}}}
+measurement: {{interval: 100 ms, queue_drops: allowed}}
+factors:
+  rate: {{title: Rate, sets: network.rate, levels: [{rate}]}}
+layout: {{rows: rate}}
+responses:
+  - {{name: rtt, title: RTT, metric: rtt, of: rtt, unit: ms}}
+"""
+UDP_AND_IPV4, FRAMING = 28, 38
+
+
+def arrivals(capture):
+    """Returns the time of each packet of a pcapng file, in nanoseconds, and its length."""
+    content, at, found = capture.read_bytes(), 0, []
+    while at < len(content):
+        kind, length = struct.unpack_from("<II", content, at)
+        if kind == 6:  # an enhanced packet block
+            high, low, _, size = struct.unpack_from("<IIII", content, at + 12)
+            found.append((high << 32 | low, size))
+        at += length
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rate", "size", "delay_ns"),
+    [(1_000_000, 64, 0), (100_000_000, 1472, 5_000_000), (1_000_000_000, 64, 0), (3_000_000_000, 1000, 1000)],
+)
+def test_wires_have_the_rate_and_the_delay_of_physics(backend, tmp_path, rate, size, delay_ns):
+    frame_ns = (size + UDP_AND_IPV4 + FRAMING) * 8e9 / rate
+    settings = {
+        "rate": f"{rate // 1000} kbit/s",
+        "offered": f"{rate * size / (size + UDP_AND_IPV4 + FRAMING) * 1.2 / 1e3:.0f} kbit/s",
+        "delay": f"{delay_ns} ns",
+        "size": size,
+        "duration": max(math.ceil(300 * frame_ns / 1e6), 1),
+        "interval": math.ceil((2 * delay_ns + 3 * frame_ns) / 1e3),
+    }
+    (tmp_path / "wires.yaml").write_text(WIRES.format(**settings))
+    study = load(tmp_path / "wires.yaml")
+    scenario = scenario_of(study, {name: factor.levels[0] for name, factor in study.factors.items()})
+    (tmp_path / "captures").mkdir()
+    capture = Capture(directory=str(tmp_path / "captures"), name="test", snap_bytes=64)
+    record = backend.run("test", scenario, None, capture=capture)
+    assert record.warnings == []
+    rtt, full = record.flows
+    # Programs read the clock between the two time stamps, which takes 16 ns each time.
+    assert rtt.rtt_us.mean * 1e3 == pytest.approx(2 * (frame_ns + delay_ns), rel=1e-5, abs=300)
+    arrived = arrivals(tmp_path / "captures" / "test-server-eth0.pcapng")
+    wire_ns = [max(length + FRAMING - 14, 84) * 8e9 / rate for _, length in arrived]
+    pairs = zip(arrived, arrived[1:], wire_ns[1:], strict=False)
+    excesses = [later - earlier - least_ns for (earlier, _), (later, _), least_ns in pairs]
+    # Nearly all packets waited, so each arrived when its bits had passed after the one before.
+    assert full.packets.received_pkts > 300
+    assert len([excess for excess in excesses if abs(excess) <= 1]) > 0.8 * full.packets.received_pkts
+
+
+def test_impairments_draw_the_fates_of_the_simulator(backend, tmp_path):
+    settings = {"rate": "10 Mbit/s", "offered": "5 Mbit/s", "delay": "1 ms"}
+    settings |= {"size": 500, "duration": 1000, "interval": 50_000}
+    (tmp_path / "wires.yaml").write_text(WIRES.format(**settings))
+    impairment = {"loss": "0.05", "duplication": "0.03", "jitter": "3 ms", "reordering": "0.04"}
+    impairment["reordering_delay"] = "7 ms"
+    study = load(tmp_path / "wires.yaml").with_overrides(
+        {f"network.impairment.{name}": value for name, value in impairment.items()}
+    )
+    scenario = scenario_of(study, {name: factor.levels[0] for name, factor in study.factors.items()}, seed=5)
+    del scenario.workload[0]
+    [exact] = backend.run("test", scenario, None).flows
+    with BACKENDS["sim"].start(Configuration()) as simulator:
+        [simulated] = simulator.run("test", scenario, None).flows
+    assert exact.packets.lost_pkts > 20
+    assert exact.packets.duplicated_pkts > 10
+    assert exact.packets.reordered_pkts > 10
+    assert exact.packets == simulated.packets
+    assert exact.owd_us.mean == pytest.approx(simulated.owd_us.mean, abs=5)
+    assert exact.owd_us.maximum == pytest.approx(simulated.owd_us.maximum, abs=5)
 
 
 def test_a_preflight_tells_the_kernel_and_all_cpus_of_the_machine(backend):

@@ -59,6 +59,11 @@ impl Bucket {
             at_once_bytes,
         }
     }
+
+    /// Returns the bucket of an exact wire, which never carries more than its rate and one frame.
+    pub fn of_a_wire(rate: Rate, frame: u64) -> Self {
+        Self { bytes: frame, ceiling_bytes_per_second: (rate.0 / 8).max(1), at_once_bytes: frame }
+    }
 }
 
 /// Describes the shapers of all links, for the fingerprint of a session.

@@ -1,5 +1,6 @@
 //! The clock by which trials run.
 
+use crate::bucket;
 use crate::delay_line::EARLY_NS;
 
 /// The clock by which trials run.
@@ -8,7 +9,7 @@ pub enum Clock {
     /// The machine's own clock. Computing takes time, and timers are late.
     Real,
     /// The virtual clock of a kernel of its own. Computing takes no time, and when all processes wait, the clock
-    /// jumps to the next timer. Nothing may watch it: each look takes 256 ns (the kernel's arch/um/kernel/time.c).
+    /// jumps to the next timer. Nothing may watch it: each look takes 16 ns (kernel/patches/0006-clock.patch).
     Virtual,
 }
 
@@ -18,6 +19,14 @@ impl Clock {
         match self {
             Self::Real => "lab",
             Self::Virtual => "virtual",
+        }
+    }
+
+    /// Describes the shapers of all links, for the fingerprint of a session.
+    pub fn shaper(self) -> String {
+        match self {
+            Self::Real => bucket::description(),
+            Self::Virtual => "exact wires".to_owned(),
         }
     }
 

@@ -33,8 +33,10 @@ mod transmitter;
 mod worker;
 
 use crate::affinity;
+use crate::clock::Clock;
 use crate::error::{Context, Result};
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
+use crate::queue::Shaper;
 use nettrial_links::Fates;
 use nettrial_scenario::{Link, Rate, Scenario};
 use nix::sys::prctl;
@@ -87,9 +89,9 @@ pub struct Carried {
 const FASTEST_SENT: Rate = Rate(100_000_000);
 
 /// Returns the rate at which the line of `link` transmits frames one after the other; `None` if it passes them on
-/// at once.
-pub fn sending_rate(link: &Link) -> Option<Rate> {
-    link.rate.filter(|rate| rate.0 <= FASTEST_SENT.0)
+/// at once. In virtual time the link's shaper transmits them.
+pub fn sending_rate(link: &Link, clock: Clock) -> Option<Rate> {
+    link.rate.filter(|rate| clock == Clock::Real && rate.0 <= FASTEST_SENT.0)
 }
 
 /// The settings of a delay line.
@@ -106,19 +108,30 @@ pub struct Settings<'a> {
     pub longest_waits_ns: [u64; 2],
     /// The CPU of the line's threads.
     pub processor: usize,
-    /// The time, in nanoseconds, before a frame is due at which a sleep ends.
-    pub early_ns: u64,
+    /// The clock by which frames are due.
+    pub clock: Clock,
 }
 
-/// Returns true if link number `number` of `scenario` needs a delay line.
-pub fn is_needed(scenario: &Scenario, number: usize) -> bool {
+/// Returns true if link number `number` of `scenario` needs a delay line. In virtual time, the shaper of a link that has a
+/// rate delays its frames, too.
+pub fn is_needed(scenario: &Scenario, number: usize, clock: Clock) -> bool {
     let link = &scenario.links[number];
-    link.delay.0 > 0 || !link.impairment.is_none() || scenario.events.iter().any(|outage| outage.cuts(link))
+    let is_delayed = link.delay.0 > 0 && (clock == Clock::Real || link.rate.is_none());
+    is_delayed || !link.impairment.is_none() || scenario.events.iter().any(|outage| outage.cuts(link))
 }
 
 /// Returns true if any link of `scenario` needs a delay line.
-pub fn is_needed_by_any(scenario: &Scenario) -> bool {
-    (0..scenario.links.len()).any(|number| is_needed(scenario, number))
+pub fn is_needed_by_any(scenario: &Scenario, clock: Clock) -> bool {
+    (0..scenario.links.len()).any(|number| is_needed(scenario, number, clock))
+}
+
+/// Returns the shaper of link number `number` of `scenario`, if it has a rate.
+pub fn shaper(scenario: &Scenario, number: usize, clock: Clock) -> Shaper {
+    match clock {
+        Clock::Real => Shaper::Buckets,
+        Clock::Virtual if is_needed(scenario, number, clock) => Shaper::Wire(0),
+        Clock::Virtual => Shaper::Wire(scenario.links[number].delay.0),
+    }
 }
 
 impl DelayLine {
@@ -127,8 +140,7 @@ impl DelayLine {
     /// # Errors
     /// Fails if the kernel gives no packet sockets or threads.
     pub fn start(settings: Settings) -> Result<Self> {
-        let Settings { link, first, indexes, largest_frame, longest_waits_ns, processor, early_ns } =
-            settings;
+        let Settings { link, first, indexes, largest_frame, longest_waits_ns, processor, clock } = settings;
         let [near, far] = indexes;
         let switch = Arc::new(Switch::new()?);
         let mut line = Self { link: link.in_words(), switch, directions: Vec::new() };
@@ -138,11 +150,11 @@ impl DelayLine {
             let worker = Worker {
                 ring: Ring::open(from, Intake::Arriving, largest_frame, slots)?,
                 outlet: Outlet::open(to)?,
-                transmitter: Transmitter::new(sending_rate(link), longest_wait_ns),
+                transmitter: Transmitter::new(sending_rate(link, clock), longest_wait_ns),
                 delay_ns: link.delay.0,
                 reordering_delay_ns: link.impairment.reordering_delay.0,
                 fates: fates(link, number),
-                early_ns,
+                early_ns: clock.early_ns(),
                 switch: line.switch.clone(),
                 tally: Arc::default(),
             };

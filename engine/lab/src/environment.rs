@@ -1,12 +1,13 @@
 //! Describes the machine, as far as it affects results.
 
-use crate::{affinity, awake, bucket, settings, shaper_time, wire};
+use crate::clock::Clock;
+use crate::{affinity, awake, settings, shaper_time, wire};
 use nettrial_scenario::{Environment, TimerLateness};
 use std::collections::BTreeMap;
 use std::fs;
 
 /// Describes the machine, with the lateness of its timers, and the calling thread's network namespace.
-pub fn describe(privileges: &str, timer_lateness: Option<TimerLateness>) -> Environment {
+pub fn describe(privileges: &str, timer_lateness: Option<TimerLateness>, clock: Clock) -> Environment {
     let kernel = nix::sys::utsname::uname().map_or_else(
         |_| "unknown".to_owned(),
         |name| {
@@ -23,19 +24,19 @@ pub fn describe(privileges: &str, timer_lateness: Option<TimerLateness>) -> Envi
         congestion_controls: congestion_controls(),
         sysctls: settings::recorded(),
         timer_lateness,
-        apparatus: apparatus(),
+        apparatus: apparatus(clock),
         machines: Vec::new(),
     }
 }
 
 /// Returns the parts of the apparatus that may differ between sessions, each with its value in words. A part that this
 /// machine does not report is left out.
-fn apparatus() -> BTreeMap<String, String> {
+fn apparatus(clock: Clock) -> BTreeMap<String, String> {
     let read = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
     let processors: Vec<String> = affinity::usable().iter().map(ToString::to_string).collect();
     let parts = [
-        ("shaper", Some(bucket::description())),
-        ("CPU time of shapers", Some(shaper_time::description())),
+        ("shaper", Some(clock.shaper())),
+        ("CPU time of shapers", (clock == Clock::Real).then(shaper_time::description)),
         ("GSO packets", Some(wire::description())),
         ("idle CPUs", Some(awake::description().to_owned())),
         ("CPUs", Some(processors.join(", "))),

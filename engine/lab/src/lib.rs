@@ -83,7 +83,7 @@ impl Lab {
         // The engine's own namespace does not show this setting.
         let jit_is_off = nettrial_bpf::jit_is_off();
         let refuse = |missing| {
-            let environment = environment::describe("none", None);
+            let environment = environment::describe("none", None, clock);
             Box::new(Preflight {
                 missing,
                 limits: Vec::new(),

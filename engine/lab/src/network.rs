@@ -24,7 +24,7 @@ use crate::namespace::Home;
 use crate::openflow::{Attached, Fabric, Port};
 use crate::processors::Placement;
 use crate::procfs::Procfs;
-use crate::queue::Shaping;
+use crate::queue::{Shaper, Shaping};
 use crate::wire::Wire;
 use channels::Channels;
 pub use channels::try_holding;
@@ -82,7 +82,7 @@ impl Network {
         let mut network = Self { nodes, by_name, lines, channels, fabric: None };
         let gso_packets = AllGsoPackets::new(layout);
         network.create_links(home, layout, &gso_packets)?;
-        network.shape(scenario, &gso_packets)?;
+        network.shape(home, scenario, &gso_packets)?;
         network.bring_up()?;
         network.nodes.iter_mut().try_for_each(BuiltNode::await_carrier)?;
         if let Some(lines) = &mut network.lines {
@@ -213,7 +213,7 @@ impl Network {
                     }
                     pairs
                 }
-                (Some(lines), _) if delay_line::is_needed(scenario, number) => {
+                (Some(lines), _) if delay_line::is_needed(scenario, number, home.clock) => {
                     lines.between(number, cable(link, own)?, [next()?, next()?]).to_vec()
                 }
                 _ => vec![cable(link, own)?],
@@ -266,19 +266,21 @@ impl Network {
         Ok(message)
     }
 
-    fn shape(&mut self, scenario: &Scenario, gso_packets: &AllGsoPackets) -> Result<()> {
-        let mut known: HashMap<(Rate, QueueLimit, Wire), Vec<(Discipline, Shaping)>> = HashMap::new();
-        for link in &scenario.links {
+    fn shape(&mut self, home: &Home, scenario: &Scenario, gso_packets: &AllGsoPackets) -> Result<()> {
+        type Alike = Vec<(Discipline, Shaping)>;
+        let mut known: HashMap<(Rate, QueueLimit, Wire, Shaper), Alike> = HashMap::new();
+        for (number, link) in scenario.links.iter().enumerate() {
+            let shaper = delay_line::shaper(scenario, number, home.clock);
             let Link { rate: Some(rate), queue: Some(limit), interfaces, .. } = link else { continue };
             for interface in interfaces {
                 let place = self.place(&interface.node)?;
                 let (built, node) = (&mut self.nodes[place], &scenario.nodes[place]);
                 let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, Some(*rate));
-                let alike = known.entry((*rate, *limit, wire)).or_default();
+                let alike = known.entry((*rate, *limit, wire, shaper)).or_default();
                 let place = match alike.iter().position(|(one, _)| *one == link.discipline) {
                     Some(place) => place,
                     None => {
-                        let shaping = Shaping::new(*rate, *limit, &link.discipline, &wire)?;
+                        let shaping = Shaping::new(*rate, *limit, &link.discipline, &wire, shaper)?;
                         alike.push((link.discipline, shaping));
                         alike.len() - 1
                     }

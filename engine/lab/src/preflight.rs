@@ -9,8 +9,7 @@ use crate::messages::veth;
 use crate::namespace::Home;
 use crate::network::try_holding;
 use crate::packet_socket::{Intake, Outlet, Ring};
-use crate::queue::Shaping;
-use crate::queue::discipline;
+use crate::queue::{Shaper, Shaping, discipline};
 use crate::wire::Wire;
 use crate::{affinity, delay_line, environment, mptcp, openflow, settings, supported};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -35,10 +34,10 @@ const INTERFACE_INDEX: i32 = 100;
 pub fn examine(home: &Home, own: Option<&Own>, lateness: Option<TimerLateness>) -> Preflight {
     let privileges = if home.is_root { "root" } else { "user_namespace" };
     let mut missing = Vec::new();
-    let mut environment = environment::describe(privileges, lateness);
+    let mut environment = environment::describe(privileges, lateness, home.clock);
     let tried = home.create(|| {
-        environment = environment::describe(privileges, lateness);
-        missing.extend(try_all());
+        environment = environment::describe(privileges, lateness, home.clock);
+        missing.extend(try_all(home.clock));
         Ok(())
     });
     if let Err(error) = tried {
@@ -70,7 +69,7 @@ fn shortfall(what: &str, error: &Error, remedy: &str) -> Shortfall {
 }
 
 /// Returns everything that fails in the calling thread's namespace. Each feature is tried even if others failed.
-fn try_all() -> Vec<Shortfall> {
+fn try_all(clock: Clock) -> Vec<Shortfall> {
     let mut missing = Vec::new();
     let mut attempt = |what: &str, remedy: &str, result: Result<()>| {
         if let Err(error) = result {
@@ -84,11 +83,11 @@ fn try_all() -> Vec<Shortfall> {
     );
     attempt("virtual links (veth)", "a kernel with CONFIG_VETH: modprobe veth", try_veth());
     attempt("switches (bridge)", "a kernel with CONFIG_BRIDGE: modprobe bridge", try_bridge());
-    attempt(
-        "link rates and queues (HTB, pfifo)",
-        "a kernel with CONFIG_NET_SCH_HTB and CONFIG_NET_SCH_FIFO: modprobe sch_htb",
-        try_shaping(),
-    );
+    let shaper_remedy = match clock {
+        Clock::Real => "a kernel with CONFIG_NET_SCH_HTB and CONFIG_NET_SCH_FIFO: modprobe sch_htb",
+        Clock::Virtual => "build the kernel again, with this version of nettrial",
+    };
+    attempt("link rates and queues (HTB, pfifo)", shaper_remedy, try_shaping(clock));
     attempt(
         "offload settings (ethtool)",
         "a kernel with CONFIG_VETH",
@@ -125,10 +124,14 @@ fn try_bridge() -> Result<()> {
     Ok(netlink.flush()?)
 }
 
-fn try_shaping() -> Result<()> {
+fn try_shaping(clock: Clock) -> Result<()> {
+    let shaper = match clock {
+        Clock::Real => Shaper::Buckets,
+        Clock::Virtual => Shaper::Wire(0),
+    };
     let mut netlink = Netlink::open()?;
     let (rate, limit) = (Rate(1_000_000_000), QueueLimit::Packets(100));
-    let shaping = Shaping::new(rate, limit, &Discipline::default(), &Wire::plain(1500))?;
+    let shaping = Shaping::new(rate, limit, &Discipline::default(), &Wire::plain(1500), shaper)?;
     shaping.apply(&mut netlink, (INTERFACE_INDEX, INTERFACE))?;
     Ok(netlink.flush()?)
 }
@@ -237,7 +240,7 @@ fn try_congestion_control(name: &str) -> Result<()> {
 pub fn scenario_problems(scenario: &Scenario, own: &Own, clock: Clock) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut links = scenario.links.iter().enumerate();
-    if let Some((number, link)) = links.find(|(number, _)| delay_line::is_needed(scenario, *number))
+    if let Some((number, link)) = links.find(|(number, _)| delay_line::is_needed(scenario, *number, clock))
         && let Err(error) = try_delay_line()
     {
         let hint = format!("links can't delay or lose frames here: {}", chain(&error));

@@ -51,7 +51,7 @@ impl Placement {
             by_node.insert(node.name.clone(), processor);
         }
         let engine = left.last().copied().unwrap_or(processors[0]);
-        Ok(Self { by_node, engine, engine_work: engine_work(scenario) })
+        Ok(Self { by_node, engine, engine_work: engine_work(scenario, home.clock) })
     }
 
     /// Returns the CPU of the engine's own work.
@@ -113,9 +113,9 @@ impl Placement {
 }
 
 /// Returns the work of the engine's own threads for `scenario` during the traffic.
-fn engine_work(scenario: &Scenario) -> Vec<&'static str> {
+fn engine_work(scenario: &Scenario, clock: Clock) -> Vec<&'static str> {
     let work = [
-        ("delay line", delay_line::is_needed_by_any(scenario)),
+        ("delay line", delay_line::is_needed_by_any(scenario, clock)),
         ("radio channel", scenario.links.iter().any(|link| link.wlan.is_some())),
         ("packet counter", scenario.measurement.packet_sizes),
         ("queue sampler", scenario.measurement.queue_interval.is_some()),

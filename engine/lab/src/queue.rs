@@ -1,4 +1,5 @@
-//! Shapes links: HTB for the line rate, in it the discipline of the queue; and reads their counters.
+//! Shapes links: HTB for the line rate, in it the discipline of the queue; and reads their counters. In virtual time the
+//! shaper is an exact wire, the qdisc `wire` of that kernel (kernel/net/wire.c).
 //!
 //! The kernel looks up the number of bytes that a packet occupies on the wire in a table (`wire`) when it puts the
 //! packet into the queue (tc-stab(8)). Rates and counters here are those on the wire.
@@ -93,6 +94,11 @@ fn class_options(rate: Rate, frame: u64, bucket: Bucket) -> Vec<u8> {
     .concat()
 }
 
+/// Returns a `struct wire_settings` (kernel/net/wire.c).
+fn wire_options(rate: Rate, delay_ns: u64) -> Vec<u8> {
+    [rate.0, delay_ns].map(u64::to_ne_bytes).concat()
+}
+
 /// Returns a `struct tc_sizespec` and its table.
 fn size_table_options(table: &SizeTable) -> Vec<u8> {
     let mut base = vec![table.cell_log, table.size_log, 0, 0];
@@ -111,19 +117,42 @@ pub struct Shaping {
     /// The shaper's buckets.
     pub bucket: Bucket,
     shaper: Vec<TcAttribute>,
-    class: Vec<TcAttribute>,
+    /// The class of HTB. A wire has one that nobody adds.
+    class: Option<Vec<TcAttribute>>,
     queue: Vec<TcAttribute>,
+}
+
+/// What shapes an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shaper {
+    /// HTB with buckets that make up for late timers.
+    Buckets,
+    /// An exact wire, which also delays each frame for this time in nanoseconds.
+    Wire(u64),
 }
 
 impl Shaping {
     /// Creates the shaping to `rate`, with a queue that holds `limit` and follows `discipline`.
-    pub fn new(rate: Rate, limit: QueueLimit, discipline: &Discipline, wire: &Wire) -> Result<Self> {
+    pub fn new(
+        rate: Rate,
+        limit: QueueLimit,
+        discipline: &Discipline,
+        wire: &Wire,
+        shaper: Shaper,
+    ) -> Result<Self> {
         let frame = wire.largest_frame();
-        let bucket = Bucket::new(rate, frame, wire.forwards());
-        let mut shaper = attributes("htb", shaper_options());
+        let (bucket, mut shaper, class) = match shaper {
+            Shaper::Buckets => {
+                let bucket = Bucket::new(rate, frame, wire.forwards());
+                let class = attributes("htb", class_options(rate, frame, bucket));
+                (bucket, attributes("htb", shaper_options()), Some(class))
+            }
+            Shaper::Wire(delay_ns) => {
+                (Bucket::of_a_wire(rate, frame), attributes("wire", wire_options(rate, delay_ns)), None)
+            }
+        };
         let table = size_table_options(&wire.size_table());
         shaper.push(TcAttribute::Other(DefaultNla::new(TCA_STAB, table)));
-        let class = attributes("htb", class_options(rate, frame, bucket));
         let (kind, options) = discipline::queue(discipline, limit, rate, frame)?;
         let nested = if kind.ends_with("fifo") { 0 } else { NLA_F_NESTED };
         let queue = vec![
@@ -139,13 +168,15 @@ impl Shaping {
         let shaper = message(interface, TcHandle::ROOT, SHAPER, &self.shaper);
         netlink.create(
             RouteNetlinkMessage::NewQueueDiscipline(shaper),
-            format!("adding a shaper (HTB) to {object}"),
+            format!("adding a shaper to {object}"),
         )?;
-        let class = message(interface, SHAPER, CLASS, &self.class);
-        netlink.create(
-            RouteNetlinkMessage::NewTrafficClass(class),
-            format!("giving {object} the rate {}", self.rate),
-        )?;
+        if let Some(class) = &self.class {
+            let class = message(interface, SHAPER, CLASS, class);
+            netlink.create(
+                RouteNetlinkMessage::NewTrafficClass(class),
+                format!("giving {object} the rate {}", self.rate),
+            )?;
+        }
         let queue = message(interface, CLASS, QUEUE, &self.queue);
         Ok(netlink.create(
             RouteNetlinkMessage::NewQueueDiscipline(queue),

@@ -5,6 +5,7 @@
 //! each link would cost more CPU time than a fabric of fast links leaves (`delay_line` has the cost of a frame).
 
 use super::Findings;
+use crate::clock::Clock;
 use crate::delay_line;
 use crate::layout::Layout;
 use nettrial_scenario::{Flow, FlowRecord, Traffic, Transport, ethernet};
@@ -18,7 +19,10 @@ const DATAGRAM_HEADER_BYTES: u64 = 8;
 
 impl Findings {
     /// Warns of flows whose round-trip times lack a noticeable transmission time of their own frames.
-    pub fn frame_time(&mut self, layout: &Layout, flows: &[FlowRecord]) {
+    pub fn frame_time(&mut self, layout: &Layout, flows: &[FlowRecord], clock: Clock) {
+        if clock == Clock::Virtual {
+            return; // its wires hand over frames that have arrived
+        }
         for (flow, record) in layout.scenario.workload.iter().zip(flows) {
             let (there, back) = (Wires::of(layout, flow, true), Wires::of(layout, flow, false));
             let lacks = |request, response| there.us(request) + back.us(response);
@@ -67,8 +71,9 @@ impl Wires {
             let place = interfaces.all().iter().position(|one| std::ptr::eq(*one, *leaving))?;
             let number = interfaces.link(place);
             let link = &layout.scenario.links[number];
-            let has_line = delay_line::is_needed(layout.scenario, number);
-            let rate = link.rate.filter(|_| !(has_line && delay_line::sending_rate(link).is_some()))?;
+            let has_line = delay_line::is_needed(layout.scenario, number, Clock::Real);
+            let rate =
+                link.rate.filter(|_| !(has_line && delay_line::sending_rate(link, Clock::Real).is_some()))?;
             Some((rate.0, leaving.mtu.0))
         };
         let transport_bytes = match flow.transport {
@@ -120,7 +125,7 @@ mod tests {
             ..FlowRecord::blank(&scenario.workload[0])
         };
         let mut findings = Findings::default();
-        findings.frame_time(&Layout::new(&scenario), &[record]);
+        findings.frame_time(&Layout::new(&scenario), &[record], Clock::Real);
         findings.warnings.iter().map(|warning| format!("{}: {}", warning.code, warning.message)).collect()
     }
 

@@ -2,7 +2,8 @@
 //! other.
 
 use super::worker::{monotonic_ns, wall_offset_ns};
-use super::{Carried, DelayLine, EARLY_NS, Settings};
+use super::{Carried, DelayLine, Settings};
+use crate::clock::Clock;
 use crate::messages::{up, veth};
 use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use crate::settings;
@@ -78,7 +79,7 @@ impl Bench {
             largest_frame: 1514,
             longest_waits_ns: [0; 2],
             processor: 0,
-            early_ns: EARLY_NS,
+            clock: Clock::Real,
         })
         .unwrap();
         Self { link, line, outlet: Outlet::open(ENDS[0]).unwrap(), ring }

@@ -31,7 +31,7 @@ pub struct Lines {
 impl Lines {
     /// Creates the namespace, if a link of `scenario` needs a line.
     pub fn create(home: &Home, scenario: &Scenario) -> Result<Option<Self>> {
-        if !delay_line::is_needed_by_any(scenario) {
+        if !delay_line::is_needed_by_any(scenario, home.clock) {
             return Ok(None);
         }
         Ok(Some(Self { lines: Vec::new(), inside: Inside::create(home, "delay lines")?, links: Vec::new() }))
@@ -68,7 +68,7 @@ impl Lines {
                 largest_frame: largest_frame(layout, link),
                 longest_waits_ns: longest_waits_ns(layout, link),
                 processor: processor_of(*number, placement),
-                early_ns: home.clock.early_ns(),
+                clock: home.clock,
                 link,
             }
         };

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::namespace::Home;
-use crate::queue::Shaping;
+use crate::queue::{Shaper, Shaping};
 use crate::wire::Wire;
 use nettrial_netlink::{Netlink, attribute};
 use nettrial_scenario::{Discipline, Duration, Link, Place, Problem, QueueLimit, Rate, Scenario, chain};
@@ -163,7 +163,7 @@ fn attempt(link: &Link) -> Result<()> {
 /// Adds the discipline to the loopback interface of the calling thread's namespace.
 fn add(discipline: &Discipline, limit: QueueLimit, rate: Rate) -> Result<()> {
     let mut netlink = Netlink::open()?;
-    let shaping = Shaping::new(rate, limit, discipline, &Wire::plain(1500))?;
+    let shaping = Shaping::new(rate, limit, discipline, &Wire::plain(1500), Shaper::Buckets)?;
     shaping.apply(&mut netlink, (LOOPBACK, "the loopback interface"))?;
     Ok(netlink.flush()?)
 }

@@ -87,7 +87,7 @@ fn check_frames(
     for (link, carried) in built.network.carried()? {
         findings.delay_line(link, carried);
     }
-    findings.frame_time(layout, &measured.flows);
+    findings.frame_time(layout, &measured.flows, built.home.clock);
     findings.late_timers(layout, &measured.flows, &measured.machine.timer_lateness_us);
     for (link, _, driven) in &measured.channels {
         findings.radio_channel(link, *driven);

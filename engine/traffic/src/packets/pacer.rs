@@ -2,12 +2,15 @@
 //!
 //! A sleeping thread wakes several microseconds late, so the thread polls the clock in the last part of a wait.
 //! This may take a fifth of the time. If departures are so dense that it would take more, the thread sleeps at
-//! least [`REST_NS`] at a time, and all packets that became due meanwhile depart together.
+//! least [`REST_NS`] at a time, and all packets that became due meanwhile depart together. Where a sleep was exact, as it
+//! is in virtual time, the thread sleeps until the departure.
 
 use crate::platform;
 
 /// The last part of a wait, in which the thread polls the clock because a sleep could be late.
 const SPIN_NS: u64 = 20_000;
+/// The lateness up to which a sleep was exact, in nanoseconds. No machine's own clock wakes a thread that promptly.
+const EXACT_NS: u64 = 200;
 /// Polling may take one in this many nanoseconds.
 const SPIN_SHARE: u64 = 5;
 /// The polling time that is allowed at the start.
@@ -22,13 +25,15 @@ pub struct Pacer {
     begin_ns: u64,
     spun_ns: u64,
     woken_ns: u64,
+    /// True if the last sleep was exact.
+    is_exact: bool,
 }
 
 impl Pacer {
     /// Creates a pacer for a flow that begins at `now_ns` and that the calling thread sends.
     pub fn new(now_ns: u64) -> Self {
         platform::wake_promptly();
-        Self { begin_ns: now_ns, spun_ns: 0, woken_ns: now_ns }
+        Self { begin_ns: now_ns, spun_ns: 0, woken_ns: now_ns, is_exact: false }
     }
 
     /// Waits until `due_ns` or a little longer, after `departed` packets of the flow.
@@ -52,9 +57,12 @@ impl Pacer {
     }
 
     fn spin(&mut self, due_ns: u64, mut now_ns: u64) {
-        if due_ns > now_ns + SPIN_NS {
-            platform::sleep_until(due_ns - SPIN_NS);
+        let margin_ns = if self.is_exact { 0 } else { SPIN_NS };
+        if due_ns > now_ns + margin_ns {
+            let until_ns = due_ns - margin_ns;
+            platform::sleep_until(until_ns);
             now_ns = platform::now_ns();
+            self.is_exact = now_ns.saturating_sub(until_ns) < EXACT_NS;
         }
         let spin_ns = now_ns;
         while now_ns < due_ns {
