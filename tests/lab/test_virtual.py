@@ -191,7 +191,7 @@ def test_wires_have_the_rate_and_the_delay_of_physics(backend, tmp_path, rate, s
     (tmp_path / "captures").mkdir()
     capture = Capture(directory=str(tmp_path / "captures"), name="test", snap_bytes=64)
     record = backend.run("test", scenario, None, capture=capture)
-    assert record.warnings == []
+    assert {warning.code for warning in record.warnings} == {"captured"}
     rtt, full = record.flows
     # Programs read the clock between the two time stamps, which takes 16 ns each time.
     assert rtt.rtt_us.mean * 1e3 == pytest.approx(2 * (frame_ns + delay_ns), rel=1e-5, abs=300)
@@ -202,28 +202,6 @@ def test_wires_have_the_rate_and_the_delay_of_physics(backend, tmp_path, rate, s
     # Nearly all packets waited, so each arrived when its bits had passed after the one before.
     assert full.packets.received_pkts > 300
     assert len([excess for excess in excesses if abs(excess) <= 1]) > 0.8 * full.packets.received_pkts
-
-
-def test_impairments_draw_the_fates_of_the_simulator(backend, tmp_path):
-    settings = {"rate": "10 Mbit/s", "offered": "5 Mbit/s", "delay": "1 ms"}
-    settings |= {"size": 500, "duration": 1000, "interval": 50_000}
-    (tmp_path / "wires.yaml").write_text(WIRES.format(**settings))
-    impairment = {"loss": "0.05", "duplication": "0.03", "jitter": "3 ms", "reordering": "0.04"}
-    impairment["reordering_delay"] = "7 ms"
-    study = load(tmp_path / "wires.yaml").with_overrides(
-        {f"network.impairment.{name}": value for name, value in impairment.items()}
-    )
-    scenario = scenario_of(study, {name: factor.levels[0] for name, factor in study.factors.items()}, seed=5)
-    del scenario.workload[0]
-    [exact] = backend.run("test", scenario, None).flows
-    with BACKENDS["sim"].start(Configuration()) as simulator:
-        [simulated] = simulator.run("test", scenario, None).flows
-    assert exact.packets.lost_pkts > 20
-    assert exact.packets.duplicated_pkts > 10
-    assert exact.packets.reordered_pkts > 10
-    assert exact.packets == simulated.packets
-    assert exact.owd_us.mean == pytest.approx(simulated.owd_us.mean, abs=5)
-    assert exact.owd_us.maximum == pytest.approx(simulated.owd_us.maximum, abs=5)
 
 
 def test_a_preflight_tells_the_kernel_and_all_cpus_of_the_machine(backend):
