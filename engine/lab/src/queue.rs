@@ -122,7 +122,7 @@ pub struct Shaping {
     queue: Vec<TcAttribute>,
 }
 
-/// What shapes an interface.
+/// The shaper of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shaper {
     /// HTB with buckets that make up for late timers.
