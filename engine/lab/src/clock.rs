@@ -9,7 +9,7 @@ pub enum Clock {
     /// The machine's own clock. Computing takes time, and timers are late.
     Real,
     /// The virtual clock of a kernel of its own. Computing takes no time, and when all processes wait, the clock
-    /// jumps to the next timer. Nothing may watch it: each look takes 16 ns (kernel/patches/0006-clock.patch).
+    /// jumps to the next timer. Nothing may watch it: each look takes 256 ns (kernel/patches/0006-clock.patch).
     Virtual,
 }
 
