@@ -244,7 +244,10 @@ def ndt7(version: int) -> dict[str, Any]:
                 found[name] = served(ask, 4)
                 found[f"{name}: opened"] = held.opened
             found[f"{name}: memory, MB"] = [before, peak_mb(process)]
-            found[f"{name}: tracebacks"] = said().count("Traceback")
+            messages = said()
+            found[f"{name}: tracebacks"] = messages.count("Traceback")
+            if "Traceback" in messages:
+                print(messages, file=sys.stderr)
     return found
 
 

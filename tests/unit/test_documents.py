@@ -27,7 +27,7 @@ def test_a_run_and_the_commands_that_read_it(nettrial):
     done = nettrial(*RUN)
     assert (done.returncode, done.stderr) == (0, "")
     ran = read(done)
-    assert ran.trials == report_documents.Trials(planned=6, finished=6, failed=0, warned=0, reruns=None)
+    assert ran.trials == report_documents.Trials(planned=6, finished=6, failed=0, warned=0, reruns=0)
     assert {(effect.baseline, effect.level) for effect in ran.effects} == {
         ("1500 B", "4000 B"),
         ("1500 B", "9000 B"),
