@@ -359,6 +359,20 @@ async def _strange(connection):
     connection.transport.abort()
 
 
+def test_an_unexpected_error_of_a_connection_is_one_line(caplog):
+    async def fail():
+        async with served(lines):
+            asyncio.get_running_loop().call_soon(lambda: 1 / 0)
+            await asyncio.sleep(SHORT)
+
+    lines: list[str] = []
+    asyncio.run(fail())
+    assert len(lines) == 1
+    assert lines[0].startswith("a connection failed: Exception in callback")
+    assert lines[0].endswith(": ZeroDivisionError: division by zero")
+    assert not caplog.records
+
+
 def test_the_client_says_what_is_wrong_with_a_server():
     async def run():
         with socket.create_server(("127.0.0.1", 0)) as closed:

@@ -100,8 +100,16 @@ class Server:
             backlog=BACKLOG,
             **secured,
         )
+        asyncio.get_running_loop().set_exception_handler(self._failed)
         async with listener.watching(), serving:
             yield listener.getsockname()[:2]
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Writes a line about a connection that failed in an unexpected way, where asyncio would write a
+        traceback."""
+        error = context.get("exception")
+        reason = f": {type(error).__name__}: {error}" if error else ""
+        self._log.line("failed", f"a connection failed: {context['message']}{reason}")
 
     def _request(self, connection: ServerConnection, request: Request) -> Response | None:
         """Returns the refusal of a request that is not one of ndt7, or for which there is no place; None
