@@ -39,7 +39,7 @@ PROGRAMS = (
 NOBODY = 65534
 """The user ID of the user `nobody`, who has no privileges."""
 RATE_BPS = 1e8
-TOLERANCE = 0.01
+TOLERANCE = 0.02  # The smallest error of another layer is 2.5%: 1538 bytes on the wire are 1500 of IP.
 TCP_GOODPUT = {4: RATE_BPS * 1448 / 1538, 6: RATE_BPS * 1428 / 1538}
 """The TCP goodput of the link by IP version: the payload of a full segment with timestamps, divided by its
 size on the wire, times the rate."""
