@@ -22,6 +22,8 @@ import struct
 import sys
 import time
 
+from nettrial.analysis.intervals import median_interval
+
 SYSCALL = {"x86_64": 298, "aarch64": 241}
 """The numbers of perf_event_open(2)."""
 PERIOD_NS = 997_001
@@ -91,12 +93,9 @@ def main() -> None:
                 buffer.close()
                 os.close(descriptor)
         ratios.append(times[True] / times[False])
-    ratios.sort()
-    # The median lies between these ranks in 95% of cases (binomial distribution, its normal approximation).
-    rank = max(0, int(pairs / 2 - 0.98 * pairs**0.5))
-    low, high = ratios[rank], ratios[-1 - rank]
-    median = statistics.median(ratios)
-    print(f"CPU time with sampling / without: {median:.4f} [{low:.4f}, {high:.4f}], {pairs} pairs")
+    interval = median_interval(ratios)
+    shown = f" [{interval.low:.4f}, {interval.high:.4f}]" if interval else ""
+    print(f"CPU time with sampling / without: {statistics.median(ratios):.4f}{shown}, {pairs} pairs")
 
 
 if __name__ == "__main__":

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from nettrial.analysis.pilot import FEWEST_REPLICATES, Choice, Variation, choose
@@ -19,7 +17,7 @@ from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.report import numbers
 from nettrial.running import pilot
 from nettrial.running.pilot import Durations, Measured
-from nettrial.running.start import RUNS, new_run, refuse_failures
+from nettrial.running.start import new_directory, new_run, new_seed, refuse_failures
 from nettrial.running.stop import Stop
 from nettrial.running.study_design import (
     FEWEST_BLOCKS,
@@ -29,7 +27,6 @@ from nettrial.running.study_design import (
     DesignOptions,
 )
 from nettrial.store import Run
-from nettrial.store.directory import refuse_existing
 from nettrial.study import Study, load
 from nettrial.units import PERIOD, UnitError
 
@@ -55,9 +52,8 @@ def start(name: str | None, options: DesignOptions, out: Path | None, manner: ru
     least = _least(design, small, found)
     if seconds < least:
         raise BadInput(READING, "--budget", budget, f"{numbers.as_time(least)} or more", _why(design, found))
-    directory = out or RUNS / f"{design.study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    refuse_existing(directory)
-    options = replace(options, seed=int.from_bytes(os.urandom(4)) if options.seed is None else options.seed)
+    directory = new_directory(design.study, out)
+    options = replace(options, seed=new_seed(options.seed))
     made = _run_pilot(small, name, options, directory.with_name(f"{directory.name}-pilot"), manner, seconds)
     if made is None:
         return run.INTERRUPTED

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from nettrial.cli import READING, pool, run
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
 from nettrial.report import numbers
+from nettrial.running.start import new_directory, new_seed
 from nettrial.running.study_design import DesignOptions
-from nettrial.store.directory import refuse_existing
 from nettrial.study import load
 from nettrial.units import PERIOD, UnitError
 
@@ -33,9 +31,8 @@ def start(
         raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
     wait = 0 if apart is None else _seconds(apart)
     study = load(name)
-    directory = out or Path("runs") / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    refuse_existing(directory)
-    seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
+    directory = new_directory(study, out)
+    seed = new_seed(options.seed)
     directories = [directory / f"{number:0{len(str(sessions))}}" for number in range(1, sessions + 1)]
     for number, each in enumerate(directories, start=1):
         if number > 1 and wait:

@@ -27,6 +27,19 @@ RUNS = Path("runs")
 """The directory of runs for which no other is given."""
 
 
+def new_directory(study: Study, given: Path | None) -> Path:
+    """Returns the directory of a new run: the given one, or one in `RUNS` that is named after the study and
+    the time. Raises BadInput if it exists."""
+    directory = given or RUNS / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    refuse_existing(directory)
+    return directory
+
+
+def new_seed(given: int | None) -> int:
+    """Returns the given seed, or one that is drawn."""
+    return int.from_bytes(os.urandom(4)) if given is None else given
+
+
 @dataclass(frozen=True)
 class Target:
     """The machines that run trials."""
@@ -101,12 +114,11 @@ def new_run(
     the command that makes the same run. Raises BadInput and CannotRun."""
     design = Design.of(study, options)
     study = design.study
-    directory = directory or RUNS / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    refuse_existing(directory)
+    directory = new_directory(study, directory)
     published_text = study.published_text()
     if published_text:
         refuse_unknown_levels(read_published(published_text, study), study)
-    seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
+    seed = new_seed(options.seed)
     scenarios = (scenario for _, scenario in design.scenarios)
     with prepared(study, scenarios, target.machines, target.on, listener) as apparatus:
         yield NewRun(

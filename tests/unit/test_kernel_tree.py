@@ -14,6 +14,7 @@ from nettrial.errors import BadInput, CannotRun
 from nettrial.guests import Catalogue, UserMode, kernel_tree
 from nettrial.guests.kernel import Unfit
 from nettrial.systems import GUEST_SYSTEMS
+from tests.lab.lacking import lacking
 
 KCONFIG = """\
 config GENERIC_CALIBRATE_DELAY
@@ -175,7 +176,7 @@ def test_the_licence_of_the_patches_is_there():
 
 def test_common_headers_are_compiled_once_and_taken_where_they_suit(tmp_path):
     if shutil.which("gcc") is None:
-        pytest.skip("no gcc here")
+        lacking("no gcc here")
     files = kernel_tree.own_files()
     compiler = files[kernel_tree._COMPILER]
 
