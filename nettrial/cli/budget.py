@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -112,9 +113,10 @@ def _why(design: Design, found: Durations) -> str:
     """Returns a hint with what the shortest budget is for, and how to need less."""
     treatments = numbers.counted(len(design.scenarios), "treatment")
     name, factor = max(design.study.factors.items(), key=lambda item: len(item[1].levels))
+    setting = shlex.quote(f"{name}={factor.levels[0]}")
     return (
         f"that is for a pilot and {_fewest(design.study)} blocks of {treatments} with traffic of "
-        f"{found.seconds[0]:g} s; fewer levels take less: --set {name}={factor.levels[0]}"
+        f"{found.seconds[0]:g} s; fewer levels take less: --set {setting}"
     )
 
 

@@ -137,6 +137,7 @@ def test_a_budget_that_is_too_small_is_refused_before_anything_runs(nettrial):
         "--budget: 10 s\n  expected: 48 s or more\n  hint: that is for a pilot and 2 blocks of 12"
         in done.stderr
     )
+    assert "fewer levels take less: --set 'mtu=1500 B'\n" in done.stderr
     assert not (nettrial.directory / "runs").exists()
     assert nettrial("run", "jumbo-ipv6", "--budget", "soon").returncode == 2
 
