@@ -117,7 +117,9 @@ def test_an_unmodified_client_is_content(server: Server, options: tuple[str, ...
             # A receiver that a busy machine does not run for a while loses packets, and must count them.
             received = came["packets"] - came["lost_packets"]
             assert came["lost_packets"] >= 0
-            assert received * UDP_BYTES == came["bytes"]
+            # Before 3.14, a client subtracts the packets that it omitted itself from the server's count.
+            if "-O" not in options:
+                assert received * UDP_BYTES == came["bytes"]
     if "-C" in options:
         assert end["sender_tcp_congestion"] == "reno"
     if "-n" in options and "-R" not in options and "-u" not in options:

@@ -135,12 +135,18 @@ impl<'a> Count<'a> {
     }
 
     fn moved(&mut self, bytes: usize) {
+        self.advance();
+        self.bytes += bytes as u64;
+        self.clock.moved.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Ends the omission once its time is over. A datagram's number is counted after this, as its bytes are; otherwise
+    /// the number of the first datagram after the omission would be omitted, while its bytes would count.
+    fn advance(&mut self) {
         self.last = Instant::now();
         if self.omitting && self.last >= self.clock.begin + self.clock.omit {
             self.end_omission();
         }
-        self.bytes += bytes as u64;
-        self.clock.moved.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     fn end_omission(&mut self) {
@@ -161,7 +167,10 @@ impl<'a> Count<'a> {
         socket::tcp_info(self.connection?).ok()
     }
 
-    fn outcome(&self, id: u32, direction: Direction) -> Outcome {
+    fn outcome(&mut self, id: u32, direction: Direction) -> Outcome {
+        if self.omitting {
+            self.end_omission();
+        }
         let info = self.info();
         let retransmits = info
             .filter(|_| direction == Direction::Send)
@@ -171,7 +180,7 @@ impl<'a> Count<'a> {
         Outcome {
             results: StreamResults {
                 id,
-                bytes: if self.omitting { 0 } else { self.bytes },
+                bytes: self.bytes,
                 retransmits,
                 jitter: self.arrivals.jitter,
                 errors: whole(self.arrivals.lost),
@@ -229,6 +238,7 @@ fn send_datagrams(socket: &UdpSocket, block: &mut [u8], parameters: &Parameters,
         header.write(block, parameters.udp_counters_64bit);
         match socket.send(block) {
             Ok(sent) => {
+                count.advance();
                 count.sent_pkts += 1;
                 count.moved(sent);
             }
@@ -252,7 +262,10 @@ fn receive_datagrams(socket: &UdpSocket, block: &mut [u8], wide: bool, count: &m
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => Err(ErrorKind::Interrupted.into()),
         Ok(length) => {
             match Header::read(&block[..length], wide) {
-                Some(header) => count.arrivals.count(header, socket::monotonic()),
+                Some(header) => {
+                    count.advance();
+                    count.arrivals.count(header, socket::monotonic());
+                }
                 None => return Err(ErrorKind::Interrupted.into()),
             }
             Ok(length)
@@ -288,4 +301,40 @@ fn receive(
 
 fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATAGRAM_BYTES: usize = 1000;
+
+    /// The numbers and the bytes that a stream counts after the omission are those of the same datagrams.
+    #[test]
+    fn what_counts_after_the_omission_is_whole_datagrams() {
+        let (sender, receiver) =
+            (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        sender.connect(receiver.local_addr().unwrap()).unwrap();
+        receiver.connect(sender.local_addr().unwrap()).unwrap();
+        let len = u32::try_from(DATAGRAM_BYTES).unwrap();
+        let parameters = Parameters { udp: true, bandwidth: 4_000_000, len, ..Parameters::default() };
+        let clock = Clock::start(Duration::from_millis(30));
+        let outcomes = std::thread::scope(|scope| {
+            let streams =
+                [(sender, Direction::Send), (receiver, Direction::Receive)].map(|(socket, direction)| {
+                    let (clock, parameters) = (&clock, &parameters);
+                    scope.spawn(move || run(1, &Carrier::Udp(socket), direction, parameters, clock))
+                });
+            while clock.begin.elapsed() < clock.omit * 3 {
+                std::thread::sleep(clock.omit);
+            }
+            clock.stop();
+            streams.map(|stream| stream.join().unwrap().results)
+        });
+        for results in outcomes {
+            let packets = results.packets - results.omitted_packets.unwrap();
+            let lost = results.errors - results.omitted_errors.unwrap();
+            assert_eq!(u64::try_from(packets - lost).unwrap() * DATAGRAM_BYTES as u64, results.bytes);
+        }
+    }
 }
