@@ -8,12 +8,13 @@ from __future__ import annotations
 import io
 import json
 import lzma
+import sqlite3
 import struct
 import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
@@ -30,6 +31,7 @@ from nettrial.guests import Disk, kernel
 from nettrial.guests.kernel import Unfit
 from nettrial.imports import read as read_measurements
 from nettrial.machines import Inventory
+from nettrial.metrics import METRICS
 from nettrial.monitor import mesh
 from nettrial.monitor.archive import FILE as ARCHIVE_FILE
 from nettrial.monitor.archive import Archive
@@ -37,7 +39,9 @@ from nettrial.protocols.ndt7.server import refusal
 from nettrial.protocols.ndt7.wire import measurement
 from nettrial.protocols.stamp import packet
 from nettrial.report.serving import Handler
+from nettrial.scenario import Record
 from nettrial.store import Run
+from nettrial.store.lean import lean
 from nettrial.store.run import RUN_FILE
 from nettrial.study import published
 from nettrial.study.catalogue import EXAMPLES, load, read
@@ -175,9 +179,11 @@ def _published(data: bytes) -> None:
 
 
 def _run_file(data: bytes) -> None:
-    path = _file(f"run/{RUN_FILE}", data)
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    # SQLite refuses an empty database here; `Run.open` reads a file of no bytes as one without tables.
+    connection.deserialize(data or bytes(1))
     try:
-        run = Run.open(path.parent)
+        run = Run.of(Path("run"), connection)
         assert run.pending() is not None
         assert run.sessions is not None
         # All tables would take fifteen times as long; which one is read depends on the input alone.
@@ -185,6 +191,8 @@ def _run_file(data: bytes) -> None:
         tables[zlib.crc32(data) % len(tables)]()
     except BadInput:
         pass
+    finally:
+        connection.close()
 
 
 def _run_seeds() -> Iterable[bytes]:
@@ -192,8 +200,41 @@ def _run_seeds() -> Iterable[bytes]:
     from tests.unit.synthetic import make_run
 
     with tempfile.TemporaryDirectory() as folder:
-        make_run(Path(folder) / "run", 1, trials=2)
-        yield (Path(folder) / "run" / RUN_FILE).read_bytes()
+        file = Path(folder) / "run" / RUN_FILE
+        study = read(_file("study.yaml", SMALLEST_STUDY.encode()))
+        make_run(file.parent, 1, trials=2, study=study).close()
+        yield _small(file)
+
+
+def _small(file: Path) -> bytes:
+    """Returns a database with the smallest pages: more bytes have a meaning, and it is read in less time."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA page_size = 512")
+        connection.execute("VACUUM")
+    return file.read_bytes()
+
+
+def _record(data: bytes) -> None:
+    # The documents of a run file are compressed, so that a change in one is only an error in its checksum.
+    try:
+        record = lean(Record.model_validate_json(data))
+    except ValueError:
+        return
+    flows, hosts = ([each.name for each in kind] for kind in (record.flows, record.hosts))
+    for metric in METRICS.values():
+        if metric.network is None:
+            metric.combined(record, flows)
+            for name in (*flows, *hosts):
+                metric.read(record, name)
+
+
+def _record_seeds() -> Iterable[bytes]:
+    sys.path.insert(0, str(ROOT))
+    from tests.records import full_record, record
+
+    for seed in (record(), full_record()):
+        yield seed.model_dump_json(by_alias=True, exclude_none=True).encode()
 
 
 def _archive(data: bytes) -> None:
@@ -209,13 +250,8 @@ def _archive(data: bytes) -> None:
 
 def _archive_seeds() -> Iterable[bytes]:
     with tempfile.TemporaryDirectory() as folder:
-        archive = Archive.create(Path(folder))
-        archive._connection.execute("PRAGMA journal_mode = DELETE")
-        # With the smallest pages, most bytes have a meaning, and inputs are read the faster.
-        archive._connection.execute("PRAGMA page_size = 512")
-        archive._connection.execute("VACUUM")
-        archive.close()
-        yield (Path(folder) / ARCHIVE_FILE).read_bytes()
+        Archive.create(Path(folder)).close()
+        yield _small(Path(folder) / ARCHIVE_FILE)
 
 
 def _disk(data: bytes) -> None:
@@ -333,6 +369,7 @@ TARGETS = {
     "imports": Target(_imports, _import_seeds),
     "published": Target(_published, _of_files("studies/*/published.csv")),
     "run_file": Target(_run_file, _run_seeds),
+    "record": Target(_record, _record_seeds),
     "archive": Target(_archive, _archive_seeds),
     "disk": Target(_disk, _disk_seeds),
     "module": Target(_module, _module_seeds),

@@ -166,15 +166,23 @@ class Run:
             raise why.told(OPENING, file) from None
         try:
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=READER_SECONDS)
+        except sqlite3.Error as error:
+            raise _not_opened(file, error) from None
+        return cls.of(directory, connection)
+
+    @classmethod
+    def of(cls, directory: Path, connection: sqlite3.Connection) -> Run:
+        """Returns the run that is in an open database; `directory` is that of the run file. Raises BadInput,
+        and closes the database, if it is not a run file that this version can read."""
+        file = directory / RUN_FILE
+        try:
             connection.execute("PRAGMA trusted_schema = OFF")
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             tables = reading.tables(connection)
         except (sqlite3.Error, UnicodeDecodeError) as error:  # the module sqlite3 decodes names itself
-            name, hint = getattr(error, "sqlite_errorname", ""), ""
-            if name == "SQLITE_READONLY_ROLLBACK":
-                hint = f"its last change was interrupted, and {directory} can't be changed: read a copy of it"
-            raise BadInput(OPENING, str(file), str(error), "a run file of nettrial", hint) from None
+            connection.close()
+            raise _not_opened(file, error) from None
         if application != APPLICATION_ID:
             connection.close()
             raise BadInput(OPENING, str(file), "it is not a run file", "a run file of nettrial")
@@ -431,3 +439,11 @@ class Run:
             finally:
                 end = (recorder.number, now(), recorder.note)
                 self._connection.execute("INSERT INTO session_end VALUES (?, ?, ?)", end)
+
+
+def _not_opened(file: Path, error: Exception) -> BadInput:
+    """Returns the error for a file that SQLite can't read."""
+    name, hint = getattr(error, "sqlite_errorname", ""), ""
+    if name == "SQLITE_READONLY_ROLLBACK":
+        hint = f"its last change was interrupted, and {file.parent} can't be changed: read a copy of it"
+    return BadInput(OPENING, str(file), str(error), "a run file of nettrial", hint)
