@@ -45,7 +45,7 @@ MOST_BLOCKS = 100_000
 
 @dataclass(frozen=True)
 class Reached:
-    """What one kind of interval gives with one duration of the traffic."""
+    """The precision of one kind of interval with one duration of the traffic."""
 
     duration: float
     """The duration of the traffic, in seconds."""
@@ -82,7 +82,7 @@ def with_durations(study: Study) -> tuple[Study, pilot.Durations]:
 
 
 def reached(run: Run, study: Study, found: pilot.Durations) -> Iterator[Reached]:
-    """Yields what each kind of interval gives with each duration."""
+    """Yields the precision of each kind of interval with each duration."""
     headline = study.headline
     factor = (headline and headline.factor) or study.layout.rows
     response = headline.responses[0] if headline and headline.responses else study.responses[0].name

@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal["factor", "interaction", "higher", "block", "residual"
 """The kind of a term in the analysis of variance."""
 NORMALITY_LEVEL = 0.05
 """The p-value of Shapiro and Wilk's test below which residuals do not count as normally distributed. F tests
-still keep their significance level then, but have less power (docs/explanation/statistics.md)."""
+still keep their significance level then, but have less power (docs/explanation/coverage.md)."""
 _SHAPIRO_MOST = 5000
 """The largest number of residuals in that test; of more, a subset spread evenly over the run is used."""
 

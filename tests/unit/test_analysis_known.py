@@ -60,7 +60,7 @@ def test_intervals_of_means_hold_the_truth_of_normal_values(count: int) -> None:
 
 
 SKEWED = {
-    # These are the values of docs/explanation/statistics.md.
+    # These are the values of docs/explanation/coverage.md.
     ("exponential", 5): 0.88,
     ("exponential", 20): 0.92,
     ("lognormal", 5): 0.82,

@@ -1,6 +1,6 @@
 """The joint coverage of all intervals of a comparison of two runs, in simulated experiments.
 
-The slow tests print the figures of docs/explanation/statistics.md: run pytest -s -m slow."""
+The slow tests print the figures of docs/explanation/coverage.md: run pytest -s -m slow."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_an_item_without_a_docstring_is_found(code: str, missing: list[str]) -> 
 
 
 def test_each_claim_about_statistics_names_a_test_that_there_is():
-    text = (ROOT / "docs" / "explanation" / "statistics.md").read_text()
+    text = (ROOT / "docs" / "explanation" / "coverage.md").read_text()
     named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", text)
     assert len(named) >= 25
     for file, test in named:

@@ -2,7 +2,7 @@
 
 Each kind of run is one that occurs: values with rare outliers, skewed, rounded, or with treatments whose
 deviations differ, by chance or by level; blocks that affect each level differently; and values that depend
-on the value before. The slow test prints the figures of docs/explanation/statistics.md: run pytest -s -m
+on the value before. The slow test prints the figures of docs/explanation/coverage.md: run pytest -s -m
 slow."""
 
 from __future__ import annotations

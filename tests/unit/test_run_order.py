@@ -1,6 +1,6 @@
 """The order of trials and the distribution of their values: against other libraries, and in simulated runs.
 
-The slow tests print the figures of docs/explanation/statistics.md: run pytest -s -m slow."""
+The slow tests print the figures of docs/explanation/coverage.md: run pytest -s -m slow."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_rare_halvings_are_missed_as_often_as_documented(
 @pytest.mark.slow
 @pytest.mark.parametrize(("deviation", "precision"), [(0.01, 0.01), (0.01, 0.02), (0.02, 0.02), (0.02, 0.05)])
 def test_blocks_that_show_rare_halvings_hold_the_mean(deviation: float, precision: float) -> None:
-    """Prints the figures of docs/explanation/statistics.md by the minimum number of blocks: run pytest -s -m
+    """Prints the figures of docs/explanation/coverage.md by the minimum number of blocks: run pytest -s -m
     slow."""
     for least in (5, 20, 40, 60, 80):
         draw = np.random.default_rng(5)
