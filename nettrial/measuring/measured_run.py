@@ -54,11 +54,14 @@ def keep(
     if environment is None:
         environment = _this_machine()
     command = shlex.join(["nettrial", *sys.argv[1:]])
-    run = Run.create(directory, json.dumps(document, indent=2), None, study, trials, seed, command)
-    with run.session(environment) as recorder:
+    text = json.dumps(document, indent=2)
+    # Killed in the middle, it leaves no run with a part of the records, which nothing could complete.
+    with (
+        Run.appearing(directory, text, None, study, trials, seed, command) as run,
+        run.session(environment) as recorder,
+    ):
         for trial, record in zip(trials, records, strict=True):
             recorder.finished(trial, NO_SCENARIO, record)
-    run.close()
 
 
 def _this_machine() -> Environment:

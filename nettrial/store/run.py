@@ -136,6 +136,24 @@ class Run:
         command: str,
     ) -> Run:
         """Creates a run in a directory that must not exist, and that appears completely or not at all."""
+        with cls.appearing(directory, study_text, published_text, study, plan, seed, command):
+            pass
+        return cls.open(directory)
+
+    @classmethod
+    @contextmanager
+    def appearing(
+        cls,
+        directory: Path,
+        study_text: str,
+        published_text: str | None,
+        study: Study,
+        plan: Sequence[PlannedTrial],
+        seed: int,
+        command: str,
+    ) -> Iterator[Run]:
+        """Yields a new run, whose directory, which must not exist, appears when the block ends without an
+        error, with all that was added meanwhile, or not at all. The run is closed at the end."""
         with folders.appearing(directory) as temporary:
             connection = sqlite3.connect(temporary / RUN_FILE, isolation_level=None)
             connection.execute("PRAGMA journal_mode = MEMORY")  # no other process knows of the file yet
@@ -149,8 +167,11 @@ class Run:
                 [(trial.number, trial.block, json.dumps(trial.treatment)) for trial in plan],
             )
             connection.execute("COMMIT")
-            connection.close()
-        return cls.open(directory)
+            run = cls(temporary, connection, FORMAT)
+            try:
+                yield run
+            finally:
+                run.close()
 
     @classmethod
     def open(cls, directory: Path) -> Run:

@@ -5,6 +5,7 @@ import html
 import io
 import json
 import re
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -29,6 +30,7 @@ from nettrial.report.html import write
 from nettrial.report.terminal import render
 from nettrial.store import Run
 from nettrial.study import Study, load
+from tests.killed import each_moment
 
 OUTPUTS = Path(__file__).parents[2] / "engine" / "traffic" / "tests" / "outputs"
 TCP = json.loads((OUTPUTS / "iperf3-tcp.json").read_text())
@@ -179,6 +181,18 @@ def test_files_become_a_run_in_the_order_of_their_times(tmp_path):
     with pytest.raises(BadInput, match="separate runs"):
         import_files([*files, tmp_path / "other.json"], tmp_path / "more", None)
     assert not (tmp_path / "more").exists()
+
+
+def test_a_kill_at_any_moment_leaves_all_measurements_or_none(tmp_path):
+    """A part of them was left under the run's name, so that the same command was refused afterwards."""
+    file, run = tmp_path / "results.json", tmp_path / "runs" / "imported"
+    file.write_text("\n".join([json.dumps(TCP)] * 3))
+    import_files([file], tmp_path / "warm", None)  # what is imported on first use is loaded
+    found = set()
+    for _ in each_moment(lambda: import_files([file], run, None)):
+        found.add(Run.open(run).finished() if run.exists() else None)
+        shutil.rmtree(run, ignore_errors=True)
+    assert found == {None, 3}
 
 
 def test_a_bad_file_takes_no_other_with_it(tmp_path, capsys):
