@@ -37,7 +37,7 @@ fn apparatus(clock: Clock) -> BTreeMap<String, String> {
     let parts = [
         ("shaper", Some(clock.shaper())),
         ("CPU time of shapers", (clock == Clock::Real).then(shaper_time::description)),
-        ("GSO packets", Some(wire::description())),
+        ("GSO packets", Some(wire::description(clock))),
         ("idle CPUs", Some(awake::description().to_owned())),
         ("CPUs", Some(processors.join(", "))),
         ("clock source", read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),

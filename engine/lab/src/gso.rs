@@ -123,7 +123,9 @@ fn makes_gso_packets(flow: &Flow) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nettrial_scenario::Scenario;
+    use crate::clock::Clock;
+    use crate::wire::Wire;
+    use nettrial_scenario::{Rate, Scenario};
     use serde_json::{Value, json};
 
     fn scenario(flows: &[Value], links: Value) -> Scenario {
@@ -191,5 +193,24 @@ mod tests {
         let scenario = scenario(&[json!({}), json!({"from": "z"})], links);
         let found = ["x", "z", "y"].map(|node| of(&scenario, node).path_mtu());
         assert_eq!(found, [Some(9000), Some(1500), None]);
+    }
+
+    /// A wire of virtual time hands a packet over as one: only a packet of one frame leaves the next queue as a wire
+    /// would fill it.
+    #[test]
+    fn in_virtual_time_a_gso_packet_is_one_frame() {
+        let interface = |node: &str, interface: &str, address: &str| json!({"node": node, "interface": interface, "mtu": "1500 B", "addresses": [address]});
+        let links = json!([
+            {"ends": [interface("x", "eth0", "fd00::1/64"), interface("r", "eth0", "fd00::2/64")]},
+            {"ends": [interface("y", "eth0", "fd00:1::1/64"), interface("r", "eth1", "fd00:1::2/64")]},
+        ]);
+        let scenario = scenario(&[json!({})], links);
+        let layout = Layout::new(&scenario);
+        let host = layout.directory.node("x").unwrap();
+        let segments = |clock| {
+            Wire::new(host, of(&scenario, "x"), 1500, Some(Rate(1_000_000_000)), clock).gso_max_segments()
+        };
+        assert_eq!(segments(Clock::Real), Some(12), "150 us of 1538 bytes");
+        assert_eq!(segments(Clock::Virtual), Some(1));
     }
 }

@@ -14,6 +14,7 @@ mod routes;
 
 use crate::carrier::Carriers;
 use crate::channel::Driven;
+use crate::clock::Clock;
 use crate::delay_line;
 use crate::delay_line::Carried;
 use crate::error::{Error, Result};
@@ -194,7 +195,9 @@ impl Network {
             let own = link
                 .interfaces
                 .iter()
-                .map(|interface| self.new_interface(scenario, gso_packets, link, interface, next()?))
+                .map(|interface| {
+                    self.new_interface(home.clock, scenario, gso_packets, link, interface, next()?)
+                })
                 .collect::<Result<Vec<_>>>()?;
             let interfaces = paths.interfaces().of_link(number).zip(&own);
             let shut = interfaces.filter(|(interface, _)| paths.is_blocked(*interface));
@@ -238,6 +241,7 @@ impl Network {
     /// Registers `interface` with its `index`, and returns its description.
     fn new_interface(
         &mut self,
+        clock: Clock,
         scenario: &Scenario,
         gso_packets: &AllGsoPackets,
         link: &Link,
@@ -259,7 +263,7 @@ impl Network {
             LinkAttribute::Mtu(u32::try_from(interface.mtu.0)?),
         ];
         message.attributes.extend(SINGLE_QUEUES);
-        let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, link.rate);
+        let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, link.rate, clock);
         // Each frame on air must reach the channel by itself.
         let segments = if link.wlan.is_some() { Some(1) } else { wire.gso_max_segments() };
         message.attributes.extend(segments.map(LinkAttribute::GsoMaxSegs));
@@ -275,7 +279,7 @@ impl Network {
             for interface in interfaces {
                 let place = self.place(&interface.node)?;
                 let (built, node) = (&mut self.nodes[place], &scenario.nodes[place]);
-                let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, Some(*rate));
+                let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, Some(*rate), home.clock);
                 let alike = known.entry((*rate, *limit, wire, shaper)).or_default();
                 let place = match alike.iter().position(|(one, _)| *one == link.discipline) {
                     Some(place) => place,

@@ -11,6 +11,7 @@
 //! cut for one path MTU, which may be below the interface's. If the flows of a node differ in either (IPv4 beside
 //! IPv6, timestamps beside none, a smaller link on the path of one), GSO packets are limited to one segment.
 
+use crate::clock::Clock;
 use crate::gso::GsoPackets;
 use nettrial_scenario::ethernet::{FRAMING_BYTES, HEADER_BYTES, MINIMUM_BYTES, OUTSIDE_BYTES};
 use nettrial_scenario::{Node, NodeKind, Offloads, Rate};
@@ -27,8 +28,14 @@ const GSO_PACKET_NS: u64 = 150_000;
 const LARGEST_TABLE: u64 = 30_000;
 
 /// Describes the GSO packets of shaped links without segmentation offload, for the fingerprint of a session.
-pub fn description() -> String {
-    format!("at most {} us of wire time on hosts, one segment on routers and switches", GSO_PACKET_NS / 1000)
+pub fn description(clock: Clock) -> String {
+    match clock {
+        Clock::Real => {
+            let us = GSO_PACKET_NS / 1000;
+            format!("at most {us} us of wire time on hosts, one segment on routers and switches")
+        }
+        Clock::Virtual => "one segment".to_owned(),
+    }
 }
 
 /// An interface's view of its wire.
@@ -58,8 +65,9 @@ pub struct SizeTable {
 
 impl Wire {
     /// Creates the wire of an interface of `node` with an MTU of `mtu` bytes, on a link of `rate`; `gso_packets`
-    /// pass the node.
-    pub fn new(node: &Node, gso_packets: GsoPackets, mtu: u64, rate: Option<Rate>) -> Self {
+    /// pass the node. In virtual time a wire hands a packet over as one, so that GSO packets would put several frames
+    /// into the next queue at once: there each has one segment, since timers cost nothing.
+    pub fn new(node: &Node, gso_packets: GsoPackets, mtu: u64, rate: Option<Rate>, clock: Clock) -> Self {
         let forwards = node.kind != NodeKind::Host;
         let path_mtu = if forwards { Some(mtu) } else { gso_packets.path_mtu() };
         let segment_mtu = path_mtu.map_or(mtu, |path_mtu| path_mtu.min(mtu));
@@ -67,7 +75,7 @@ impl Wire {
         let Offloads { tso, gso, gro } = node.offloads;
         let as_it_likes =
             if forwards { gro || gso_packets.are_whole() } else { tso || gso || rate.is_none() };
-        let one_at_a_time = forwards || headers.is_none();
+        let one_at_a_time = forwards || headers.is_none() || clock == Clock::Virtual;
         let limit = |rate: Rate| {
             let bytes = rate.0 / 8 * GSO_PACKET_NS / 1_000_000_000;
             u32::try_from(bytes / (segment_mtu + FRAMING_BYTES)).unwrap_or(u32::MAX).max(1)
