@@ -42,7 +42,7 @@ test-build test-engine lint-engine engine-test engine-test-all: export RUSTC_WOR
 test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
 
-.PHONY: demo test test-all setup build engine test-build test-engine generate lint lint-engine lint-python words generated types \
+.PHONY: demo test test-all setup build engine test-build test-engine generate lint lint-engine lint-python other-systems words generated types \
   unit networks virtual measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel kernel mutants pictures docs bench clean
 
 demo: build ## run the first study and leave report.html
@@ -59,7 +59,7 @@ test: $(stamp)system ## everything but the tests marked slow; those that measure
 	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target networks engine-checks unit lint-python
 	@$(MAKE) --no-print-directory measurements
 
-test-all: test virtual windows wheel build engine-test-all mutants audit fuzz kills ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
+test-all: test other-systems virtual windows wheel build engine-test-all mutants audit fuzz kills ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
 	@$(as_root) $(python) -m pytest -q -m slow tests
 
 setup: $(stamp)packages ## what the system and the virtual environment need
@@ -140,13 +140,12 @@ generate: test-build ## what is made from the code: nettrial/scenario.py, nettri
 	tools/generate-scenario.sh
 	$(python) tools/generate-reference.py
 
-lint: lint-engine lint-python ## formatting, lints, types, generated files
+lint: lint-engine lint-python ## formatting, lints, types, generated files; `other-systems` does more
 
 # This runs after the build, because both use the same directory of cargo.
 lint-engine: test-build
 	cargo fmt --check
 	@$(stage) "clippy, and cargo build of the engine's tests" $(cargo_test) --no-run
-	@$(stage) "other systems" env --unset=RUSTC_WORKSPACE_WRAPPER tools/check-other-systems.sh
 
 lint-python: words types generated
 
@@ -157,6 +156,11 @@ types: $(stamp)packages
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	@$(stage) mypy .venv/bin/mypy
+
+# On a new machine this takes seven minutes of CPU time, because Rust's standard library is compiled for each system.
+other-systems: $(stamp)packages ## whether the engine compiles for Windows, macOS and FreeBSD, and the package's types there
+	@$(stage) "other systems" env --unset=RUSTC_WORKSPACE_WRAPPER tools/check-other-systems.sh
+	@$(stage) FreeBSD env --unset=RUSTC_WORKSPACE_WRAPPER tools/check-other-systems.sh x86_64-unknown-freebsd
 	@for platform in win32 darwin; do $(stage) "mypy for $$platform" .venv/bin/mypy --package nettrial \
 	  --platform $$platform --config-file tools/mypy-other-systems.ini --cache-dir .mypy_cache/$$platform; done
 
@@ -167,10 +171,9 @@ generated: test-build
 engine-test: test-build ## the engine's own tests
 	@$(stage) "cargo test" $(cargo_test)
 
-engine-test-all: engine-test ## the portable agent and FreeBSD too, and whether debug and release give the same
+engine-test-all: engine-test ## the portable agent too, and whether debug and release give the same
 	@$(stage) "debug and release" $(cargo_test) --package nettrial-engine -- --ignored
 	@$(stage) "portable agent" $(cargo_test) --package nettrial-traffic --features portable
-	@$(stage) FreeBSD env --unset=RUSTC_WORKSPACE_WRAPPER tools/check-other-systems.sh x86_64-unknown-freebsd
 
 # These run one after the other, because they use the same directory of cargo.
 engine-checks: lint-engine
