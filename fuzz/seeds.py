@@ -140,8 +140,9 @@ def _openflow() -> Iterable[bytes]:
 
 
 def _outputs() -> Iterable[bytes]:
+    # The first byte chooses the program and the transport: `read_output` of the crate nettrial-traffic.
     files = sorted((ROOT / "engine" / "traffic" / "tests" / "outputs").iterdir())
-    return [file.read_bytes()[:16384] for file in files]
+    return [bytes([choice]) + file.read_bytes()[:16383] for file in files for choice in range(22)]
 
 
 def _path() -> Iterable[bytes]:

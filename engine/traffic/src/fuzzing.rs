@@ -33,24 +33,22 @@ pub fn read(input: &[u8]) {
     }
 }
 
-/// Reads `input` as the output of each program that can be a flow's traffic.
+/// Reads `input` as the output of a program that can be a flow's traffic: its first byte chooses the program and the
+/// transport, because one output is never read for several programs.
 pub fn read_output(input: &[u8]) {
-    let text = String::from_utf8_lossy(input);
-    for name in TOOLS {
-        for transport in [Transport::Tcp, Transport::Udp] {
-            let tool = Tool { duration: Some(SECOND), ..name.into() };
-            let flow = Flow {
-                name: "tool".into(),
-                from: "sender".into(),
-                to: "receiver".into(),
-                transport,
-                ip: nettrial_scenario::IpVersion::V4,
-                pair: 0,
-                start: Duration(0),
-                socket: Default::default(),
-                traffic: Traffic::Tool(tool.clone()),
-            };
-            crate::tool::fuzz(&flow, &tool, &text);
-        }
-    }
+    let Some((&choice, output)) = input.split_first() else { return };
+    let transport = if choice % 2 == 0 { Transport::Tcp } else { Transport::Udp };
+    let tool = Tool { duration: Some(SECOND), ..TOOLS[usize::from(choice) / 2 % TOOLS.len()].into() };
+    let flow = Flow {
+        name: "tool".into(),
+        from: "sender".into(),
+        to: "receiver".into(),
+        transport,
+        ip: nettrial_scenario::IpVersion::V4,
+        pair: 0,
+        start: Duration(0),
+        socket: Default::default(),
+        traffic: Traffic::Tool(tool.clone()),
+    };
+    crate::tool::fuzz(&flow, &tool, &String::from_utf8_lossy(output));
 }
