@@ -58,6 +58,15 @@ def test_without_root_a_run_goes_through_and_says_what_is_absent(tmp_path: Path)
     assert (tmp_path / "mine" / "report.html").exists()
 
 
+@pytest.mark.usefixtures("as_user")
+def test_a_congestion_control_that_only_root_may_load_is_missing_and_no_bad_input(tmp_path: Path) -> None:
+    words = ("run", "jumbo-ipv6", "--set=sender=linux-lia", "--out=mine")
+    result = forked.run(forked.Command(words, ENVIRONMENT, tmp_path, unprivileged=True))
+    assert result.returncode == 3, result.stderr
+    assert "CAP_BPF" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
