@@ -145,6 +145,11 @@ def _outputs() -> Iterable[bytes]:
     return [bytes([choice]) + file.read_bytes()[:16383] for file in files for choice in range(22)]
 
 
+def _imports() -> Iterable[bytes]:
+    files = sorted((ROOT / "tests" / "iperf3").glob("*.json"))
+    return [file.read_bytes()[:16384] for file in files]
+
+
 def _path() -> Iterable[bytes]:
     echo = struct.pack(">BBHHH", 0, 0, 0, 1, 1)
     header = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 56, 1, 0, 64, 1, 0, b"\x7f\0\0\1", b"\x7f\0\0\1")
@@ -175,6 +180,7 @@ SEEDS: dict[str, Callable[[], Iterable[bytes]]] = {
     "guest": _guest,
     "hosts": _machines,
     "image": _images,
+    "imports": _imports,
     "iperf3": _iperf3,
     "netlink": _netlink,
     "openflow": _openflow,

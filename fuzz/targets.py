@@ -29,7 +29,7 @@ from nettrial.controllers import frames, lldp
 from nettrial.errors import BadInput
 from nettrial.guests import Disk, kernel
 from nettrial.guests.kernel import Unfit
-from nettrial.imports import read as read_measurements
+from nettrial.imports.reading import Reader
 from nettrial.machines import Inventory
 from nettrial.metrics import METRICS
 from nettrial.monitor import mesh
@@ -153,8 +153,14 @@ def _mesh_seeds() -> Iterable[bytes]:
     return [f"mesh: m\n{hosts}\nmeasurements: {{m: {to}}}\n".encode()]
 
 
+@cache
+def _reader() -> Reader:
+    """Returns a reader whose engine ends with this process."""
+    return Reader()
+
+
 def _imports(data: bytes) -> None:
-    for each in read_measurements(_file("measurements.json", data)).found:
+    for each in _reader().read(_file("measurements.json", data)).found:
         each.record.model_dump_json()
 
 

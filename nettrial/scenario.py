@@ -1830,6 +1830,246 @@ class Impairment(Generated):
     """Seed of the random numbers."""
 
 
+class ReceiverUnknownGap(Generated):
+    """The document is the server's, which sent and knows nothing of what the client received: the
+    receiver's figures."""
+
+    model_config = ConfigDict(extra="forbid")
+    gap: Literal["receiver_unknown"] = "receiver_unknown"
+
+
+class ArrivalsUnknownGap(Generated):
+    """The document reports neither loss nor jitter, so that nothing says whether a packet arrived: the
+    receiver's figures."""
+
+    model_config = ConfigDict(extra="forbid")
+    gap: Literal["arrivals_unknown"] = "arrivals_unknown"
+
+
+class NothingArrivedGap(Generated):
+    """No packet arrived: the jitter."""
+
+    model_config = ConfigDict(extra="forbid")
+    gap: Literal["nothing_arrived"] = "nothing_arrived"
+
+
+class IntervalsOutOfOrderGap(Generated):
+    """The intervals do not end one after the other: the intervals."""
+
+    model_config = ConfigDict(extra="forbid")
+    gap: Literal["intervals_out_of_order"] = "intervals_out_of_order"
+
+
+class ContradictoryCountsGap(Generated):
+    """The counts of packets contradict the bytes that arrived: the counts."""
+
+    model_config = ConfigDict(extra="forbid")
+    arrived_by_bytes_pkts: Annotated[int, Field(ge=0)]
+    """The packets of which the bytes are that arrived."""
+    arrived_pkts: Annotated[int, Field(ge=0)]
+    """The packets that arrived according to the counts."""
+    gap: Literal["contradictory_counts"] = "contradictory_counts"
+
+
+class Iperf3Gap(
+    GeneratedRoot[
+        ReceiverUnknownGap
+        | ArrivalsUnknownGap
+        | NothingArrivedGap
+        | IntervalsOutOfOrderGap
+        | ContradictoryCountsGap
+    ]
+):
+    """The reason why a direction lacks figures."""
+
+
+class BadFieldRefusal(Generated):
+    """A field has another value than iperf3 writes."""
+
+    model_config = ConfigDict(extra="forbid")
+    expected: str
+    """The values that are expected, in words."""
+    place: str
+    """The path to the field, such as `end.sum.bytes`."""
+    refusal: Literal["bad_field"] = "bad_field"
+    value: str
+    """The value, as in the document; shortened if it is long."""
+
+
+class TestFailedRefusal(Generated):
+    """The test failed."""
+
+    model_config = ConfigDict(extra="forbid")
+    error: str
+    """iperf3's message."""
+    refusal: Literal["test_failed"] = "test_failed"
+
+
+class NoClientRefusal(Generated):
+    """A server was ended while it waited for a client: there was no test."""
+
+    model_config = ConfigDict(extra="forbid")
+    error: str
+    """iperf3's message."""
+    refusal: Literal["no_client"] = "no_client"
+
+
+class NoSettingsRefusal(Generated):
+    """There is no `start.test_start`."""
+
+    model_config = ConfigDict(extra="forbid")
+    refusal: Literal["no_settings"] = "no_settings"
+
+
+class NoAddressRefusal(Generated):
+    """There is no address in `start.connected`."""
+
+    model_config = ConfigDict(extra="forbid")
+    refusal: Literal["no_address"] = "no_address"
+
+
+class NoSumsRefusal(Generated):
+    """There are no sums of the test."""
+
+    model_config = ConfigDict(extra="forbid")
+    refusal: Literal["no_sums"] = "no_sums"
+
+
+class OtherRateRefusal(Generated):
+    """A rate is not that of its bytes in their time."""
+
+    model_config = ConfigDict(extra="forbid")
+    bits_per_second: float
+    """The rate, bits per second."""
+    bytes: Annotated[int, Field(ge=0)]
+    """The bytes."""
+    refusal: Literal["other_rate"] = "other_rate"
+    seconds: float
+    """Their time, seconds."""
+
+
+class NoFigureRefusal(Generated):
+    """No figure of the test is known."""
+
+    model_config = ConfigDict(extra="forbid")
+    gaps: list[Iperf3Gap]
+    """The reasons, as far as the document has them."""
+    refusal: Literal["no_figure"] = "no_figure"
+
+
+class Iperf3Refusal(
+    GeneratedRoot[
+        BadFieldRefusal
+        | TestFailedRefusal
+        | NoClientRefusal
+        | NoSettingsRefusal
+        | NoAddressRefusal
+        | NoSumsRefusal
+        | OtherRateRefusal
+        | NoFigureRefusal
+    ]
+):
+    """The reason why a document of iperf3 can't be used."""
+
+
+class Iperf3Direction(Generated):
+    """The streams of one direction of a test."""
+
+    model_config = ConfigDict(extra="forbid")
+    gaps: list[Iperf3Gap] | None = None
+    """The figures that are absent for another reason than that the document does not have them."""
+    record: FlowRecord
+    """The figures. A distribution without values and an empty list are absent."""
+    reverse: bool
+    """True if the server sent."""
+
+
+class Iperf3Test(Generated):
+    """A test of iperf3, as a document describes it."""
+
+    model_config = ConfigDict(extra="forbid")
+    directions: list[Iperf3Direction]
+    """The directions of the test: one, or the one from the client and then the one from the server."""
+    ip: IpVersion
+    """The version of IP."""
+    started_s: Annotated[int | None, Field(ge=0)] = None
+    """The beginning of the test, seconds since 1970-01-01 UTC; absent if the document does not say."""
+    streams: Annotated[int, Field(ge=0)]
+    """The number of streams in each direction."""
+    system: str
+    """The system of the host that wrote the document; empty if the document does not say."""
+    transport: Transport
+    """The transport."""
+    version: str
+    """The program and its version, such as `iperf 3.12`."""
+
+
+class Iperf3Document(Generated):
+    """A test of iperf3."""
+
+    model_config = ConfigDict(extra="forbid")
+    document: Literal["iperf3"] = "iperf3"
+    test: Iperf3Test
+    """The test."""
+
+
+class RefusedDocument(Generated):
+    """A document of iperf3 that can't be used."""
+
+    model_config = ConfigDict(extra="forbid")
+    document: Literal["refused"] = "refused"
+    refusal: Iperf3Refusal
+    """Why."""
+
+
+class OtherDocument(Generated):
+    """A part of the text that is no document of iperf3: the JSON of another program, or a rest that is
+    not JSON."""
+
+    model_config = ConfigDict(extra="forbid")
+    document: Literal["other"] = "other"
+    from_byte: Annotated[int, Field(ge=0)]
+    """The place of its first byte in the text, in UTF-8."""
+    to_byte: Annotated[int, Field(ge=0)]
+    """The place after its last byte."""
+
+
+class ImportedDocument(GeneratedRoot[Iperf3Document | RefusedDocument | OtherDocument]):
+    """A document in the text of a file."""
+
+
+class ImportedAnswer(Generated):
+    """The text was read."""
+
+    model_config = ConfigDict(extra="forbid")
+    answer: Literal["imported"] = "imported"
+    documents: list[ImportedDocument]
+    """The documents in it, in their order."""
+
+
+class ImportRefusedAnswer(Generated):
+    """The line could not be read as a request, or its text is too long."""
+
+    model_config = ConfigDict(extra="forbid")
+    answer: Literal["refused"] = "refused"
+    message: str
+    """Why."""
+
+
+class ImportAnswer(GeneratedRoot[ImportedAnswer | ImportRefusedAnswer]):
+    """A line from an engine that reads measurements of iperf3."""
+
+
+class ImportRequest(Generated):
+    """A line to an engine that reads measurements of iperf3. Answered by [`ImportAnswer`]."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: str
+    """The text of a file: a JSON document, an array of documents, or documents one after the other, as
+    iperf3's server and `iperf3 --json-stream` print them. At most [`ImportRequest::MOST_BYTES`] bytes in
+    UTF-8."""
+
+
 class InterfaceAddress(GeneratedRoot[str]):
     """An address and its prefix length, such as "10.0.0.1/24" or "fd00::1/64"."""
 
@@ -2231,5 +2471,7 @@ class Protocol(Generated):
     """The roots of everything that crosses the engine's standard input and output."""
 
     event: Event
+    import_answer: ImportAnswer
+    import_request: ImportRequest
     measure: Measure
     request: Request

@@ -86,7 +86,7 @@ class Backend(Keeper):
         if stated is not None and stated != CAPABILITIES[self.name]:
             why = f"its capabilities of the backend {self.name} differ from those that this package knows"
             raise CannotRun(
-                "asking what this machine can run", [Lack(str(self._binary), why, Loss.PROTOCOL.remedy())]
+                "asking what this machine can run", [Lack(str(self.binary), why, Loss.PROTOCOL.remedy())]
             )
         return event.preflight
 
@@ -142,7 +142,7 @@ class Backend(Keeper):
                 if isinstance(event.root, RefusedEvent)
                 else f"it answered {event.root.event!r}"
             )
-        raise CannotRun(doing, [Lack(str(self._binary), why, kind.remedy())])
+        raise CannotRun(doing, [Lack(str(self.binary), why, kind.remedy())])
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import BaseModel
 
 from nettrial.backends import find
-from nettrial.backends.engine import Engine
+from nettrial.backends.engine import Answer, Engine
 from nettrial.scenario import Event
 
 
@@ -19,7 +19,8 @@ class Keeper:
         """Prepares an engine with these `arguments`, the subcommand first, without starting a process; raises
         CannotRun if there is no engine."""
         self._arguments = arguments
-        self._binary = find.engine()
+        self.binary = find.engine()
+        """The path of the engine."""
         self._engine: Engine | None = None
         self._killed = False
 
@@ -48,9 +49,13 @@ class Keeper:
 
     def event(self, request: BaseModel, timeout: float | None) -> Event:
         """Returns the engine's answer within `timeout` seconds, or without limit; raises EngineLost."""
+        return self.exchange(request, Event, timeout)
+
+    def exchange(self, request: BaseModel, answer: type[Answer], timeout: float | None) -> Answer:
+        """Returns the document with which the engine answers another, like `event`."""
         if self._engine is None or not self._engine.alive:
             self.close()
-            self._engine = Engine(self._binary, *self._arguments)
+            self._engine = Engine(self.binary, *self._arguments)
         if self._killed:
             self._engine.kill()
-        return self._engine.ask(request, timeout)
+        return self._engine.exchange(request, answer, timeout)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from nettrial.cli.console import say
 from nettrial.errors import BadInput, TrialsFailed
-from nettrial.imports import Imported, read
-from nettrial.imports.reading import DOING
+from nettrial.imports import Imported
+from nettrial.imports.reading import DOING, Reader
 from nettrial.measuring.measured_run import Part, keep
 from nettrial.report import numbers
 from nettrial.scenario import Environment
@@ -23,10 +23,11 @@ def import_files(files: Sequence[Path], out: Path, ip: int | None) -> None:
     refuse_existing(out, DOING, hint="choose another directory for each import")
     found: list[Imported] = []
     refused: list[BadInput] = []
-    for file in files:
-        readings = read(file, ip)
-        found += readings.found
-        refused += readings.refused
+    with Reader() as reader:
+        for file in files:
+            readings = reader.read(file, ip)
+            found += readings.found
+            refused += readings.refused
     if not found:
         raise BadInput.listing(DOING, [fault for why in refused for fault in why.faults])
     _refuse_several_kinds(found)

@@ -16,8 +16,6 @@ FLOW = "measured"
 """The name of the flow in a record."""
 NONE = {"count": 0, **dict.fromkeys(("mean", "deviation", "minimum", "maximum", "p50", "p90", "p99"), 0.0)}
 """A distribution without values."""
-SHORTEST_SECONDS = 1e-6
-"""The shortest measurement that is read, in seconds: the resolution of the clocks of these programs."""
 LONGEST_SECONDS = 1e6
 """The longest measurement that is read, in seconds."""
 MOST = 2**53
@@ -30,8 +28,12 @@ Text = Annotated[str, AfterValidator(one_line)]
 
 
 class Unusable(Exception):
-    """The error for a measurement that can't become a record; the arguments are the value and the
-    expectation."""
+    """The error for a measurement that can't become a record."""
+
+    def __init__(self, value: str, expected: str, place: str = "") -> None:
+        """Creates the error about a value; `place` is its place in the document, if it is a field's."""
+        super().__init__(value, expected, place)
+        self.value, self.expected, self.place = value, expected, place
 
 
 @dataclass(frozen=True)

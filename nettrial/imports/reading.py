@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from pydantic import ValidationError
 
+from nettrial.backends.imports import ImportReader
 from nettrial.errors import BadInput, Fault
 from nettrial.fields import Wrong
 from nettrial.files import Unreadable, read_text
 from nettrial.imports import iperf3, pscheduler
 from nettrial.imports.figures import Imported, Unusable
+from nettrial.scenario import (
+    Iperf3Document,
+    NoClientRefusal,
+    OtherDocument,
+    RefusedDocument,
+)
 
 DOING = "importing measurements"
 """The current action, for error messages."""
 MOST_BYTES = 64 * 2**20
-"""The largest size of a file."""
+"""The largest size of a file; the engine reads no longer text."""
 EXPECTED = "the JSON of iperf3 -J, or a pScheduler result of throughput, rtt, latency or trace"
 """The kinds of documents that can be imported, for error messages."""
 TEXTS = {
@@ -30,10 +37,9 @@ TEXTS = {
     "iperf2": re.compile(r"^(Client connecting to|Server listening on (TCP|UDP) port)", re.MULTILINE),
 }
 """The lines by which the text that a program prints for people is recognised, by the program's name."""
-NOT_A_NUMBER = re.compile(r'(":\s*)-?nan(?=\s*[,}])')
-"""The values that iperf 3.1 writes where it divides by 0, which are no JSON."""
-EVENTS = ("start", "interval", "end", "error", "server_output_json", "server_output_text")
-"""The events of `iperf3 --json-stream`."""
+
+Document = Iperf3Document | RefusedDocument | OtherDocument
+"""A document in the text of a file."""
 
 
 @dataclass
@@ -47,39 +53,54 @@ class Readings:
 
 
 def read(path: Path, ip: int | None = None) -> Readings:
-    """Returns the measurements of a file: a document, an array of documents, or documents one after the
-    other, as iperf3's server and `iperf3 --json-stream` print them. `ip` is the IP version of results that do
-    not contain it."""
-    readings = Readings()
-    try:
-        documents = _documents(path)
-    except BadInput as why:
-        readings.refused.append(why)
-        return readings
-    several = len(documents) > 1
-    for number, document in enumerate(documents, start=1):
-        if several and iperf3.is_farewell(document):
-            continue
+    """Returns the measurements of a file, like `Reader.read`, with an engine of its own."""
+    with Reader() as reader:
+        return reader.read(path, ip)
+
+
+class Reader:
+    """Reads files, all with one engine, which it ends at the end of its context."""
+
+    def __init__(self) -> None:
+        """Prepares the engine; raises CannotRun if there is none."""
+        self._engine = ImportReader()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._engine.__exit__(kind, error, traceback)
+
+    def read(self, path: Path, ip: int | None = None) -> Readings:
+        """Returns the measurements of a file: a document, an array of documents, or documents one after the
+        other, as iperf3's server and `iperf3 --json-stream` print them. `ip` is the IP version of results
+        that do not contain it."""
+        readings = Readings()
         try:
-            place = f"{path}: document {number}" if several else str(path)
-            if isinstance(document, _Broken):
-                raise BadInput(DOING, place, document.why, "JSON")
-            readings.found.append(_one(place, document, ip))
+            text = _text(path)
+            documents = self._engine.documents(text)
+            if not documents:
+                value = "an empty array" if text.strip() else "an empty file"
+                raise BadInput(DOING, str(path), value, EXPECTED if text.strip() else "JSON")
         except BadInput as why:
             readings.refused.append(why)
-    return readings
+            return readings
+        several, encoded = len(documents) > 1, text.encode()
+        for number, document in enumerate(documents, start=1):
+            if several and _has_no_client(document):
+                continue
+            try:
+                place = f"{path}: document {number}" if several else str(path)
+                readings.found.append(_one(place, document, encoded, ip))
+            except BadInput as why:
+                readings.refused.append(why)
+        return readings
 
 
-@dataclass(frozen=True)
-class _Broken:
-    """A document that is no JSON."""
-
-    why: str
-    """The reason."""
-
-
-def _documents(path: Path) -> list[Any]:
-    """Returns the documents of a file; raises BadInput if it has none."""
+def _text(path: Path) -> str:
+    """Returns the text of a file; raises BadInput if it can't be read, or is not meant for programs."""
     try:
         text = read_text(path, MOST_BYTES)
     except Unreadable as why:
@@ -89,77 +110,24 @@ def _documents(path: Path) -> list[Any]:
         value = f"the text that {program} prints without an option for JSON"
         hint = "repeat the test with `iperf3 -J`"
         raise BadInput(DOING, str(path), value, EXPECTED, hint if program == "iperf3" else "")
-    found = list(_joined(_parsed(NOT_A_NUMBER.sub(r"\1null", text))))
-    if len(found) == 1 and isinstance(found[0], list):
-        found = found[0]
-        if not found:
-            raise BadInput(DOING, str(path), "an empty array", EXPECTED)
-    if not found:
-        raise BadInput(DOING, str(path), "an empty file", "JSON")
-    return found
+    return text
 
 
-def _parsed(text: str) -> Iterator[Any]:
-    """Yields the JSON documents of a text, and the broken rest, if there is one."""
-    decoder = json.JSONDecoder(object_pairs_hook=iperf3.without_twins, parse_constant=_refuse)
-    place = 0
-    while place < len(text):
-        if text[place].isspace():
-            place += 1
-            continue
-        try:
-            document, place = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError) as error:
-            said = str(error) if not isinstance(error, RecursionError) else "values nested too deeply"
-            yield _Broken(said)
-            return
-        yield document
+def _has_no_client(document: Document) -> bool:
+    """Returns true for the document that a server writes when it is ended while it waits for a client: there
+    was no test."""
+    return isinstance(document, RefusedDocument) and isinstance(document.refusal.root, NoClientRefusal)
 
 
-def _joined(documents: Iterator[Any]) -> Iterator[Any]:
-    """Yields the documents, with the events of `iperf3 --json-stream` joined to one for each test. With
-    `--json-stream-full-output`, a test's whole document follows its events and replaces them."""
-    test: dict[str, Any] | None = None
-    for document in documents:
-        event = document.get("event") if isinstance(document, dict) else None
-        if event in EVENTS and "data" in document:
-            if event == "start":
-                if test is not None:
-                    yield test
-                test = {"start": document["data"], "intervals": []}
-            elif test is None:
-                yield document
-            elif event == "interval":
-                test["intervals"].append(document["data"])
-            else:
-                test[event] = document["data"]
-            continue
-        if test is not None and not _same_test(test, document):
-            yield test
-        test = None
-        yield document
-    if test is not None:
-        yield test
-
-
-def _same_test(one: dict[str, Any], other: Any) -> bool:
-    """Returns true if both are documents of the same test, by its cookie."""
-    starts = [each.get("start") if isinstance(each, dict) else None for each in (one, other)]
-    cookies = [each.get("cookie") if isinstance(each, dict) else None for each in starts]
-    return cookies[0] is not None and cookies[0] == cookies[1]
-
-
-def _refuse(name: str) -> float:
-    raise ValueError(f"{name} is not a number of JSON")
-
-
-def _one(place: str, found: Any, ip: int | None) -> Imported:
-    if not isinstance(found, dict):
-        raise BadInput(DOING, place, "no object", EXPECTED)
+def _one(place: str, document: Document, text: bytes, ip: int | None) -> Imported:
+    """Returns the measurement of a document; raises BadInput."""
     try:
-        if "start" in found:
-            return iperf3.imported(iperf3.Iperf3Output.model_validate({"end": {}, **found}))
-        return pscheduler.imported(pscheduler.PschedulerResult.model_validate(pscheduler.wrapped(found)), ip)
+        if isinstance(document, Iperf3Document):
+            return iperf3.imported(document.test)
+        if isinstance(document, RefusedDocument):
+            raise iperf3.unusable(document.refusal)
+        result = _parsed(place, text[document.from_byte : document.to_byte].decode())
+        return pscheduler.imported(pscheduler.PschedulerResult.model_validate(pscheduler.wrapped(result)), ip)
     except ValidationError as error:
         faults = [
             Fault(f"{place}: {'.'.join(map(str, wrong.place))}", wrong.value, wrong.expected)
@@ -167,5 +135,23 @@ def _one(place: str, found: Any, ip: int | None) -> Imported:
         ]
         raise BadInput.listing(DOING, faults) from None
     except Unusable as why:
-        value, expected = why.args
-        raise BadInput(DOING, place, value, expected) from None
+        raise BadInput(
+            DOING, f"{place}: {why.place}" if why.place else place, why.value, why.expected
+        ) from None
+
+
+def _parsed(place: str, text: str) -> dict[str, Any]:
+    """Returns the object that is a document of another program than iperf3; raises BadInput."""
+    try:
+        document, _ = json.JSONDecoder(parse_constant=_refuse).raw_decode(text)
+    except ValueError as error:
+        raise BadInput(DOING, place, str(error), "JSON") from None
+    except RecursionError:
+        raise BadInput(DOING, place, "values nested too deeply", "JSON") from None
+    if not isinstance(document, dict):
+        raise BadInput(DOING, place, "no object", EXPECTED)
+    return document
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(f"{name} is not a number of JSON")

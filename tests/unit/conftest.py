@@ -12,6 +12,8 @@ import pytest
 import typer.main
 
 from nettrial import cli
+from nettrial.backends.imports import ImportReader
+from nettrial.imports import reading
 from nettrial.study import Study, catalogue
 from tests import forked
 
@@ -53,6 +55,24 @@ def made_once() -> Iterator[None]:
         patch.setattr(catalogue, "read", read_once)
         patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
         yield
+
+
+class KeptReader(ImportReader):
+    """A reader of measurements whose engine reads the next file, too."""
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_engine_for_imports() -> Iterator[None]:
+    """Keeps the engine that reads measurements: starting one for each of 400 files took half a minute."""
+    with pytest.MonkeyPatch.context() as patch:
+        make = cache(KeptReader)
+        patch.setattr(reading, "ImportReader", make)
+        yield
+        if make.cache_info().currsize:
+            make().close()
 
 
 def without_periodic_lines(text: str) -> str:

@@ -39,7 +39,7 @@ ALLOWED = {
     "analysis": BASE | {"metrics", "study", "design", "store"},
     "export": BASE | {"metrics", "study", "design", "store", "analysis"},
     "report": BASE | {"metrics", "stacks", "topology", "study", "design", "store", "analysis"},
-    "imports": BASE,
+    "imports": BASE | {"backends"},
     "measuring": BASE
     | {"metrics", "study", "design", "backends", "protocols", "store", "analysis", "report", "imports"}
     | {"running"},

@@ -21,7 +21,7 @@ from nettrial.cli.imports import _environment, import_files
 from nettrial.design import plan, scenario_of
 from nettrial.errors import BadInput, TrialsFailed
 from nettrial.export import export
-from nettrial.imports import read
+from nettrial.imports import iperf3, read
 from nettrial.imports.figures import distribution
 from nettrial.imports.pscheduler import seconds_of
 from nettrial.measuring.measured_run import Part, _document
@@ -386,11 +386,15 @@ def test_intervals_that_do_not_follow_each_other_are_left_out(tmp_path, undrawn,
 
 def test_a_stored_run_with_equal_ends_of_intervals_is_reported(tmp_path, undrawn, monkeypatch):
     """Earlier versions stored such runs, and each report of one ended with exit status 5."""
-    monkeypatch.setattr("nettrial.imports.iperf3.pairwise", lambda lines: [])
-    document = json.loads(json.dumps(TCP))
-    for interval in document["intervals"]:
-        interval["streams"][0]["end"] = 1.0
-    (tmp_path / "found.json").write_text(json.dumps(document))
+    (tmp_path / "found.json").write_text(json.dumps(TCP))
+    figures_of = iperf3._figures
+
+    def with_equal_ends(direction):
+        for interval in direction.record.intervals:
+            interval.at_ns = 10**9
+        return figures_of(direction)
+
+    monkeypatch.setattr(iperf3, "_figures", with_equal_ends)
     import_files([tmp_path / "found.json"], tmp_path / "run", None)
     run = Run.open(tmp_path / "run")
     assert len({each.at_ns for each in run.trials()[0].record.flows[0].intervals}) == 1

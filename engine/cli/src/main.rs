@@ -6,6 +6,7 @@
 
 #[cfg(any(test, not(target_os = "linux")))]
 mod elsewhere;
+mod import;
 mod lines;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -49,6 +50,11 @@ enum Command {
         #[arg(long)]
         dies_with_parent: bool,
     },
+    /// Read measurements of iperf3
+    ///
+    /// Reads the texts of files from standard input and answers each with the measurements in it on standard
+    /// output, one JSON document a line (see `schema`). The end of the input stops it.
+    Import,
     /// Print the JSON Schema of scenarios, records, requests and events
     Schema {
         /// Print the schema of `path` instead
@@ -74,6 +80,7 @@ fn main() -> anyhow::Result<()> {
             }
             Ok(nettrial_traffic::run_agent(std::io::stdin().lock())?)
         }
+        Command::Import => import::serve(),
         Command::Schema { path } => {
             let schema = if path { nettrial_path::schema() } else { nettrial_scenario::schema() };
             println!("{}", serde_json::to_string_pretty(&schema)?);

@@ -18,6 +18,7 @@ mod controller;
 mod directory;
 pub mod ethernet;
 mod failure;
+mod import;
 mod machine;
 mod measurement;
 mod network;
@@ -39,6 +40,9 @@ pub use checks::check;
 pub use controller::{Controller, ControllerApplication, ControllerMode};
 pub use directory::Directory;
 pub use failure::{During, Failure, FailureKind, Fault, chain};
+pub use import::{
+    ImportAnswer, ImportRequest, ImportedDocument, Iperf3Direction, Iperf3Gap, Iperf3Refusal, Iperf3Test,
+};
 pub use machine::{Machine, MachineInterface, MachineReach, Wireless};
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{

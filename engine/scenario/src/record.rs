@@ -219,10 +219,15 @@ pub struct FlowRecord {
 impl FlowRecord {
     /// Returns a record of `flow` with every figure absent, zero or empty.
     pub fn blank(flow: &Flow) -> Self {
+        Self::named(flow.name.clone(), flow.transport, flow.ip)
+    }
+
+    /// Returns a record of a flow that no scenario has, with every figure absent, zero or empty.
+    pub fn named(name: String, transport: Transport, ip: IpVersion) -> Self {
         Self {
-            name: flow.name.clone(),
-            transport: flow.transport,
-            ip: flow.ip,
+            name,
+            transport,
+            ip,
             congestion_control: String::new(),
             mss_bytes: 0,
             peer_window_bytes: None,

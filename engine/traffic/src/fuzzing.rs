@@ -4,7 +4,7 @@ use crate::message;
 use crate::packets::header;
 use crate::protocol::{Order, Report};
 use nettrial_admission::document;
-use nettrial_scenario::{Duration, Flow, Tool, ToolName, Traffic, Transport};
+use nettrial_scenario::{Duration, Flow, ImportRequest, Tool, ToolName, Traffic, Transport};
 
 const SECOND: Duration = Duration(1_000_000_000);
 const TOOLS: [ToolName; 11] = [
@@ -51,4 +51,11 @@ pub fn read_output(input: &[u8]) {
         traffic: Traffic::Tool(tool.clone()),
     };
     crate::tool::fuzz(&flow, &tool, &String::from_utf8_lossy(output));
+}
+
+/// Reads `input` as the text of a file with measurements of iperf3.
+pub fn read_imports(input: &[u8]) {
+    let text = String::from_utf8_lossy(input).into_owned();
+    let answer = crate::read_imports(&ImportRequest { text });
+    let _ = serde_json::to_vec(&answer);
 }

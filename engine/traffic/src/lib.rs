@@ -7,7 +7,7 @@
 //!
 //! Each transport and each kind of traffic is one module behind [`flow::run`] (the sender's side) and [`listener`]
 //! (the receiver's side); [`problems`] lists the settings that are not supported. Other programs make their own
-//! traffic; [`tool`] starts them and reads their output. All differences between operating systems are behind
+//! traffic; [`tool`] starts them and reads their output, and [`read_imports`] reads iperf3's of any other test. All differences between operating systems are behind
 //! [`platform`].
 
 mod agent;
@@ -20,6 +20,7 @@ mod flow;
 mod flow_record;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod iperf3;
 mod listener;
 #[cfg(not(target_os = "linux"))]
 pub mod machine;
@@ -42,6 +43,7 @@ mod tests;
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
 pub use error::{Error, Result};
+pub use iperf3::answer as read_imports;
 pub use platform::{ProcessorTimes, die_with_parent, listens, now_ns, processors, system_name};
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub use platform::{clear_environment, contain, sockets_of};

@@ -2,13 +2,10 @@
 //! sender's TCP_INFO in intervals, over UDP loss, order and jitter.
 
 use super::process::{Finished, Watch, run};
-use super::record::nanoseconds;
-use super::text::whole;
 use super::{Job, Program, QUICK, seconds, whole_seconds, words};
 use crate::error::{Error, Result};
-use nettrial_flows::statistics::Durations;
-use nettrial_scenario::{Flow, FlowRecord, Interval, PacketCounts, Tool, Transport};
-use serde_json::Value;
+use crate::iperf3::documents;
+use nettrial_scenario::{Flow, FlowRecord, ImportedDocument, Iperf3Refusal, Tool, Transport};
 use std::net::SocketAddr;
 
 /// The shortest interval of iperf3's reports.
@@ -79,117 +76,39 @@ impl Program for Iperf3 {
     }
 
     fn record(&self, flow: &Flow, _tool: &Tool, finished: &Finished) -> Result<FlowRecord> {
-        let document: Value = match serde_json::from_str(&finished.printed) {
-            Ok(document) => document,
-            Err(_) => return Err(Error::Program(format!("iperf3 printed no JSON; {}", finished.shown()))),
+        let test = match documents(&finished.printed).into_iter().next() {
+            Some(ImportedDocument::Iperf3 { test }) => test,
+            Some(ImportedDocument::Refused { refusal }) => return Err(refused(refusal)),
+            _ => return Err(Error::Program(format!("iperf3 printed no JSON; {}", finished.shown()))),
         };
-        if let Some(error) = document.get("error").and_then(Value::as_str) {
-            return Err(Error::Program(format!("iperf3: {error}")));
-        }
         finished.check()?;
-        read(flow, &document)
+        // With `--bidir`, the flow is the direction from its sender.
+        let measured = test.directions.into_iter().next().map(|direction| direction.record);
+        let measured = measured.filter(|record| record.goodput_bps.is_some()).ok_or_else(unknown)?;
+        Ok(FlowRecord { name: flow.name.clone(), transport: flow.transport, ip: flow.ip, ..measured })
     }
 }
 
-fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
-    let number = |pointer: &str| document.pointer(pointer).and_then(Value::as_f64);
-    let count = |pointer: &str| number(pointer).and_then(whole);
-    let received = received(document)
-        .ok_or_else(|| Error::Program("iperf3 does not say what the receiver got".into()))?;
-    let mut record = FlowRecord::blank(flow);
-    record.bytes = received.bytes;
-    record.active_ns = nanoseconds(received.seconds);
-    record.goodput_bps = received.bits_per_second;
-    if flow.transport == Transport::Udp {
-        record.jitter_rfc3550_us = number("/end/sum/jitter_ms").map(|jitter| jitter * 1e3);
-        record.packets = packets(document);
-        return Ok(record);
-    }
-    let congestion_control = document.pointer("/end/sender_tcp_congestion").and_then(Value::as_str);
-    record.congestion_control = congestion_control.unwrap_or_default().to_owned();
-    record.mss_bytes = count("/start/tcp_mss_default").and_then(|mss| mss.try_into().ok()).unwrap_or(0);
-    record.connections =
-        count("/start/test_start/num_streams").and_then(|streams| streams.try_into().ok()).unwrap_or(1);
-    record.retransmissions_pkts = count("/end/sum_sent/retransmits");
-    let streams = document.pointer("/end/streams").and_then(Value::as_array).into_iter().flatten();
-    let minima = streams.filter_map(|stream| stream.pointer("/sender/min_rtt")?.as_f64().and_then(whole));
-    record.min_rtt_us = minima.min().and_then(|rtt| rtt.try_into().ok());
-    let mut srtt = Durations::default();
-    let intervals = document.get("intervals").and_then(Value::as_array).into_iter().flatten();
-    for interval in intervals {
-        // Intervals at the beginning that `-O` leaves out of the sums.
-        if interval.pointer("/sum/omitted").and_then(Value::as_bool) == Some(true) {
-            continue;
+fn unknown() -> Error {
+    Error::Program("iperf3 does not say what the receiver got".into())
+}
+
+/// Returns the error about a document that can't be used.
+fn refused(refusal: Iperf3Refusal) -> Error {
+    match refusal {
+        Iperf3Refusal::TestFailed { error } | Iperf3Refusal::NoClient { error } => {
+            Error::Program(format!("iperf3: {error}"))
         }
-        let streams = interval.get("streams").and_then(Value::as_array).into_iter().flatten();
-        // The kernel reports 0 before its first estimate.
-        let rtts = streams.filter_map(|stream| stream.get("rtt")?.as_u64());
-        let rtts = rtts.filter(|rtt| (1..1 << 32).contains(rtt));
-        rtts.for_each(|rtt| srtt.record(rtt * 1000));
-        // Several streams have no common window and round-trip time.
-        if record.connections == 1 {
-            record.intervals.extend(read_interval(interval, record.mss_bytes));
+        Iperf3Refusal::BadField { place, value, expected } => {
+            Error::Program(format!("iperf3 printed {value} as {place}; expected: {expected}"))
         }
+        Iperf3Refusal::OtherRate { bits_per_second, bytes, seconds } => {
+            let rate = format!("{bits_per_second} bit/s, which is not that of {bytes} bytes in {seconds} s");
+            Error::Program(format!("iperf3 printed the rate {rate}"))
+        }
+        Iperf3Refusal::NoSettings {} | Iperf3Refusal::NoAddress {} => {
+            Error::Program("iperf3 printed neither the settings of the test nor its address".into())
+        }
+        Iperf3Refusal::NoSums {} | Iperf3Refusal::NoFigure { .. } => unknown(),
     }
-    record.srtt_us = srtt.distribution_us();
-    Ok(record)
-}
-
-/// The figures that the receiver of a test counted.
-struct Received {
-    bytes: u64,
-    seconds: f64,
-    bits_per_second: Option<f64>,
-}
-
-/// Returns what the receiver counted. Before 3.11, the only sum over UDP has the sender's bytes and packets and the
-/// receiver's losses and jitter: the bytes follow from the packets that arrived, which are of one size. Without
-/// losses and jitter, nothing says that a packet arrived.
-fn received(document: &Value) -> Option<Received> {
-    let number = |sum: &Value, name: &str| sum.get(name)?.as_f64();
-    if let Some(sum) = document.pointer("/end/sum_received") {
-        let bits_per_second = number(sum, "bits_per_second");
-        let bytes = number(sum, "bytes").and_then(whole)?;
-        return Some(Received { bytes, seconds: number(sum, "seconds")?, bits_per_second });
-    }
-    let sum = document.pointer("/end/sum")?;
-    let (sent, lost) = (number(sum, "packets")?, number(sum, "lost_packets")?.max(0.0));
-    if sent <= 0.0 || (lost == 0.0 && number(sum, "jitter_ms")? == 0.0) {
-        return None;
-    }
-    let (bytes, seconds) = (number(sum, "bytes")? * (sent - lost).max(0.0) / sent, number(sum, "seconds")?);
-    let bits_per_second = (seconds > 0.0).then(|| bytes * 8.0 / seconds);
-    Some(Received { bytes: whole(bytes.round())?, seconds, bits_per_second })
-}
-
-/// Returns the counts of packets; iperf3 counts a duplicate as a packet that had been considered lost.
-fn packets(document: &Value) -> Option<PacketCounts> {
-    let sum = |name: &str| document.pointer("/end/sum")?.get(name)?.as_f64().and_then(whole);
-    let received = document.pointer("/end/sum_received/packets").and_then(Value::as_f64).and_then(whole);
-    let streams = document.pointer("/end/streams")?.as_array()?;
-    let reordered =
-        streams.iter().map(|stream| stream.pointer("/udp/out_of_order")?.as_f64().and_then(whole));
-    let (sent, lost) = (sum("packets")?, sum("lost_packets")?);
-    Some(PacketCounts {
-        sent_pkts: sent,
-        received_pkts: received.map_or(sent, |received| received.min(sent)).saturating_sub(lost),
-        lost_pkts: lost,
-        reordered_pkts: reordered.sum(),
-        ..PacketCounts::default()
-    })
-}
-
-fn read_interval(interval: &Value, mss_bytes: u32) -> Option<Interval> {
-    let stream = interval.get("streams")?.get(0)?;
-    let number = |name: &str| stream.get(name)?.as_f64().and_then(whole);
-    let small = |name: &str| u32::try_from(number(name)?).ok();
-    Some(Interval {
-        at_ns: nanoseconds(stream.get("end")?.as_f64()?),
-        bytes: number("bytes")?,
-        srtt_us: small("rtt").filter(|&rtt| rtt > 0),
-        cwnd_pkts: small("snd_cwnd")?.checked_div(mss_bytes)?,
-        retransmissions_pkts: number("retransmits")?,
-        // iperf3 reports the smallest round-trip time only for the whole test.
-        ..Interval::default()
-    })
 }
