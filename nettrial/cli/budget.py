@@ -12,6 +12,7 @@ from pathlib import Path
 from nettrial.analysis.pilot import FEWEST_REPLICATES, Choice, Variation, choose
 from nettrial.cli import READING, permission, run
 from nettrial.cli.console import say
+from nettrial.cli.options import seconds_of
 from nettrial.cli.progress import SessionDisplay, say_event
 from nettrial.cli.signals import Signals
 from nettrial.errors import BadInput, CannotRun, Lack
@@ -29,7 +30,6 @@ from nettrial.running.study_design import (
 )
 from nettrial.store import Run
 from nettrial.study import Study, load
-from nettrial.units import PERIOD, UnitError
 
 RESERVE = 0.9
 """The share of the time left that is planned, because trials do not always take the same time."""
@@ -45,7 +45,7 @@ def start(name: str | None, options: DesignOptions, out: Path | None, manner: ru
     if name is None:
         raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
     _refuse_others(options)
-    seconds = _seconds(budget)
+    seconds = seconds_of("--budget", budget)
     design = Design.of(load(name), options)
     _refuse_simulated(design.study)
     found = pilot.durations(design.study, max(design.scenarios.traffic_seconds()))
@@ -81,13 +81,6 @@ def _refuse_simulated(study: Study) -> None:
     if study.capabilities.simulated_time:
         hint = "replicates in simulated time differ only in their random numbers: use --replicates or --until"
         raise BadInput(READING, "--budget", f"the backend {study.backend}", "a backend in real time", hint)
-
-
-def _seconds(text: str) -> float:
-    try:
-        return PERIOD.parse(text)
-    except UnitError:
-        raise BadInput(READING, "--budget", text, PERIOD.expected) from None
 
 
 def _fewest(study: Study) -> int:

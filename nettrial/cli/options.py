@@ -11,6 +11,7 @@ import typer
 from nettrial.cli import READING, log
 from nettrial.errors import BadInput
 from nettrial.systems import UnknownZone, zoned
+from nettrial.units import PERIOD, UnitError
 
 
 def between(low: int, high: int | None = None) -> Callable[[typer.CallbackParam, int | None], int | None]:
@@ -23,6 +24,14 @@ def between(low: int, high: int | None = None) -> Callable[[typer.CallbackParam,
         return value
 
     return check
+
+
+def seconds_of(option: str, text: str) -> int:
+    """Returns the period that is the value of an option, in seconds; raises BadInput."""
+    try:
+        return PERIOD.parse(text)
+    except UnitError:
+        raise BadInput(READING, option, text, PERIOD.expected) from None
 
 
 def address(parameter: typer.CallbackParam, value: str | None) -> str | None:

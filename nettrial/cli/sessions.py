@@ -8,12 +8,12 @@ from pathlib import Path
 
 from nettrial.cli import READING, pool, run
 from nettrial.cli.console import say
+from nettrial.cli.options import seconds_of
 from nettrial.errors import BadInput
 from nettrial.report import numbers
 from nettrial.running.start import new_directory, new_seed
 from nettrial.running.study_design import DesignOptions
 from nettrial.study import load
-from nettrial.units import PERIOD, UnitError
 
 
 def start(
@@ -29,7 +29,7 @@ def start(
     builds its own network, and has its own seed. The first one that fails or is stopped ends the others."""
     if name is None:
         raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
-    wait = 0 if apart is None else _seconds(apart)
+    wait = 0 if apart is None else seconds_of("--apart", apart)
     study = load(name)
     directory = new_directory(study, out)
     seed = new_seed(options.seed)
@@ -50,10 +50,3 @@ def start(
             return status
     pool.show(directories, manner.form.as_json)
     return 0
-
-
-def _seconds(text: str) -> int:
-    try:
-        return PERIOD.parse(text)
-    except UnitError:
-        raise BadInput(READING, "--apart", text, PERIOD.expected) from None
