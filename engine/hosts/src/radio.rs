@@ -71,8 +71,16 @@ fn band(text: &str, channel: u32) -> Band {
     }
 }
 
+/// Returns a rate in bit/s from one in Mbit/s, up to a terabit per second.
 fn megabits(text: &str) -> Option<u64> {
-    Some((text.trim().parse::<f64>().ok()? * 1e6) as u64)
+    let rate: f64 = text.trim().parse().ok()?;
+    (0.0..=1e6).contains(&rate).then_some((rate * 1e6) as u64)
+}
+
+/// Returns the signal strength in dBm that a quality of 0 to 100% stands for.
+fn strength_dbm(quality: &str) -> Option<i8> {
+    let percent: i8 = quality.trim_end_matches('%').parse().ok()?;
+    (0..=100).contains(&percent).then(|| percent / 2 - 100)
 }
 
 /// Reads the output of `netsh wlan show interfaces` in English: blocks of lines `name : value`, one for each
@@ -86,13 +94,14 @@ pub fn netsh(text: &str, name: &str) -> Option<Wireless> {
     let block = &pairs[begin..length.map_or(pairs.len(), |length| begin + 1 + length)];
     let value = |wanted: &str| block.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
     let channel = value("Channel").and_then(|text| text.parse().ok());
-    let quality = || value("Signal")?.trim_end_matches('%').parse::<i8>().ok().map(|share| share / 2 - 100);
     Some(Wireless {
         frequency_mhz: channel
             .and_then(|channel| frequency_mhz(channel, band(value("Band").unwrap_or(""), channel))),
         width_mhz: None,
         access_point: value("AP BSSID").or_else(|| value("BSSID")).map(str::to_lowercase),
-        signal_dbm: value("Rssi").and_then(|text| text.parse().ok()).or_else(quality),
+        signal_dbm: value("Rssi")
+            .and_then(|text| text.parse().ok())
+            .or_else(|| strength_dbm(value("Signal")?)),
         sent_bps: value("Transmit rate (Mbps)").and_then(megabits),
         received_bps: value("Receive rate (Mbps)").and_then(megabits),
     })
@@ -207,6 +216,18 @@ There are 2 interfaces on the system:
             assert_eq!(netsh(&impossible, "Wi-Fi 2").unwrap().frequency_mhz, None);
         }
         assert_eq!(netsh("Es sind keine Drahtlosschnittstellen vorhanden.", "WLAN"), None);
+    }
+
+    #[test]
+    fn figures_that_cannot_be_are_absent() {
+        for quality in ["-85%", "101%", "127", "128%"] {
+            let impossible = NETSH.replace("85%", quality);
+            assert_eq!(netsh(&impossible, "Wi-Fi").unwrap().signal_dbm, None, "{quality}");
+        }
+        for rate in ["-1", "nan", "inf", "1e300"] {
+            let impossible = netsh(&NETSH.replace("864.7", rate), "Wi-Fi").unwrap();
+            assert_eq!((impossible.sent_bps, impossible.received_bps), (None, Some(1_201_000_000)), "{rate}");
+        }
     }
 
     #[test]
