@@ -34,7 +34,9 @@ from nettrial.machines import Inventory
 from nettrial.metrics import METRICS
 from nettrial.monitor import mesh
 from nettrial.monitor.archive import FILE as ARCHIVE_FILE
-from nettrial.monitor.archive import Archive
+from nettrial.monitor.archive import Archive, KnownSession
+from nettrial.monitor.outcome import Measured, MeasuredValue
+from nettrial.monitor.schedule import Gap, Spent
 from nettrial.protocols.ndt7.server import refusal
 from nettrial.protocols.ndt7.wire import measurement
 from nettrial.protocols.stamp import packet
@@ -248,15 +250,29 @@ def _archive(data: bytes) -> None:
     with suppress(BadInput):
         archive = Archive.open(path.parent)
         try:
-            for known in (archive.tasks, archive.sessions, archive.latest, archive.metrics, archive.entries):
+            for known in (archive.sessions, archive.latest, archive.metrics, archive.entries):
                 known()
+            archive.events(0.0)
+            for task in archive.tasks():
+                archive.hours(task.number, "goodput", 0.0)
+                archive.gaps(task.number, 0.0)
+                archive.counts(task.number, 0.0)
         finally:
             archive.close()
 
 
 def _archive_seeds() -> Iterable[bytes]:
     with tempfile.TemporaryDirectory() as folder:
-        Archive.create(Path(folder)).close()
+        archive = Archive.create(Path(folder))
+        session = archive.begin_session(KnownSession("campus", "1 d", 0.0, 9.0, "running"))
+        archive.add_task(
+            session, "t a b", ("a", "b"), 60, "t", "TCP", ["goodput"], {"goodput": {"alarm": "< 9"}}
+        )
+        figure = MeasuredValue("goodput", "Goodput", "Mbit/s", 1.5)
+        archive.measured("t a b", 1, Spent(60.0, 1.0, 9), Measured([figure], 9, "{}"))
+        archive.gap(Gap("t a b", 2, 3, "host gone", "b"), 120.0)
+        archive.event(120.0, "t a b", "change", "less", "goodput")
+        archive.close()
         yield _small(Path(folder) / ARCHIVE_FILE)
 
 

@@ -10,11 +10,15 @@ import math
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar, cast, get_origin
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import ArgsKwargs
 
 from nettrial.bounds import MOST_DOCUMENT_BYTES
 from nettrial.errors import BadInput
@@ -22,6 +26,12 @@ from nettrial.files import Unsafe, created, database, refuse_foreign
 from nettrial.monitor.outcome import NOT_DRAWN, Measured, MeasuredValue
 from nettrial.monitor.schedule import HOUR, Gap, Spent
 from nettrial.systems import hold
+
+Kind = TypeVar("Kind")
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+"""A number that is neither infinite nor NaN."""
+Positive = Annotated[int, Field(gt=0)]
+"""A number above 0."""
 
 FILE = "archive.sqlite"
 """The archive's file name."""
@@ -94,7 +104,7 @@ class KnownTask:
     """The host that sends."""
     target: str
     """The host that receives."""
-    every_s: int
+    every_s: Positive
     """The length of the task's intervals in seconds."""
     watched: list[str]
     """The metrics in which the monitor looks for changes; the first one is the metric that is shown first."""
@@ -108,9 +118,9 @@ class KnownTask:
 class Latest:
     """The latest entries of a task."""
 
-    measured_s: float | None
+    measured_s: Finite | None
     """The time of the latest measurement that is still in the archive."""
-    figures: dict[str, float]
+    figures: dict[str, Finite]
     """The values of that measurement by metric."""
     reason: str | None
     """The reason of the latest entry, if that entry is a gap. Intervals that were not drawn do not count."""
@@ -126,9 +136,9 @@ class KnownSession:
     """The title of the mesh."""
     one_false_alarm_in: str
     """The average time between false alarms, as the mesh file states it."""
-    began_s: float
+    began_s: Finite
     """The time at which the session began, in seconds since 1970-01-01 UTC."""
-    seen_s: float
+    seen_s: Finite
     """The time of the session's last sign of life, in seconds since 1970-01-01 UTC."""
     note: str
     """The state or the end of the session in words."""
@@ -138,17 +148,17 @@ class KnownSession:
 class Point:
     """The values of a metric at one time: one value, or those of an hour."""
 
-    at_s: float
+    at_s: Finite
     """The time of the value, or the beginning of the hour, in seconds since 1970-01-01 UTC."""
-    n: int
+    n: Positive
     """The number of values."""
-    mean: float
+    mean: Finite
     """The mean of the values."""
-    m2: float
+    m2: Finite
     """The sum of squared deviations from the mean."""
-    smallest: float
+    smallest: Finite
     """The smallest value."""
-    largest: float
+    largest: Finite
     """The largest value."""
 
     def and_also(self, other: Point) -> Point:
@@ -168,9 +178,9 @@ class Point:
 class KnownGap:
     """A gap of the archive."""
 
-    began_s: float
+    began_s: Finite
     """The beginning of the first interval, in seconds since 1970-01-01 UTC."""
-    ended_s: float
+    ended_s: Finite
     """The end of the last interval, in seconds since 1970-01-01 UTC."""
     intervals: int
     """The number of intervals."""
@@ -184,7 +194,7 @@ class KnownGap:
 class KnownEvent:
     """An event of the archive."""
 
-    at_s: float
+    at_s: Finite
     """The time of the event, in seconds since 1970-01-01 UTC."""
     task: int | None
     """The number of the task, or None if the event concerns the whole monitor."""
@@ -291,8 +301,21 @@ class Archive:
         try:
             return self._connection.execute(query, values).fetchall()
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            file = str(self.directory / FILE)
-            raise BadInput(OPENING, file, str(error), "an archive that is not damaged") from None
+            raise self._damaged(str(error)) from None
+
+    def _damaged(self, what: str) -> BadInput:
+        return BadInput(OPENING, str(self.directory / FILE), what, "an archive that is not damaged")
+
+    def _read(self, kind: type[Kind], rows: Iterable[tuple[Any, ...]]) -> list[Kind]:
+        """Returns rows as objects of a dataclass or as tuples; raises BadInput if a value has another type,
+        which a damaged file may have in spite of the types of its columns."""
+        is_tuple = get_origin(kind) is tuple
+        try:
+            found = [row if is_tuple else ArgsKwargs(row) for row in rows]
+            return cast(list[Kind], _adapter(cast(Any, kind)).validate_python(found))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise self._damaged(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
     # Writing
 
@@ -519,15 +542,19 @@ class Archive:
             "SELECT task, key, measurement, title, source, target, every_s, watched, thresholds, "
             "session = (SELECT max(session) FROM session) FROM task ORDER BY task"
         )
-        return [
-            KnownTask(
-                *(number, key, measurement, title, source, target, every_s),
-                json.loads(watched),
-                json.loads(thresholds),
-                bool(current),
-            )
-            for number, key, measurement, title, source, target, every_s, watched, thresholds, current in rows
-        ]
+        return self._read(
+            KnownTask,
+            [
+                (*texts, self._document(watched), self._document(thresholds), bool(current))
+                for *texts, watched, thresholds, current in rows
+            ],
+        )
+
+    def _document(self, text: Any) -> Any:
+        try:
+            return json.loads(text)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise self._damaged(str(error)) from None
 
     def metrics(self) -> dict[str, tuple[str, str]]:
         """Returns the title and the unit of each metric."""
@@ -547,18 +574,18 @@ class Archive:
             "(SELECT max(entry) FROM entry WHERE reason IS NOT ? GROUP BY task)",
             NOT_DRAWN,
         )
-        return {
-            task: Latest(times.get(task), figures.get(task, {}), reason, detail)
-            for task, reason, detail in rows
-        }
+        tasks = [task for task, _, _ in rows]
+        found = [(times.get(task), figures.get(task, {}), reason, detail) for task, reason, detail in rows]
+        return dict(zip(tasks, self._read(Latest, found), strict=True))
 
     def values(self, task: int, metric: str, since_s: float) -> list[tuple[float, float]]:
         """Returns the times and values of a metric since a moment, in the order of the entries."""
-        return self._rows(
+        rows = self._rows(
             "SELECT at_s, value FROM figure JOIN entry USING (entry) "
             "WHERE task = ? AND metric = ? AND at_s >= ? ORDER BY entry",
             *(task, metric, since_s),
         )
+        return self._read(tuple[Finite, Finite], rows)
 
     def hours(self, task: int, metric: str, since_s: float) -> list[Point]:
         """Returns the values of a metric by hour since a moment: merged ones, and those still kept one by
@@ -568,7 +595,7 @@ class Archive:
             "WHERE task = ? AND metric = ? AND hour >= ?",
             *(float(HOUR), task, metric, since_s // HOUR),
         )
-        found = {int(row[0] // HOUR): Point(*row) for row in rows}
+        found = {int(point.at_s // HOUR): point for point in self._read(Point, rows)}
         for at_s, value in self.values(task, metric, since_s // HOUR * HOUR):
             hour, point = int(at_s // HOUR), Point(at_s // HOUR * HOUR, 1, value, 0.0, value, value)
             found[hour] = found[hour].and_also(point) if hour in found else point
@@ -581,7 +608,7 @@ class Archive:
             "FROM entry WHERE task = ? AND reason IS NOT NULL AND (last + 1) * every_s > ? ORDER BY entry",
             *(task, since_s),
         )
-        return [KnownGap(*row) for row in rows]
+        return self._read(KnownGap, rows)
 
     def events(self, since_s: float, task: int | None = None) -> list[KnownEvent]:
         """Returns the events since a moment: all, or those of a task and of the whole mesh."""
@@ -590,7 +617,7 @@ class Archive:
             "OR task = ?) ORDER BY event",
             *(since_s, task, task),
         )
-        return [KnownEvent(*row) for row in rows]
+        return self._read(KnownEvent, rows)
 
     def values_since_change(self, key: str, metric: str) -> list[float]:
         """Returns the values of a metric since its latest reported change, in the order of the entries."""
@@ -630,7 +657,7 @@ class Archive:
         rows = self._rows(
             "SELECT mesh, one_false_alarm_in, began_s, seen_s, note FROM session ORDER BY session"
         )
-        return [KnownSession(*row) for row in rows]
+        return self._read(KnownSession, rows)
 
     def revision(self) -> str:
         """Returns a text that changes when entries or events are added."""
@@ -639,6 +666,11 @@ class Archive:
             "(SELECT max(session) FROM session)"
         )
         return "-".join(str(each or 0) for each in rows[0])
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(list[kind])
 
 
 def _connect(file: Path, is_written: bool = False) -> sqlite3.Connection:

@@ -262,6 +262,45 @@ def test_other_files_are_no_archives(tmp_path, content):
         Archive.open(tmp_path / "elsewhere")
 
 
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("task", "watched", None),
+        ("task", "thresholds", "{"),
+        ("task", "every_s", 0),
+        ("session", "began_s", "soon"),
+        ("event", "text", None),
+        ("entry", "detail", None),
+        ("entry", "at_s", "soon"),
+        ("figure", "value", math.inf),
+    ],
+)
+def test_values_of_another_type_are_those_of_a_damaged_archive(tmp_path, table, column, value):
+    archive = Archive.create(tmp_path)
+    session = archive.begin_session(KnownSession("campus", "1 d", 0.0, 9.0, "running"))
+    archive.add_task(session, "t", ("a", "b"), 60, watched=["goodput"])
+    archive.measured("t", 1, Spent(60.0, 1.0, 9), Measured([MeasuredValue("goodput", "", "", 1.5)], 9, "{}"))
+    archive.event(60.0, "t", "change", "less", "goodput")
+    archive.close()
+
+    def read() -> None:
+        archive = Archive.open(tmp_path)
+        try:
+            archive.sessions(), archive.latest(), archive.events(0.0)
+            archive.hours(archive.tasks()[0].number, "goodput", 0.0)
+        finally:
+            archive.close()
+
+    read()
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as connection:
+        # A table without types takes any value, as a damaged one may have in spite of its types.
+        connection.executescript(f"CREATE TABLE one AS SELECT * FROM {table}; DROP TABLE {table}")
+        connection.execute(f"ALTER TABLE one RENAME TO {table}")
+        connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
+    with pytest.raises(BadInput, match="an archive that is not damaged"):
+        read()
+
+
 def test_old_values_are_merged_by_hour_and_older_ones_deleted(tmp_path):
     """Merged values have the number, the mean and the spread of the original ones, even if merging was
     interrupted."""
