@@ -45,7 +45,7 @@ from nettrial.scenario import Record
 from nettrial.store import Run
 from nettrial.store.lean import lean
 from nettrial.store.run import RUN_FILE
-from nettrial.study import published
+from nettrial.study import published, rate_trace
 from nettrial.study.catalogue import EXAMPLES, load, read
 from nettrial.topology import graph_file
 
@@ -121,6 +121,16 @@ def _graph(data: bytes) -> None:
     _file("graph", data)
     with suppress(graph_file.GraphError):
         graph_file.read(_folder(), "graph")
+
+
+def _trace(data: bytes) -> None:
+    _file("trace", data)
+    with suppress(rate_trace.TraceError):
+        rate_trace.read(_folder(), "trace")
+
+
+def _trace_seeds() -> Iterable[bytes]:
+    return [b"0\n1\n1\n7\n", b"0, 10 Mbit/s # first\n1.5 s, 0\n2 s, 1 Gbit/s\n10 s, end\n"]
 
 
 def _graph_seeds() -> Iterable[bytes]:
@@ -386,6 +396,7 @@ def _frame_seeds() -> Iterable[bytes]:
 TARGETS = {
     "study": Target(_study, _study_seeds),
     "graph": Target(_graph, _graph_seeds),
+    "trace": Target(_trace, _trace_seeds),
     "inventory": Target(_inventory, _inventory_seeds),
     "mesh": Target(_mesh, _mesh_seeds),
     "imports": Target(_imports, _import_seeds),

@@ -128,10 +128,12 @@ class Strict(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _only_known_fields(cls, data: Any) -> Any:
-        known = [field.alias or name for name, field in cls.model_fields.items()]
+        fields = {field.alias or name: field for name, field in cls.model_fields.items()}
+        # Users do not set the others: nettrial stores there what it read from a file.
+        known = [name for name, field in fields.items() if field.repr]
         if isinstance(data, Mapping):
             for name in data:
-                if name not in known:
+                if name not in fields:
                     raise wrong((name,), UNKNOWN_FIELD, ", ".join(known), near(str(name), known))
         elif not isinstance(data, cls):
             raise wrong(expected=f"fields with values: {', '.join(known)}")

@@ -258,6 +258,7 @@ class Setting(
             "pair",
             "queue_interval",
             "queue_series",
+            "rate_trace",
             "routing",
             "scheduler",
             "small_queues",
@@ -2091,6 +2092,21 @@ class Interface(Generated):
     """The node's name."""
 
 
+class RateTrace(Generated):
+    """A rate that changes in steps, as a trace of a cellular or satellite link does. Its time begins when
+    all flows are ready, with the traffic; until then, the first rate applies."""
+
+    model_config = ConfigDict(extra="forbid")
+    from_ns: list[Annotated[int, Field(ge=0)]]
+    """The times from which the rates apply, in nanoseconds; the first is 0, and each is later than the
+    one before."""
+    rates_bps: list[Annotated[int, Field(ge=0)]]
+    """The rate from each of these times, in bits per second on the wire; 0 where nothing is sent."""
+    repeats_after_ns: Annotated[int | None, Field(ge=0)] = None
+    """The time after which the trace begins again, in nanoseconds. If it is absent, the last rate
+    stays."""
+
+
 class RateControl(GeneratedRoot[Literal["fixed", "minstrel_ht"]]):
     """The way in which stations choose the MCS and the streams of their frames."""
 
@@ -2219,6 +2235,9 @@ class Link(Generated):
     rate: Rate | None = None
     """The line rate, in which preamble, frame check sequence and inter-frame gap count, as on Ethernet.
     If absent, the link is not shaped."""
+    rate_trace: RateTrace | None = None
+    """The changes of the rate over time, the same in both directions. `rate` is then their mean, which
+    stands for the link where one rate is needed, as for its share that was used."""
     wlan: Wlan | None = None
     """The settings of a radio channel, which has no rate, delay, queue, discipline or impairment of its
     own."""

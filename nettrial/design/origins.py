@@ -106,6 +106,8 @@ class Origins:
                 )
             case ["ends", int(), "mtu"]:
                 return self._of_link(kind, ["mtu"])
+            case ["rate_trace", *_]:
+                return self._of_link(kind, ["rate"])
             case [str(name), *more] if name not in ("ends", "medium"):
                 # A study has no settings for radio channels as a kind of links.
                 own = getattr(getattr(self.settings.known_network.links, kind, None), name, None)

@@ -31,6 +31,7 @@ from nettrial.study import (
     LinkSettings,
     LossBursts,
     Outage,
+    RateTrace,
     RoutingSettings,
     Settings,
     Study,
@@ -202,8 +203,10 @@ def _links(
 
 def _cable(delay: str, own: LinkSettings) -> dict[str, Any]:
     """Returns a cable with these settings, without its interfaces."""
+    trace = own.rate if isinstance(own.rate, RateTrace) else None
     return {
-        "rate": own.rate,
+        "rate": trace.mean if trace else own.rate,
+        "rate_trace": trace.of_scenario() if trace else None,
         "delay": own.delay or delay,
         "queue": own.queue,
         "discipline": _discipline(own.discipline),

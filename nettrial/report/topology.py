@@ -77,6 +77,8 @@ def _factors(study: Study, kind: str) -> set[str]:
 def _link(link: Link, factors: set[str]) -> tuple[str, str]:
     """Returns a link in words: rate, delay and impairment; MTU."""
     rate = link.rate.root if link.rate else "not shaped"
+    if link.rate_trace:
+        rate = f"{rate} on average" if link.rate_trace.repeats_after_ns else f"{rate} at last"
     delay = link.delay.root if link.delay else ""
     mtus = list(dict.fromkeys(interface.mtu.root for interface in link.ends))
     parts = [

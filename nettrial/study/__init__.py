@@ -18,6 +18,7 @@ from nettrial.study.network import (
     RoutingSettings,
 )
 from nettrial.study.queues import DROP_TAIL, DisciplineSettings
+from nettrial.study.rate_trace import RateTrace
 from nettrial.study.settings import FlowSettings, HostSettings, MeasurementSettings, Settings
 from nettrial.study.variates import imix
 
@@ -43,6 +44,7 @@ __all__ = [
     "NetworkSettings",
     "Outage",
     "Published",
+    "RateTrace",
     "Response",
     "RoutingSettings",
     "Settings",

@@ -22,6 +22,10 @@ READING = "reading the study"
 """The current action, for error messages."""
 FieldPath = Sequence[str | int]
 """The path to a value in the document: keys and indices from its root."""
+MEMBERS = ("kind", "distribution", "discipline")
+"""The fields that say which member of a union a mapping is."""
+TRACE = "RateTrace"
+"""The name of the member of a union that has no such field: the trace that a rate follows."""
 
 
 def shown(path: Path) -> str:
@@ -126,7 +130,7 @@ class Document:
         node, steps = self.data, []
         for step in place:
             if isinstance(node, dict):
-                if step not in node and step in (node.get("kind"), node.get("distribution")):
+                if step not in node and (step == TRACE or step in map(node.get, MEMBERS)):
                     continue
                 node = node.get(step)
             elif isinstance(node, list) and isinstance(step, int) and step < len(node):

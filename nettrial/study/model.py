@@ -16,6 +16,7 @@ from pydantic import (
     PrivateAttr,
     ValidationError,
     ValidationInfo,
+    field_validator,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -41,6 +42,7 @@ from nettrial.study.document import READING as READING_STUDY
 from nettrial.study.document import Document
 from nettrial.study.overrides import READING, apply
 from nettrial.study.paths import substitute
+from nettrial.study.rate_trace import with_content
 from nettrial.study.settings import Settings
 
 AS_WRITTEN = "as_written"
@@ -63,6 +65,13 @@ class Factor(Strict):
     `sets` is a mapping."""
     baseline: Annotated[str, BeforeValidator(as_text)] | None = None
     """The level with which others are compared, by default the first; in a study it is never None."""
+
+    @field_validator("sets", mode="before")
+    @classmethod
+    def _with_traces(cls, sets: Any, info: ValidationInfo) -> Any:
+        """Reads the traces that levels name."""
+        folder = (info.context or {}).get("folder")
+        return sets if folder is None else with_content(sets, Path(folder))
 
     @property
     def paths(self) -> list[str]:

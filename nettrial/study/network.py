@@ -15,10 +15,11 @@ from nettrial.study import base
 from nettrial.study.base import GuestHardware, LossBursts, Offloads, Outage, Wlan
 from nettrial.study.block import FIRST, Block
 from nettrial.study.queues import DROP_TAIL, DisciplineSettings
+from nettrial.study.rate_trace import RateSettings
 from nettrial.study.traffic import Seed
 from nettrial.topology import CHANNEL, MOST_INTERFACES, TOPOLOGIES, Forwarding, Parameters
 from nettrial.topology.wlan import ACCESS_POINT, MOST_STATIONS, station_names, with_stations
-from nettrial.units import Duration, Queue, Rate, Size
+from nettrial.units import Duration, Queue, Size
 
 
 class ImpairmentSettings(base.Impairment):
@@ -77,8 +78,9 @@ class ControllerSettings(base.Controller):
 class LinkSettings(Strict):
     """The settings of links of one kind; absent settings are those of the network."""
 
-    rate: Rate | None = None
-    """The line rate on the wire, including preamble and gap."""
+    rate: RateSettings | None = None
+    """The line rate on the wire, including preamble and gap, or the trace that it follows: `{trace: FILE}`,
+    with `loop: true` again and again."""
     delay: Duration | None = None
     """The propagation delay in one direction."""
     queue: Queue | None = None
@@ -145,8 +147,9 @@ class NetworkSettings(Strict):
     list`. By default, routers use this machine's own kernel. Only in the lab."""
     guest: GuestHardware = GuestHardware()
     """The hardware of these guests."""
-    rate: Rate | None = None
-    """The line rate on the wire, including preamble and gap; if absent, links are not shaped."""
+    rate: RateSettings | None = None
+    """The line rate on the wire, including preamble and gap, or the trace that it follows: `{trace: FILE}`,
+    with `loop: true` again and again. If absent, links are not shaped."""
     delay: Duration = "0 ns"
     """The propagation delay in one direction."""
     queue: Queue | None = None

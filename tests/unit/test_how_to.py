@@ -44,6 +44,26 @@ def test_the_fabric_of_the_page_on_topologies_is_a_study(tmp_path):
     assert "jellyfish: {" in several
 
 
+def test_the_traces_of_the_page_are_read_and_used(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (PAGES / "follow-a-trace.md").read_text()
+    for program in re.findall(r"```python\n(.*?)```", text, re.S):
+        exec(compile(program, "follow-a-trace.md", "exec"), {})
+    network, factors = re.findall(r"```yaml\n(.*?)```", text, re.S)
+    changed = re.sub(r"network: .*\n", network, STUDY).replace("rows: mtu", "rows: link")
+    changed = re.sub(r"factors: .*\n", factors, changed).replace("backend: lab", "backend: sim")
+    changed = changed.replace("topology: pair", "topology: switched")
+    changed = changed.replace("TRAFFIC", "{kind: transfer, duration: 1 s}").replace("udp", "tcp")
+    (tmp_path / "study.yaml").write_text(changed)
+    study = load(str(tmp_path))
+    traces = [
+        scenario_of(study, {"link": level}).links[0].rate_trace for level in study.factors["link"].levels
+    ]
+    assert [trace.repeats_after_ns for trace in traces] == [30_000_000_000, 120_000_000_000]
+    assert max(traces[0].rates_bps) <= 5 * 1538 * 8 * 1000
+    assert len(traces[1].rates_bps) == 16
+
+
 def test_the_workflow_of_the_page_on_ci_works_from_its_first_run_on(nettrial):
     """Follows the steps on the main branch and then on a pull request, with the fake engine."""
     (text,) = re.findall(r"```yaml\n(.*?)```", (PAGES / "use-it-in-ci.md").read_text(), re.S)

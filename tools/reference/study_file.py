@@ -12,7 +12,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, Tag, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from nettrial import bounds, units
@@ -128,7 +128,7 @@ def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
     """Returns a model and the models that its fields contain, breadth first."""
     models = [root]
     for model in models:
-        for field in model.model_fields.values():
+        for field in filter(_is_shown, model.model_fields.values()):
             for kind in map(_generic, _walk(field.annotation)):
                 if _is_model(kind) and kind not in models:
                     models.append(kind)
@@ -146,6 +146,11 @@ def _generic(kind: Any) -> Any:
     return getattr(kind, "__pydantic_generic_metadata__", {}).get("origin") or kind
 
 
+def _is_shown(field: FieldInfo) -> bool:
+    """Returns whether users set a field; nettrial sets others to what it read from a file."""
+    return field.repr
+
+
 def _walk(annotation: Any) -> Iterator[Any]:
     yield annotation
     for part in get_args(annotation):
@@ -160,6 +165,8 @@ def rows_of(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
     """Yields a row for each field of a model: its name, values, default and meaning."""
     said = docstrings(model)
     for name, field in model.model_fields.items():
+        if not _is_shown(field):
+            continue
         shown = field.alias or name
         models = [kind for kind in _walk(field.annotation) if _is_model(kind)]
         text = one_line(said.get(name) or (models[0].__doc__ if models else ""))
@@ -192,6 +199,10 @@ def _annotation(field: FieldInfo) -> Any:
 
 def _kind(annotation: Any) -> str:
     """Returns the values of a field, in words."""
+    if any(isinstance(part, Tag) for part in getattr(annotation, "__metadata__", ())):
+        bare, *others = get_args(annotation)
+        others = [part for part in others if not isinstance(part, Tag)]
+        annotation = Annotated[bare, *others] if others else bare
     for name, (quantity, _) in QUANTITIES.items():
         if annotation == quantity:
             return f"[{name}](#quantities)"

@@ -105,6 +105,8 @@ pub enum Setting {
     QueueInterval,
     /// Each reading of a queue's length: `queue_series` of the measurement.
     QueueSeries,
+    /// A rate that changes over time: `rate_trace` of a link.
+    RateTrace,
     /// Paths other than the shortest: `policy` of the routing.
     Routing,
     /// The choice among the subflows of a connection: `stack.scheduler` of a node.
@@ -212,6 +214,7 @@ impl<H: Fn(&str) -> &'static str> Found<'_, H> {
             if !self.can.disciplines.iter().any(|known| known == discipline) {
                 self.refuse(&place, "discipline", discipline, &self.can.disciplines.join(", "));
             }
+            self.setting(Setting::RateTrace, link.rate_trace.is_some(), &place, "rate_trace", "none");
             let (place, impairment) = (place.within("impairment"), &link.impairment);
             let shares = [
                 ("loss", impairment.loss > 0.0),
@@ -269,6 +272,7 @@ mod tests {
                 {"name": "b", "kind": "host", "stack": stack, "cost": {"per_packet": "1 us"}, "machine": "alpha",
                 "system": "linux"}],
             "links": [{"medium": "cable", "ends": [end("a"), end("b")], "rate": "1 Gbit/s", "queue": "9 packets",
+                "rate_trace": {"from_ns": [0], "rates_bps": [1_000_000_000]},
                 "discipline": {"discipline": "codel", "target": "5 ms", "interval": "100 ms"},
                 "impairment": {"loss": 0.1, "duplication": 0.1, "reordering": 0.1, "jitter": "1 ms", "bursts": {"enter": 0.1, "leave": 0.5, "loss": 1.0}}}],
             "routing": {"policy": "spanning_tree"},
@@ -315,6 +319,7 @@ mod tests {
             "policy",
             "queue_interval",
             "queue_series",
+            "rate_trace",
             "reordering",
             "scheduler",
             "small_queues",
@@ -342,8 +347,9 @@ mod tests {
             "machine",
             "minimum_rto",
         ];
-        let further = ["mtu_probing", "packet_sizes", "pair", "queue_interval", "queue_series", "routing"];
-        let last = ["scheduler", "small_queues", "system", "udp_gro", "udp_gso", "window", "zerocopy"];
+        let further = ["mtu_probing", "packet_sizes", "pair", "queue_interval", "queue_series", "rate_trace"];
+        let last =
+            ["routing", "scheduler", "small_queues", "system", "udp_gro", "udp_gso", "window", "zerocopy"];
         let can = Capabilities {
             transports: vec![Transport::Icmp],
             traffic: Traffic::KINDS.map(str::to_owned).to_vec(),

@@ -27,6 +27,7 @@ mod problem;
 mod protocol;
 mod queue_limit;
 pub mod random;
+mod rate_trace;
 mod record;
 mod schema;
 mod stack;
@@ -55,6 +56,7 @@ pub use protocol::{
     Capture, Environment, Estimate, Event, Measure, Preflight, Request, Shortfall, TimerLateness,
 };
 pub use queue_limit::QueueLimit;
+pub use rate_trace::RateTrace;
 pub use record::{
     Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, ControllerRecord, DelaySample,
     Distribution, DisturbanceRecord, FlowRecord, GuestRecord, Histogram, HostRecord, InterfaceRecord,

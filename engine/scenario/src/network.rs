@@ -1,6 +1,8 @@
 //! Nodes, links and routing policy.
 
-use crate::{Duration, InterfaceAddress, Offloads, QueueLimit, Rate, Size, Stack, Wlan, WlanStation};
+use crate::{
+    Duration, InterfaceAddress, Offloads, QueueLimit, Rate, RateTrace, Size, Stack, Wlan, WlanStation,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -176,6 +178,10 @@ pub struct Link {
     /// absent, the link is not shaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// The changes of the rate over time, the same in both directions. `rate` is then their mean, which stands for the
+    /// link where one rate is needed, as for its share that was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_trace: Option<RateTrace>,
     /// The propagation delay in one direction.
     #[serde(default)]
     pub delay: Duration,

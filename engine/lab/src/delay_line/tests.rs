@@ -65,6 +65,7 @@ impl Bench {
             interfaces: vec![interface("a"), interface("b")],
             wlan: None,
             rate: None,
+            rate_trace: None,
             delay,
             queue: None,
             discipline: Default::default(),

@@ -1,6 +1,7 @@
 //! Finds what makes links and interfaces impossible.
 
 mod discipline;
+mod rate_trace;
 mod wlan;
 
 use super::{is_name, names};
@@ -46,6 +47,12 @@ fn check_link(directory: &Directory, link: &Link, place: &Place, problems: &mut 
                 "a link with a rate needs a queue",
             ));
         }
+    }
+    if let Some(trace) = &link.rate_trace {
+        if link.rate.is_none() {
+            problems.push(place.problem("rate", "none", "the mean of the trace", "a trace has a mean rate"));
+        }
+        rate_trace::check(trace, place, problems);
     }
     check_impairment(link, &place.within("impairment"), problems);
     discipline::check(link, place, problems);

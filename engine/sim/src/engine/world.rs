@@ -367,7 +367,7 @@ impl<C: Calendar> Engine<C> {
         let Some(captures) = &mut self.captures else { return };
         let link = &self.network.links[direction as usize];
         let between @ [near, far] = [direction, link.far()].map(|interface| interface as usize);
-        let begins = Time(leaves.0 - link.frame_time(packet.ip_bytes).0);
+        let begins = link.began(leaves, packet.ip_bytes);
         captures.take(near, between, &packet, begins, now);
         let arrivals = match outcome {
             Outcome::Lost => [None, None],

@@ -6,6 +6,7 @@
 use crate::ahead::read_ahead;
 use crate::network::fate::{Outcome, Outcomes};
 use crate::network::queue::{Arrivals, Decision, Length, Waiting, wire_bytes};
+use crate::network::trace::Trace;
 use crate::packets::arena::{Arena, Travel};
 use crate::{Codepoint, Time};
 use nettrial_links::{CoDel, CoDelSettings, Taken};
@@ -77,16 +78,26 @@ read_ahead!(Link: free_at, delay);
 /// The state of a link that few packets need.
 #[derive(Debug, Default)]
 struct Rare {
+    /// The line rate; with a trace its mean.
     rate_bps: Option<u64>,
+    trace: Option<Trace>,
     /// The counters except for those of frames and bytes.
     counters: LinkCounters,
 }
 
 impl Rare {
-    /// Returns the transmission time of that many bytes, rounded up. It is apart from its callers, which are small
-    /// without the long division.
+    /// Returns the time at which the last bit of that many bytes leaves whose transmission begins at that time, rounded
+    /// up. It is apart from its callers, which are small without the long division.
     #[inline(never)]
-    fn transmission(&self, wire_bytes: u32) -> Time {
+    fn end(&self, begins: Time, wire_bytes: u32) -> Time {
+        match &self.trace {
+            Some(trace) => trace.end(begins, wire_bytes),
+            None => begins + self.mean_transmission(wire_bytes),
+        }
+    }
+
+    /// Returns the transmission time of that many bytes at the link's rate, rounded up; with a trace at its mean.
+    fn mean_transmission(&self, wire_bytes: u32) -> Time {
         self.rate_bps.map_or(Time::ZERO, |rate| Time::of_bytes(wire_bytes.into(), rate))
     }
 }
@@ -131,7 +142,8 @@ impl Link {
         outages: &[(u64, u64)],
     ) -> Self {
         let rate_bps = cable.rate.map(|Rate(rate)| rate);
-        let whole = rate_bps.filter(|rate| (8 * BIT_PS).is_multiple_of(*rate));
+        let trace = cable.rate_trace.as_ref().map(Trace::new);
+        let whole = rate_bps.filter(|rate| trace.is_none() && (8 * BIT_PS).is_multiple_of(*rate));
         let mut new = Self {
             free_at: Time::ZERO,
             byte_ps: whole.map_or(0, |rate| 8 * BIT_PS / rate),
@@ -143,12 +155,18 @@ impl Link {
             frames_pkts: 0,
             wire_bytes: 0,
             special: None,
-            rare: Box::new(Rare { rate_bps, ..Rare::default() }),
+            rare: Box::new(Rare { rate_bps, trace, ..Rare::default() }),
         };
         let frame_bytes = wire_bytes(new.mtu_bytes);
         let outages = outages.iter().map(|&(down, up)| (Time::from_ns(down), time_or_never(up))).collect();
-        new.special =
-            Special::new(scenario, cable, number, frame_bytes, new.transmission(frame_bytes), outages);
+        new.special = Special::new(
+            scenario,
+            cable,
+            number,
+            frame_bytes,
+            new.rare.mean_transmission(frame_bytes),
+            outages,
+        );
         new
     }
 
@@ -209,7 +227,7 @@ impl Link {
     /// Returns the length of the queue of frames whose transmission time is known.
     fn waiting(&mut self, now: Time) -> Length {
         let Self { waiting, byte_ps, rare, .. } = self;
-        waiting.length(now, |wire_bytes| transmission(wire_bytes, *byte_ps, rare))
+        waiting.length(now, |begins, wire_bytes| end(begins, wire_bytes, *byte_ps, rare))
     }
 
     /// Returns the length of its queue, and the bytes that it has sent up to now.
@@ -251,7 +269,7 @@ impl Link {
         let Some(special) = special else { return };
         while let Some(&(down, _)) = special.outages.get(special.failed).filter(|(down, _)| *down <= now) {
             special.failed += 1;
-            let left = waiting.length(down, |wire_bytes| transmission(wire_bytes, *byte_ps, rare));
+            let left = waiting.length(down, |begins, wire_bytes| end(begins, wire_bytes, *byte_ps, rare));
             self.frames_pkts -= u64::from(left.packets);
             self.wire_bytes -= left.bytes;
             // They are already counted as frames lost on the link.
@@ -313,7 +331,7 @@ impl Link {
         if let Some(heads) = self.heads().filter(|_| is_busy || queue.packets > 0) {
             heads.queue.push(now.0, number, wire_bytes);
             let all = u32::try_from(queue.bytes).unwrap_or(u32::MAX).saturating_add(wire_bytes);
-            return Verdict::Waits(self.free_at.max(now) + self.transmission(all));
+            return Verdict::Waits(self.end(self.free_at.max(now), all));
         }
         self.count_size(travel.ip_bytes);
         Verdict::Sent(self.accept(now, travel.ip_bytes, wire_bytes))
@@ -337,7 +355,7 @@ impl Link {
 
     /// Sends a frame whose transmission begins at that time; returns the time at which its last bit leaves.
     fn transmit(&mut self, begins: Time, wire_bytes: u32) -> Time {
-        self.free_at = begins + self.transmission(wire_bytes);
+        self.free_at = self.end(begins, wire_bytes);
         self.frames_pkts += 1;
         self.wire_bytes += u64::from(wire_bytes);
         self.free_at
@@ -399,7 +417,7 @@ impl Link {
     /// Returns the time at which the last bit of a packet that arrives at that time leaves, if no other packet
     /// arrives before it and it is not dropped.
     pub(crate) fn leaves_at_best(&self, comes: Time, ip_bytes: u32) -> Time {
-        self.free_at.max(comes) + self.transmission(wire_bytes(ip_bytes))
+        self.end(self.free_at.max(comes), wire_bytes(ip_bytes))
     }
 
     /// Returns the outcome, on its way to the other end, of a frame that is accepted now and whose last bit leaves
@@ -421,14 +439,27 @@ impl Link {
         outcome
     }
 
-    /// Returns the transmission time of an IP packet of that many bytes.
+    /// Returns the transmission time of an IP packet of that many bytes; with a trace the shortest that it may have.
     pub(crate) fn frame_time(&self, ip_bytes: u32) -> Time {
-        self.transmission(wire_bytes(ip_bytes))
+        let wire_bytes = wire_bytes(ip_bytes);
+        match &self.rare.trace {
+            Some(trace) => Time::of_bytes(wire_bytes.into(), trace.highest_bps()),
+            None => self.end(Time::ZERO, wire_bytes),
+        }
     }
 
-    /// Returns the transmission time of that many bytes, rounded up.
-    fn transmission(&self, wire_bytes: u32) -> Time {
-        transmission(wire_bytes, self.byte_ps, &self.rare)
+    /// Returns the time at which the transmission of an IP packet of that many bytes began whose last bit leaves at
+    /// that time; with a trace the earliest.
+    pub(crate) fn began(&self, leaves: Time, ip_bytes: u32) -> Time {
+        match &self.rare.trace {
+            Some(trace) => trace.beginning(leaves, wire_bytes(ip_bytes)),
+            None => leaves - self.frame_time(ip_bytes),
+        }
+    }
+
+    /// Returns the time at which the last bit of that many bytes leaves whose transmission begins at that time.
+    fn end(&self, begins: Time, wire_bytes: u32) -> Time {
+        end(begins, wire_bytes, self.byte_ps, &self.rare)
     }
 
     fn heads(&mut self) -> Option<&mut Heads> {
@@ -436,10 +467,10 @@ impl Link {
     }
 }
 
-/// Returns the transmission time of that many bytes, rounded up, on a link on which a byte takes `byte_ps`
-/// picoseconds if they are a whole number, otherwise 0.
-fn transmission(wire_bytes: u32, byte_ps: u64, rare: &Rare) -> Time {
-    if byte_ps > 0 { Time(u64::from(wire_bytes) * byte_ps) } else { rare.transmission(wire_bytes) }
+/// Returns the time at which the last bit of that many bytes leaves whose transmission begins at that time, rounded up,
+/// on a link on which a byte always takes `byte_ps` picoseconds if they are a whole number, otherwise 0.
+fn end(begins: Time, wire_bytes: u32, byte_ps: u64, rare: &Rare) -> Time {
+    if byte_ps > 0 { begins + Time(u64::from(wire_bytes) * byte_ps) } else { rare.end(begins, wire_bytes) }
 }
 
 /// Converts nanoseconds to a time; `u64::MAX` becomes the largest time.

@@ -116,15 +116,15 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Returns the length of the queue at that time, which must not be before that of an earlier call. The
-    /// transmission time of a frame follows from its bytes on the wire.
-    pub fn length(&mut self, now: Time, transmission: impl Fn(u32) -> Time) -> Length {
+    /// Returns the length of the queue at that time, which must not be before that of an earlier call. `end` returns the
+    /// end of a transmission from its beginning and its bytes on the wire.
+    pub fn length(&mut self, now: Time, end: impl Fn(Time, u32) -> Time) -> Length {
         while self.begins <= now
             && let Some(ip_bytes) = self.frames.pop_front()
         {
             let wire_bytes = wire_bytes(ip_bytes);
             self.bytes -= u64::from(wire_bytes);
-            self.begins += transmission(wire_bytes);
+            self.begins = end(self.begins, wire_bytes);
             if self.frames.is_empty() {
                 // Restarts at the beginning of the ring, which is likely to be in the CPU's cache.
                 self.frames.clear();

@@ -34,6 +34,7 @@ pub fn capabilities() -> Capabilities {
             Setting::Pair,
             Setting::QueueInterval,
             Setting::QueueSeries,
+            Setting::RateTrace,
             Setting::Routing,
             Setting::Scheduler,
             Setting::SmallQueues,
