@@ -23,8 +23,14 @@ GOLDEN = ROOT / "tests" / "golden"
 LONGEST = (
     *("test_installed.py", "test_cluster.py", "test_packaging.py", "test_runner.py", "test_cli.py"),
     *("test_report_edges.py", "test_analysis_known.py", "test_systems.py", "test_compare.py"),
-    *("test_report_html.py", "test_monitor.py", "test_hostile_input.py", "test_store.py", "test_run_order.py"),
-    *("test_sessions.py", "test_analysis_answers.py", "test_python.py", "test_analysis_edges.py"),
+    *("test_report_html.py", "test_monitor.py", "test_hostile_input.py", "test_store.py"),
+    *(
+        "test_run_order.py",
+        "test_sessions.py",
+        "test_analysis_answers.py",
+        "test_python.py",
+        "test_analysis_edges.py",
+    ),
     *("test_fabrics.py", "test_simulated.py", "test_until.py", "test_outputs.py", "test_costs.py"),
     *("test_monitor_alerts.py", "test_stamp.py", "test_ndt7.py", "test_imports.py", "test_machine_sets.py"),
 )
