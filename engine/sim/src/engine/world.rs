@@ -454,13 +454,19 @@ impl<C: Calendar> Engine<C> {
         Some(if link.is_on_air() { Time::NEVER } else { link.leaves_at_best(done, ip_bytes) })
     }
 
-    /// Sends a packet, which may be in one burst with the packet before it.
+    /// Sends a packet, which may be in one burst with the packet before it. Returns the time at which its transmission
+    /// begins.
     fn start(&mut self, packet: &Packet, goes_with_last: bool) -> Option<Time> {
         self.balance.sent_pkts += 1;
         let start = self.network.paths.start(packet.path);
         let number = self.arena.insert(packet, start);
         match self.network.paths.link(start) {
-            Some(link) => self.send_later(number, link, goes_with_last).or_else(|| self.enter(number, link)),
+            Some(link) => {
+                let last_bit =
+                    self.send_later(number, link, goes_with_last).or_else(|| self.enter(number, link))?;
+                let frame_time = self.network.links[link as usize].frame_time(packet.ip_bytes);
+                Some(if last_bit == Time::NEVER { last_bit } else { last_bit.since(frame_time) })
+            }
             None => {
                 let now = self.now();
                 self.push(now, Event::Arrive(number));

@@ -49,10 +49,10 @@ pub trait Io {
     /// The simulated time.
     fn now(&self) -> Time;
 
-    /// Sends a packet along its path (`hop` 0). Returns the time at which its last bit will have left the host's
-    /// own interface, or `None` if that interface's queue dropped it (Linux reports this to the sender, too:
-    /// NET_XMIT_DROP). Returns [`Time::NEVER`] if the time is unknown beforehand, as at a radio channel; the
-    /// endpoint is then notified once the packet has left ([`crate::Endpoints::on_left`]).
+    /// Sends a packet along its path (`hop` 0). Returns the time at which its transmission begins at the host's own
+    /// interface, from which on it no longer counts as queued there, or `None` if that interface's queue dropped it (Linux
+    /// reports this to the sender, too: NET_XMIT_DROP). Returns [`Time::NEVER`] if the time is unknown beforehand, as at
+    /// a radio channel; the endpoint is then notified once the packet has left ([`crate::Endpoints::on_left`]).
     fn send(&mut self, packet: &Packet) -> Option<Time>;
 
     /// Sends a packet that is cut from the same burst as the previous one (segmentation offload), so that a host

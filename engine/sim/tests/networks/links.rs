@@ -27,7 +27,8 @@ fn each_link_takes_the_frame_in_full_before_it_sends_it_on() {
         times(&world.endpoints.arrivals),
         [(0, us(17)), (1, us(27)), (2, us(27) + Time::from_ns(672))]
     );
-    assert_eq!(world.endpoints.left[..2], [Some(us(1)), Some(us(2))]);
+    // The sender is told when each transmission begins.
+    assert_eq!(world.endpoints.left[..2], [Some(us(0)), Some(us(1))]);
 }
 
 #[test]

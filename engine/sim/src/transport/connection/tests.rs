@@ -88,7 +88,7 @@ impl Io for World {
         pipe.free_at = start + Time::of_bytes(size, pipe.rate_bps);
         let left = pipe.free_at;
         let arrives = left + pipe.delay;
-        let result = if pipe.is_own { left } else { self.now };
+        let result = if pipe.is_own { start } else { self.now };
         match (self.judge)(&packet) {
             Fate::Pass => self.at(arrives, Event::Deliver(packet)),
             Fate::Drop => {}

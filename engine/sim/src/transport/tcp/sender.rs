@@ -13,9 +13,10 @@ const INTERFACE_LIMIT_BYTES: u64 = 4 << 20;
 /// The time in which the socket sends the bytes that it may have in its interface (sk_pacing_shift 10).
 const INTERFACE_LIMIT: Time = Time::from_us(977);
 
-/// The memory of a segment in addition to its payload (SKB_TRUESIZE of the small head that tcp_stream_alloc_skb
-/// allocates: 320 bytes for headers, and 256 and 320 for the kernel's own structures).
-const SEGMENT_BYTES: u32 = 896;
+/// The memory of a segment in addition to its payload: SKB_TRUESIZE of the small head that tcp_stream_alloc_skb allocates
+/// (net/ipv4/tcp.c), with 256 bytes for headers, and 256 and 320 for the kernel's own structures. In kernels that are
+/// configured for radios and tunnels, headers have 384.
+const SEGMENT_BYTES: u32 = 832;
 
 /// The state of a sender at its host's interface.
 #[derive(Debug, Default)]
@@ -26,8 +27,8 @@ pub(super) struct Interface {
     /// The time at which the next packet may leave at the pacing rate.
     paced_until: Time,
     queued_bytes: u64,
-    /// The departure time of each of its packets, or [`Time::NEVER`] if the interface reports the departure only
-    /// after it; and the bytes of each: the bytes of memory if the interface reports the departure.
+    /// The departure time of each of its packets, which is the beginning of its transmission, or [`Time::NEVER`] if the
+    /// interface reports the departure only after it; and the bytes that each counts.
     departures: VecDeque<(Time, u32)>,
     /// The sequence number at which the current flight ends.
     pub(super) flight_end: u64,
@@ -60,18 +61,10 @@ pub(crate) enum Readiness {
 }
 
 impl Interface {
-    /// Notes that a packet was sent which departs at `leaves_at`; if it goes with the one before it, both depart
-    /// at that time. On a cable the packets of a burst pass the host as one, whose memory is little more than its
-    /// bytes. On a radio channel each packet is separate, and Linux counts its memory (sk_wmem_alloc).
-    pub(super) fn on_sent(
-        &mut self,
-        leaves_at: Time,
-        ip_bytes: u32,
-        payload_bytes: u32,
-        goes_with_last: bool,
-    ) {
+    /// Notes that a packet was sent that counts `bytes` until it departs at `leaves_at`; if it goes with the one before
+    /// it, both depart at that time.
+    pub(super) fn on_sent(&mut self, leaves_at: Time, bytes: u32, goes_with_last: bool) {
         self.tells = leaves_at == Time::NEVER;
-        let bytes = if self.tells { payload_bytes + SEGMENT_BYTES } else { ip_bytes };
         self.queued_bytes += u64::from(bytes);
         match self.departures.back_mut().filter(|_| goes_with_last) {
             Some(last) => *last = (leaves_at, last.1 + bytes),
@@ -173,8 +166,7 @@ impl Tcp {
             return None;
         }
         let mss = self.options.mss_bytes;
-        let segment =
-            if self.interface.tells { mss + SEGMENT_BYTES } else { self.options.packet_bytes(mss, 0) };
+        let segment = self.queued_bytes(mss, self.options.packet_bytes(mss, 0), self.interface.tells);
         let piece = u64::from(segment) * u64::from(pkts);
         if self.interface.queued_bytes <= 2 * piece || self.board.len() <= self.bursts.last_pkts {
             return None;
@@ -187,8 +179,17 @@ impl Tcp {
             self.interface.is_throttled = true;
             return Some(Time::NEVER);
         }
-        // An interface reports departures in batches of half of its limit.
-        self.interface.drained_to((limit / 2).max(piece))
+        // Each segment that departs lets the sender go on (tcp_wfree); bursts are reported in batches of half of the
+        // limit.
+        self.interface.drained_to(if self.options.cutter.is_none() { limit } else { (limit / 2).max(piece) })
+    }
+
+    /// Returns the bytes that a segment counts while it is queued at the interface, which tells when it departs or not.
+    /// Linux counts memory (sk_wmem_alloc). That of a burst, which passes the host of a cable as one, is little more
+    /// than its bytes.
+    pub(super) fn queued_bytes(&self, payload_bytes: u32, ip_bytes: u32, tells: bool) -> u32 {
+        let is_single = tells || self.options.cutter.is_none();
+        if is_single { payload_bytes + SEGMENT_BYTES } else { ip_bytes }
     }
 
     /// Returns the bytes of about one millisecond at the rate that Linux computes for every socket

@@ -91,7 +91,8 @@ impl Tcp {
         self.ecn.must_tell_reduced &= !tells_reduced;
         self.on_ack_leaves();
         let goes_with_last = self.bursts.is_begun() && self.options.cutter == Some(Cutter::Interface);
-        self.interface.on_sent(leaves_at, packet.ip_bytes, payload_bytes, goes_with_last);
+        let bytes = self.queued_bytes(payload_bytes, packet.ip_bytes, leaves_at == Time::NEVER);
+        self.interface.on_sent(leaves_at, bytes, goes_with_last);
         self.interface.last_sent_at = scope.now;
         if !self.bursts.on_sent(payload_bytes) {
             self.bursts.last_pkts = 1;
