@@ -1,6 +1,7 @@
 """Repeats tests with the mark `settles`, and reports tests that are inconclusive (see tests/measuring.py)."""
 
 import gc
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,9 @@ import pytest
 from hypothesis import settings
 
 from tests.measuring import Inconclusive, Run, in_one_attempt
+
+# A kernel in virtual time that the developer installed must not change which backend is the default in tests.
+os.environ.setdefault("NETTRIAL_KERNEL", "")
 
 # The same setting as in `nettrial.cli.main`; it saves a tenth of the unit tests' time.
 gc.set_threshold(100_000, 20)

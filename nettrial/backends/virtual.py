@@ -10,7 +10,7 @@ from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configurat
 from nettrial.guests import Catalogue
 
 VARIABLE = "NETTRIAL_KERNEL"
-"""The environment variable with the path of the kernel, a program."""
+"""The environment variable with the path of the kernel, a program; empty for none."""
 PACKAGE = "nettrial_kernel"
 """The package that brings a kernel."""
 
@@ -30,8 +30,9 @@ def find_kernel() -> Path | None:
     """Returns the program of the kernel in virtual time: the one that the environment names, or that of the
     installed package, or the newest in the cache of systems; None if there is none. Raises BadInput if a
     document of the cache can't be read."""
-    if given := os.environ.get(VARIABLE):
-        return Path(given).absolute()
+    given = os.environ.get(VARIABLE)
+    if given is not None:
+        return Path(given).absolute() if given else None
     found = importlib.util.find_spec(PACKAGE)
     if found is not None and found.origin is not None:
         return Path(found.origin).with_name("linux")

@@ -18,6 +18,7 @@ from nettrial.cli.signals import Signals
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.report import numbers
 from nettrial.running import pilot
+from nettrial.running.default_backend import LAB
 from nettrial.running.pilot import Durations, Measured
 from nettrial.running.start import new_directory, new_run, new_seed, refuse_failures
 from nettrial.running.stop import Stop
@@ -46,7 +47,10 @@ def start(name: str | None, options: DesignOptions, out: Path | None, manner: ru
         raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
     _refuse_others(options)
     seconds = seconds_of("--budget", budget)
-    design = Design.of(load(name), options)
+    study = load(name)
+    if options.backend is None and not study.names_backend:
+        options = replace(options, backend=LAB)  # a budget is one of real time
+    design = Design.of(study, options)
     _refuse_simulated(design.study)
     found = pilot.durations(design.study, max(design.scenarios.traffic_seconds()))
     small = Design.of(pilot.pilot_study(design.study, found), DesignOptions(replicates=pilot.FEWEST_BLOCKS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,6 +82,8 @@ def start(
     study = load(name)
     with new_run(study, name, options, out, manner.target, say_event) as ready:
         design, trials, apparatus = ready.design, ready.trials, ready.apparatus
+        if design.choice is not None and design.choice.note is not None and not manner.quiet:
+            say(design.choice.note)
         size = apparatus.trials_at_once
         together = -(-design.replicates // len(apparatus.backends))
         length = design.length(together) + (f", {size} trials at once" if size > 1 else "")
@@ -131,6 +133,8 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
     if name is not None and name not in (study.study, started_as):
         raise BadInput(READING, "STUDY", name, study.study, f"the run in {out} is of this study")
     given, seed = options.given(), run.seed if options.seed is None else options.seed
+    if options.backend is None and run.names_backend:
+        options = replace(options, backend=study.backend)
     if given and options.command(started_as, seed) + manner.target.stored_options() != run.command:
         expected = f"no other options than those with which the run was started: {run.command}"
         hint = "a run is resumed as it was planned; start a new run for another plan"

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -113,7 +113,9 @@ def new_run(
     """Checks a run of a study, and starts its backends, which end afterwards. `name` is the study's name in
     the command that makes the same run. Raises BadInput and CannotRun."""
     design = Design.of(study, options)
-    study = design.study
+    study, choice = design.study, design.choice
+    if choice is not None:
+        options = replace(options, backend=choice.backend)  # the same command makes the same run anywhere
     directory = new_directory(study, directory)
     published_text = study.published_text()
     if published_text:

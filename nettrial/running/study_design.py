@@ -17,6 +17,7 @@ from nettrial.errors import READING_OPTIONS, BadInput
 from nettrial.metrics import METRICS
 from nettrial.registry import UnknownName, near
 from nettrial.report import numbers
+from nettrial.running.default_backend import Choice, choose
 from nettrial.scenario import Scenario
 from nettrial.study import Study, Until
 from nettrial.study.document import READING as READING_STUDY
@@ -207,13 +208,17 @@ class Design:
     """The scenario of every treatment."""
     changed: dict[str, str]
     """The settings other than the replicates that `--full` changed, with their values."""
+    choice: Choice | None = None
+    """The backend that nettrial chose; None if the study or `--backend` names it."""
 
     @classmethod
     def of(cls, study: Study, options: DesignOptions) -> Design:
-        """Applies options to a study, and resolves its treatments; raises BadInput."""
+        """Applies options to a study, chooses its backend if nothing names it, and resolves its treatments;
+        raises BadInput."""
         if options.full and options.replicates is not None:
             given = f"--full and --replicates {options.replicates}"
             raise BadInput(READING_OPTIONS, given, "both set the number of replicates", "one of the two")
+        is_open = options.backend is None and not study.names_backend
         read = options.on_backend(study)
         changed = read.full if options.full else {}
         study = (read.in_full() if changed else read).with_overrides(options.overrides())
@@ -224,7 +229,12 @@ class Design:
             study, replicates = study.until_narrow(until), until.minimum
         _refuse_too_many(study, options, replicates)
         _refuse_unmeasured(study)
-        return cls(study, replicates, Scenarios(study), changed)
+        scenarios = Scenarios(study)
+        choice = choose(study, scenarios) if is_open else None
+        if choice is not None and choice.backend != study.backend:
+            study = study.on(choice.backend)
+            scenarios = Scenarios(study)
+        return cls(study, replicates, scenarios, changed, choice)
 
     @property
     def trials(self) -> int:

@@ -268,6 +268,12 @@ class Run:
         except (ValueError, IndexError):
             raise self.unreadable("command", self.command) from None
 
+    @property
+    def names_backend(self) -> bool:
+        """True if that command names the backend, as nettrial has it do where the study leaves the choice
+        open."""
+        return "--backend" in shlex.split(self.command)
+
     @cached_property
     def plan(self) -> list[PlannedTrial]:
         """The planned trials, in run order."""

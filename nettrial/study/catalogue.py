@@ -55,7 +55,8 @@ def given(study: str | Path | Mapping[str, Any] | Study) -> Study:
     if isinstance(study, Study):
         if study.has_document:
             return study
-        content = study.model_dump(by_alias=True, exclude_none=True)
+        left_open = set() if study.names_backend else {"backend"}
+        content = study.model_dump(by_alias=True, exclude_none=True, exclude=left_open)
         return Study.of(Document.in_python(content))
     if isinstance(study, Mapping):
         return Study.of(Document.in_python(study))

@@ -223,8 +223,10 @@ class Study(Settings):
     question: str
     """The question that the study answers, in a sentence."""
     source: Source | None = None
-    backend: Annotated[str, AfterValidator(_known_backend)]
-    """The backend that runs the trials: a name in `nettrial list backends`."""
+    backend: Annotated[str, AfterValidator(_known_backend)] = "lab"
+    """The backend that runs the trials: a name in `nettrial list backends`. By default, trials run in virtual
+    time where there is a kernel for it and the study needs nothing that only real time has, and otherwise in
+    the lab."""
     replicates: Annotated[int, Field(ge=1)]
     """The number of trials of each treatment, one in each block."""
     full_replicates: Annotated[int, Field(ge=1)]
@@ -346,6 +348,11 @@ class Study(Settings):
         """True if the runs of the study contain measurements, between hosts and over a network that nobody
         described, instead of trials."""
         return self.backend in MEASURED
+
+    @property
+    def names_backend(self) -> bool:
+        """False if the study leaves the choice of the backend to nettrial."""
+        return "backend" in self.model_fields_set
 
     @property
     def warm_up_trials(self) -> int:

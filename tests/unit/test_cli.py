@@ -271,7 +271,7 @@ def prepare(directory):
     for name, (old, new) in {
         "field": ("  delay: 0 ms", "  dellay: 0 ms"),
         "level": ("[1500 B, 4000 B, 9000 B]", "[1500 B, wide]"),
-        "backend": ("backend: lab", "backend: labb"),
+        "backend": ("warmup: 2", "warmup: 2\nbackend: labb"),
     }.items():
         (directory / name).mkdir()
         (directory / name / "study.yaml").write_text(text.replace(old, new))
@@ -399,7 +399,7 @@ def test_a_run(nettrial, golden):
         "run.sqlite",
     ]
     run = Run.open(nettrial.directory / "mine")
-    assert run.command == "nettrial run jumbo-ipv6 --set mtu=1500,9000 --replicates 2 --seed 7"
+    assert run.command == "nettrial run jumbo-ipv6 --set mtu=1500,9000 --replicates 2 --backend lab --seed 7"
     assert [trial.planned for trial in run.trials()] == run.plan
     assert len(run.plan) == 16
     assert [session.note for session in run.sessions] == ["finished"]

@@ -636,7 +636,7 @@ def test_runs_of_earlier_versions_lose_what_nobody_described(tmp_path, undrawn):
 
 
 def test_a_study_file_can_not_be_one_of_measurements(tmp_path):
-    text = load("jumbo-ipv6").document.text.replace("backend: lab", "backend: imported")
+    text = load("jumbo-ipv6").document.text.replace("warmup: 2", "warmup: 2\nbackend: imported")
     (tmp_path / "study.yaml").write_text(text)
     with pytest.raises(BadInput, match="imported"):
         load(str(tmp_path / "study.yaml"))

@@ -241,7 +241,7 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
             "study: jumbo ipv6",
             "study: 'jumbo ipv6'\n  expected: letters, digits, - and _",
         ),
-        ("backend: lab", "backend: lab\nbackend: lab", "mine/study.yaml:NEXT: the key 'backend' occurs"),
+        ("warmup: 2", "warmup: 2\nwarmup: 2", "mine/study.yaml:NEXT: the key 'warmup' occurs"),
         ("network:", "network: [", "mine/study.yaml:1"),
         (
             "headline: {factor: mtu, level: 9000 B,",

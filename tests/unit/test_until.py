@@ -34,7 +34,7 @@ PRECISE = ("--until", "throughput=1%", "--until", "rtt=4%")
 BLOCKS = 7
 """The number of blocks that the rule needs with this seed."""
 TWO = {"mtu": "1500,9000", "sender": "linux-cubic", "receiver": "linux-cubic"}
-UNTIL = "until: {percent: {throughput: 0.5, rtt: 6}, minimum: 4, maximum: 6}\nbackend: lab"
+UNTIL = "until: {percent: {throughput: 0.5, rtt: 6}, minimum: 4, maximum: 6}\nwarmup: 2"
 
 
 def opened(nettrial) -> Run:
@@ -143,7 +143,7 @@ def test_no_block_comes_after_a_trial_that_failed(nettrial_process) -> None:
 
 
 def test_reports_have_the_wider_intervals(tmp_path) -> None:
-    study = altered_study(tmp_path / "s", {"backend: lab": UNTIL}).with_overrides(TWO)
+    study = altered_study(tmp_path / "s", {"warmup: 2": UNTIL}).with_overrides(TWO)
     run = make_run(tmp_path / "run", 6, study=study, maker=plain)
     cell = summarise(run).responses[2].cells[0]
     values = list(cell.values.values())
@@ -179,7 +179,7 @@ def test_what_has_no_spread_or_no_value_is_left_out_and_named(tmp_path) -> None:
 
 
 def test_a_study_may_have_a_rule(tmp_path) -> None:
-    study = altered_study(tmp_path / "s", {"backend: lab": UNTIL})
+    study = altered_study(tmp_path / "s", {"warmup: 2": UNTIL})
     assert study.until == Until(percent={"throughput": 0.5, "rtt": 6}, minimum=4, maximum=6)
     assert rule(study.until) == "each mean is known: of throughput to ±0.5%; of rtt to ±6%"
     for number, (old, new, fault) in enumerate(
@@ -191,7 +191,7 @@ def test_a_study_may_have_a_rule(tmp_path) -> None:
         ]
     ):
         with pytest.raises(BadInput) as caught:
-            altered_study(tmp_path / f"s{number}", {"backend: lab": UNTIL.replace(old, new)})
+            altered_study(tmp_path / f"s{number}", {"warmup: 2": UNTIL.replace(old, new)})
         assert fault in str(caught.value)
 
 

@@ -57,7 +57,7 @@ mod wire;
 pub use clock::Clock;
 pub use error::{Error, Result};
 pub use guest_node::run as guest_node;
-pub use supported::capabilities;
+pub use supported::{capabilities, problems as unsupported};
 
 use layout::Layout;
 use nettrial_scenario::{Capture, Flow, Place, Preflight, Problem, Record, Scenario, TimerLateness};

@@ -5,7 +5,7 @@ use crate::serve::{failed, refused, serve as serve_with};
 use anyhow::Result;
 use clap::Args;
 use nettrial_guest::Catalogue;
-use nettrial_lab::{Clock, Lab};
+use nettrial_lab::{Clock, Lab, unsupported};
 use nettrial_scenario::{
     Environment, Event, Failure, FailureKind, Fault, Preflight, Problem, Request, Shortfall, chain,
 };
@@ -53,7 +53,7 @@ pub fn serve(options: Options) -> Result<()> {
         match (named, &kernel) {
             (Ok(Some(named)), _) => answer(&named, request),
             (Ok(None), Some(kernel)) => answer(kernel, request),
-            (Ok(None), None) => refused(&lacking("there is none", INSTALL), request),
+            (Ok(None), None) => without_kernel(request),
             (Err(error), _) => refused(&lacking(&chain(&error), CHECK), request),
         }
     })
@@ -65,6 +65,19 @@ fn found(problem: Problem, request: Request) -> Event {
         Request::Run { trial, .. } => failed(trial, &Failure::new(FailureKind::Other, problem.to_string())),
         _ => Event::Checked { problems: vec![problem], estimate: None },
     }
+}
+
+/// Returns the answer where there is no kernel. What no kernel in virtual time supports is known without one.
+fn without_kernel(request: Request) -> Event {
+    let more = match &request {
+        Request::Check { scenario } => unsupported(scenario, Clock::Virtual),
+        _ => Vec::new(),
+    };
+    let mut event = refused(&lacking("there is none", INSTALL), request);
+    if let Event::Checked { problems, .. } = &mut event {
+        problems.extend(more);
+    }
+    event
 }
 
 fn answer(kernel: &Kernel, request: Request) -> Event {
