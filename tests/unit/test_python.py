@@ -50,7 +50,7 @@ def test_a_run_gives_its_results_and_prints_nothing(capfd):
     assert results.run.seed == 3
     assert results.run.command == (
         "nettrial run jumbo-ipv6 --set mtu=1500,9000 --set sender=linux-cubic "
-        "--set receiver=linux-cubic --replicates 2 --seed 3"
+        "--set receiver=linux-cubic --replicates 2 --backend lab --seed 3"
     )
     assert capfd.readouterr() == ("", "")
     assert nettrial.resume("mine").trials.equals(results.trials)
