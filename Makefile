@@ -32,9 +32,11 @@ memory := $(shell findmnt -no OPTIONS /dev/shm 2>/dev/null | grep -qv noexec && 
   [ "$$(df --output=avail /dev/shm | tail -n 1)" -gt 2000000 ] && echo /dev/shm)
 unit networks virtual measurements test-all: export PYTEST_DEBUG_TEMPROOT := $(memory)
 
-# Only tests in virtual time use this kernel. Others test what nettrial does without one.
-kernel_of_tests := $(CURDIR)/.venv/kernel/linux
-virtual: export NETTRIAL_KERNEL := $(wildcard $(kernel_of_tests))
+# The kernel in virtual time that the package nettrial-kernel brings. Only some tests use it; the others test what nettrial
+# does without one. Pictures and benches say which backend they use, and otherwise mean the lab.
+kernel = $(shell ls $(CURDIR)/.venv/lib/python3*/site-packages/nettrial_kernel/linux 2>/dev/null)
+virtual: export NETTRIAL_KERNEL = $(kernel)
+pictures bench: export NETTRIAL_KERNEL :=
 
 # Clippy is the compiler here, as under `cargo clippy`, so that its lints need no separate pass over each crate and its
 # tests, which would take a minute and a half of CPU time. Incremental compilation is off, because nothing is compiled twice.
@@ -45,9 +47,13 @@ test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INC
 .PHONY: demo test test-all setup build engine test-build test-engine generate lint lint-engine lint-python other-systems words generated types \
   unit networks virtual measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel kernel mutants pictures docs bench clean
 
-demo: build ## run the first study and leave report.html
-	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
-	$(as_root) .venv/bin/nettrial run jumbo-ipv6 --replicates 3 --out "$$run"; \
+# In virtual time, other work on the machine does not disturb the study, and it needs no privileges. Without a kernel,
+# as on a distribution without its source, the study runs in the lab.
+demo: $(stamp)system ## run the first study, in virtual time if a kernel can be built, and leave report.html
+	@$(MAKE) --no-print-directory --jobs 2 build $(stamp)kernel
+	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); lab=; \
+	compgen -G ".venv/lib/python3*/site-packages/nettrial_kernel/linux" >/dev/null || lab="$(as_root)"; \
+	$$lab .venv/bin/nettrial run jumbo-ipv6 --replicates 3 --out "$$run"; \
 	cp "$$run/report.html" report.html; \
 	echo "report: $$PWD/report.html" >&2
 
@@ -97,10 +103,13 @@ $(stamp)tests: tools/setup-tests.sh $(stamp)packages
 	@$(stage) "setup of what tests need" tools/setup-tests.sh
 	@touch $@
 
-# A distribution without that source has no such tests (exit status 3).
-$(stamp)kernel: $(stamp)package $(stamp)tests tools/build-kernel.py $(shell find kernel engine/bpf/programs -type f)
-	@status=0; $(stage) "kernel in virtual time" nice -n 5 $(python) tools/build-kernel.py --program $(kernel_of_tests) || \
-	  status=$$?; test $$status = 0 -o $$status = 3
+# A distribution without that source has no kernel (exit status 3), and no tests that need one.
+$(stamp)kernel: $(stamp)packages tools/build-kernel.py $(shell find kernel engine/bpf/programs -type f)
+	@rm -f dist/nettrial_kernel-*.whl
+	@status=0; $(stage) "kernel in virtual time" env PYTHONPATH=$(CURDIR) $(python) tools/build-kernel.py || status=$$?; \
+	  test $$status = 0 -o $$status = 3
+	@for wheel in $(CURDIR)/dist/nettrial_kernel-*.whl; do [ ! -f "$$wheel" ] || \
+	  .venv/bin/uv pip install --quiet --python $(python) --no-deps --reinstall "$$wheel"; done
 	@touch $@
 
 $(stamp)packages: $(stamp)system requirements-uv.lock requirements.lock
@@ -191,7 +200,7 @@ networks: test-build $(stamp)tests ## the tests that build networks, but for tho
 	  tests/end_to_end tests/lab
 
 # Each kernel keeps a CPU busy.
-virtual: test-build $(stamp)kernel ## the tests in virtual time, if there is a kernel for them
+virtual: test-build $(stamp)tests $(stamp)kernel ## the tests in virtual time, if there is a kernel for them
 	@$(stage) "virtual time" $(python) -m pytest -q -n $$(nproc) -m "virtual and not slow" tests/lab
 
 measurements: test-build $(stamp)tests ## the tests that measure, alone, one at a time

@@ -1,13 +1,12 @@
 """Builds a kernel in virtual time (kernel/README.md), a program that is linked statically, from the source in
-a Debian package or from a tree. By default it becomes the package nettrial-kernel in dist/, with its
-configuration, the patches, and the name of the source."""
+a Debian package or from a tree. It becomes the package nettrial-kernel in dist/, with its configuration, the
+patches, and the name of the source."""
 
 from __future__ import annotations
 
 import argparse
 import base64
 import hashlib
-import shutil
 import sys
 import tempfile
 import zipfile
@@ -54,7 +53,6 @@ def main() -> int:
     parser.add_argument(
         "source", nargs="?", default=DEFAULT, help=f"a package or a tree, by default {DEFAULT}"
     )
-    parser.add_argument("--program", type=Path, help="the program's file, if no package is wanted")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nettrial-") as scratch:
         try:
@@ -64,12 +62,7 @@ def main() -> int:
         except NettrialError as error:
             print(error, file=sys.stderr)
             return error.exit_code
-        if given.program is None:
-            target = pack(tree, kernel, source)
-        else:
-            target = given.program
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(kernel.program, target)
+        target = pack(tree, kernel, source)
     print(f"built {target}: {target.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
     return 0
 

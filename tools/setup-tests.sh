@@ -29,10 +29,6 @@ compgen -G "/usr/lib/*/libwrap.so.0" >/dev/null || missing+=(libwrap0) # vsftpd 
 command -v tshark >/dev/null || missing+=(tshark)
 command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)
 command -v ssh >/dev/null || missing+=(openssh-client)
-# The kernel in virtual time is compiled from source.
-command -v flex >/dev/null || missing+=(flex)
-command -v bison >/dev/null || missing+=(bison)
-command -v bc >/dev/null || missing+=(bc)
 if [ "${#missing[@]}" != 0 ]; then
   say "installing ${missing[*]}"
   log=$(mktemp)

@@ -30,7 +30,8 @@ if ! command -v apt-get >/dev/null; then
 fi
 
 missing=()
-for package in ca-certificates clang gcc libc6-dev libelf-dev make iproute2 pkg-config util-linux zlib1g-dev; do
+# The kernel in virtual time needs bc, bison, flex, patch and xz.
+for package in bc bison ca-certificates clang flex gcc libc6-dev iproute2 libelf-dev make patch pkg-config util-linux xz-utils zlib1g-dev; do
   dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
 done
 [ "${#missing[@]}" = 0 ] || install "${missing[@]}"
