@@ -279,9 +279,13 @@ def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
     blast = "import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
     blast += "while not time.sleep(0.01):\n for _ in range(100): s.sendto(bytes(1400), ('10.81.1.1', 9))"
     other = subprocess.Popen(row.inside("left", [sys.executable, "-c", blast]))
-    row.sandbox.kill("machine serve", signal.SIGSTOP)
-    time.sleep(0.3)
-    row.sandbox.kill("machine serve", signal.SIGCONT)
+    # So do the pauses of the agents.
+    deadline = time.monotonic() + 120
+    while runner.poll() is None and time.monotonic() < deadline:
+        row.sandbox.kill("machine serve", signal.SIGSTOP)
+        time.sleep(0.3)
+        row.sandbox.kill("machine serve", signal.SIGCONT)
+        time.sleep(0.7)
     _, said = runner.communicate(timeout=120)
     row.sandbox.kill("time.sleep(0.01)", signal.SIGKILL)
     other.wait()
