@@ -11,7 +11,6 @@ import typer
 from nettrial.cli import READING, log
 from nettrial.errors import BadInput
 from nettrial.systems import UnknownZone, zoned
-from nettrial.units import PERIOD, UnitError
 
 
 def between(low: int, high: int | None = None) -> Callable[[typer.CallbackParam, int | None], int | None]:
@@ -28,6 +27,8 @@ def between(low: int, high: int | None = None) -> Callable[[typer.CallbackParam,
 
 def seconds_of(option: str, text: str) -> int:
     """Returns the period that is the value of an option, in seconds; raises BadInput."""
+    from nettrial.units import PERIOD, UnitError  # imported only when needed: slow to load
+
     try:
         return PERIOD.parse(text)
     except UnitError:

@@ -343,7 +343,7 @@ def test_a_response_that_the_backend_cannot_measure_is_refused_by_name(
     for command in ("show", "run"):
         done = nettrial(command, str(tmp_path / "study.yaml"), *arguments)
         assert done.returncode == 2
-        assert "study.yaml:63: responses.jitter.metric: owd_error\n" in done.stderr
+        assert "study.yaml:62: responses.jitter.metric: owd_error\n" in done.stderr
         assert f"expected: a metric that the backend {backend} can measure" in done.stderr
 
 

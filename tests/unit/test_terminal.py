@@ -14,7 +14,7 @@ from tests.unit.conftest import environment
 from tests.unit.synthetic import make_run
 
 pytest.importorskip("pty")
-RUN = ("run", "jumbo-ipv6", "--set", "mtu=1500,9000", "--set", "sender=linux-cubic")
+RUN = ("run", "jumbo-ipv6", "--backend", "lab", "--set", "mtu=1500,9000", "--set", "sender=linux-cubic")
 RUN += ("--set", "receiver=linux-cubic", "--replicates", "2", "--seed", "1", "--out", "mine")
 SLOW = "1.05"
 """The duration in seconds of a trial after which the display is always drawn again."""
