@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 
 from nettrial.fields import Generated, GeneratedRoot
 from nettrial.scenario import Absence as Absence
+from nettrial.scenario import FailureKind as FailureKind
 from nettrial.scenario import IpVersion as IpVersion
 from nettrial.scenario import Offloads as Offloads
 from nettrial.scenario import Problem as Problem

@@ -5,7 +5,7 @@ Made by `make generate`; never edited by hand. The types are described in engine
 
 from __future__ import annotations
 
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import ConfigDict, Field
 
@@ -725,14 +725,20 @@ class DisturbanceRecord(Generated):
     model_config = ConfigDict(extra="forbid")
     clock_step_ns: int | None = None
     """The change of the wall clock against the monotonic clock, in nanoseconds."""
+    MOST_CLOCK_STEP_NS: ClassVar[int] = 1000000
+    """The largest `clock_step_ns` that disturbs no trial."""
     machine: str
     """The machine: its name in the inventory, `client` or `server` of a measurement, or `this machine` in
     the lab."""
     other_work_percent: float | None = None
     """The CPU time of processes that are not the trial's, in percent of the time of one CPU. Kernel
     threads do not count, because some do the trial's own work."""
+    MOST_OTHER_WORK_PERCENT: ClassVar[float] = 5.0
+    """The largest `other_work_percent` that disturbs no trial."""
     stolen_percent: float | None = None
     """The largest share of a CPU's time that the hypervisor took, in percent."""
+    MOST_STOLEN_PERCENT: ClassVar[float] = 2.0
+    """The largest `stolen_percent` that disturbs no trial."""
     timer_lateness_us: float | None = None
     """The largest lateness of a thread that sleeps for 5 to 20 ms at a time, in microseconds."""
 
@@ -966,6 +972,8 @@ class Shortfall(Generated):
     """A feature that the machine lacks."""
 
     model_config = ConfigDict(extra="forbid")
+    kind: FailureKind | None = None
+    """The kind of the failure that showed it, if programs tell it from others."""
     remedy: str
     """The remedy."""
     what: str

@@ -40,7 +40,7 @@ Made by `make generate`; never edited by hand. The types are described in engine
 
 from __future__ import annotations
 
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import ConfigDict, Field
 
@@ -249,6 +249,10 @@ def _document(name: str, kind: Schema, bases: str, of_values: _Generic) -> str:
         lines.append(f"    {name}: {annotation}{default}")
         if "description" in described:
             lines.append(_doc(described, 4))
+        if "x-limit" in described:
+            limit = described["x-limit"]
+            lines.append(f"    MOST_{field.upper()}: ClassVar[{type(limit).__name__}] = {limit}")
+            lines.append(_doc({"description": f"The largest `{field}` that disturbs no trial."}, 4))
     return "\n".join(lines)
 
 

@@ -3,7 +3,7 @@
 The unit of replication is the trial: events within a trial (packets, intervals) are already summarised in its
 record, and never count as replicates."""
 
-from nettrial.analysis.analysis_of_variance import Interaction, Point, Term, Variation, variation
+from nettrial.analysis.analysis_of_variance import CellMean, Interaction, Term, Variation, variation
 from nettrial.analysis.changes import (
     Change,
     averaged_change,
@@ -14,7 +14,7 @@ from nettrial.analysis.changes import (
 )
 from nettrial.analysis.clock_rates import clocks, clocks_are_known
 from nettrial.analysis.curve_steps import Step, Steps, boundaries, steps
-from nettrial.analysis.declared_precision import Precision, Shortfall, precision, precisions
+from nettrial.analysis.declared_precision import ImpreciseMean, Precision, precision, precisions
 from nettrial.analysis.headline_contrasts import Contrast, headline
 from nettrial.analysis.intervals import CONFIDENCE, Interval, mean_interval, median_interval
 from nettrial.analysis.level_effects import Finding, LevelEffect, SimpleEffect, findings
@@ -29,7 +29,7 @@ from nettrial.analysis.spreads import SpreadComparison
 from nettrial.analysis.stopping_rule import Stopping, Width, stopping
 from nettrial.analysis.study_verdicts import VERDICTS, Compared, Verdict, verdicts
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, cell_of, summarise
-from nettrial.analysis.sweep_curves import Curve, Estimate, Ratio, curves, estimate, ratios
+from nettrial.analysis.sweep_curves import Curve, CurveMeans, Ratio, curves, estimate, ratios
 from nettrial.analysis.warning_effects import Effect
 from nettrial.analysis.warning_groups import FailureGroup, WarningGroup, failures, warnings
 from nettrial.study.published import PublishedRow
@@ -40,27 +40,27 @@ __all__ = [
     "Agreement",
     "Answers",
     "Cell",
+    "CellMean",
     "Change",
     "Compared",
     "Contrast",
     "Curve",
+    "CurveMeans",
     "Effect",
-    "Estimate",
     "FailureGroup",
     "Finding",
+    "ImpreciseMean",
     "Interaction",
     "Interval",
     "LevelEffect",
     "Order",
     "Outlier",
-    "Point",
     "Precision",
     "PublishedRow",
     "Ratio",
     "Repeated",
     "ResponseSummary",
     "Seen",
-    "Shortfall",
     "SimpleEffect",
     "SpreadComparison",
     "Step",

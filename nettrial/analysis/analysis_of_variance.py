@@ -54,7 +54,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Point:
+class CellMean:
     """The mean at a level of each of two factors, over the other factors and over blocks."""
 
     levels: tuple[str, str]
@@ -73,7 +73,7 @@ class Interaction:
     """The names of the two factors."""
     p_corrected: float
     """The p-value, corrected for the number of tests of the response (Holm)."""
-    points: tuple[Point, ...]
+    points: tuple[CellMean, ...]
     """The points to draw; the levels of the second factor vary fastest."""
 
 
@@ -250,7 +250,7 @@ def _interaction(study: Study, factors: Sequence[str], term: Term, values: Float
     others = tuple(axis for axis in range(values.ndim) if axis not in kept)
     means = values.mean(axis=others)
     points = tuple(
-        Point((one, other), float(row.mean()), mean_interval(row.tolist()))
+        CellMean((one, other), float(row.mean()), mean_interval(row.tolist()))
         for one, by_second in zip(study.factors[first].levels, means, strict=True)
         for other, row in zip(study.factors[second].levels, by_second, strict=True)
     )

@@ -9,7 +9,7 @@ from nettrial.study import Response
 
 
 @dataclass(frozen=True)
-class Shortfall:
+class ImpreciseMean:
     """A treatment whose mean is less precise than desired."""
 
     treatment: Levels
@@ -27,7 +27,7 @@ class Precision:
     """The response that declares a precision."""
     wanted: float
     """The largest desired half-width of the 95% interval of each treatment's mean, in percent of the mean."""
-    shortfalls: tuple[Shortfall, ...]
+    shortfalls: tuple[ImpreciseMean, ...]
     """The treatments that did not reach it, in the order of treatments."""
     treatments: int
     """The number of treatments."""
@@ -45,7 +45,7 @@ def precision(summary: ResponseSummary, wanted: float | None = None) -> Precisio
     if wanted is None:
         return None
     short = [
-        Shortfall(cell.treatment, cell.precision)
+        ImpreciseMean(cell.treatment, cell.precision)
         for cell in summary.cells
         if cell.precision is None or cell.precision > wanted
     ]

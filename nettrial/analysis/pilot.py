@@ -24,7 +24,7 @@ FEWEST_REPLICATES = 2
 
 
 @dataclass(frozen=True)
-class Variation:
+class PilotVariation:
     """The variation of a response in a pilot, relative to its mean."""
 
     response: str
@@ -49,7 +49,7 @@ class Variation:
 
 def variation(
     response: str, values: Mapping[float, Sequence[Sequence[float]]], smallest_effect: float
-) -> Variation | None:
+) -> PilotVariation | None:
     """Returns the variation of a response, whose `values` by duration in seconds are, for each treatment,
     those of the blocks. Returns None if there are too few values above 0. `smallest_effect` is in percent."""
     variances = {seconds: _variance(groups) for seconds, groups in values.items()}
@@ -58,11 +58,11 @@ def variation(
     known = {seconds: found for seconds, found in variances.items() if found is not None}
     short, long = min(known), max(known)
     if short == long:
-        return Variation(response, known[long], 0.0, None)
+        return PilotVariation(response, known[long], 0.0, None)
     slope = (known[short] - known[long]) / (1 / short - 1 / long)
     within = min(max(slope, 0.0), known[long] * long)
     between = max(known[long] - within / long, 0.0)
-    return Variation(response, between, within, _shift(values[short], values[long], smallest_effect))
+    return PilotVariation(response, between, within, _shift(values[short], values[long], smallest_effect))
 
 
 def _variance(groups: Sequence[Sequence[float]]) -> float | None:
@@ -110,7 +110,7 @@ class Choice:
 
 
 def choose(
-    variations: Sequence[Variation],
+    variations: Sequence[PilotVariation],
     durations: Sequence[float],
     overhead: float,
     treatments: int,
@@ -144,13 +144,16 @@ def _blocks(seconds: float, overhead: float, treatments: int, budget: float) -> 
     return int(budget / (treatments * (seconds + overhead)))
 
 
-def _widths(variations: Sequence[Variation], seconds: float, blocks: int) -> dict[str, float]:
+def _widths(variations: Sequence[PilotVariation], seconds: float, blocks: int) -> dict[str, float]:
     factor = quantile(blocks - 1) / math.sqrt(blocks)
     return {each.response: 100 * factor * each.deviation(seconds) for each in variations}
 
 
 def _soonest(
-    choices: Sequence[Choice], variations: Sequence[Variation], overhead: float, wanted: Mapping[str, float]
+    choices: Sequence[Choice],
+    variations: Sequence[PilotVariation],
+    overhead: float,
+    wanted: Mapping[str, float],
 ) -> Choice:
     """Returns the choice that needs the least time for the precision, with the number of blocks that it
     takes, up to those that fit."""

@@ -27,7 +27,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CurveMeans:
     """The means over trials, with their intervals, at several sizes."""
 
     sizes: Floats
@@ -78,7 +78,7 @@ class Ratio:
     """The level with which it is compared."""
     pairs: int
     """The number of blocks in which both levels gave values."""
-    ratio: Estimate
+    ratio: CurveMeans
     """The geometric means of the paired ratios to the baseline."""
 
 
@@ -135,7 +135,7 @@ def _curve(flow: str, treatment: Levels, trials: Sequence[Trial]) -> Curve | Non
     )
 
 
-def estimate(sizes: Floats, values: Floats, groups: int | None = None) -> Estimate:
+def estimate(sizes: Floats, values: Floats, groups: int | None = None) -> CurveMeans:
     """Returns the means over trials (the rows of `values`) with intervals. With `groups`, neighbouring sizes
     are averaged to that many groups, unless there are no more sizes than that."""
     if groups is not None and len(sizes) > groups:
@@ -145,7 +145,7 @@ def estimate(sizes: Floats, values: Floats, groups: int | None = None) -> Estima
         values = np.add.reduceat(values, starts, axis=1) / counts
     mean = values.mean(axis=0)
     half = _half_width(values)
-    return Estimate(sizes, mean, mean - half, mean + half)
+    return CurveMeans(sizes, mean, mean - half, mean + half)
 
 
 def _half_width(values: Floats) -> Floats:
@@ -175,7 +175,7 @@ def ratios(study: Study, found: Sequence[Curve], groups: int | None = None) -> l
         ours = curve.rtt_us[[curve.blocks.index(block) for block in blocks]][:, here]
         theirs = other.rtt_us[[other.blocks.index(block) for block in blocks]][:, there]
         logs = estimate(curve.sizes[here], np.log(ours) - np.log(theirs), groups)
-        ratio = Estimate(logs.sizes, np.exp(logs.mean), np.exp(logs.low), np.exp(logs.high))
+        ratio = CurveMeans(logs.sizes, np.exp(logs.mean), np.exp(logs.low), np.exp(logs.high))
         made.append(Ratio(curve.treatment, base, len(blocks), ratio))
     return made
 

@@ -40,6 +40,10 @@ JOURNAL = "nettrial-journal "
 other programs, such as login scripts."""
 ABSENT = 97
 """The exit status of the line of the shell that runs the engine, if the engine is not installed there."""
+BUSY = 98
+"""The exit status of the engine there if a session uses the machine (engine/cli/src/machine.rs)."""
+NOT_RESTORED = 99
+"""The exit status of the engine there if a setting could not be restored."""
 HASHES = "sha256sum 'shasum -a 256' 'sha256 -q'"
 """The commands that print a file's SHA-256 on Linux, macOS and FreeBSD."""
 PATIENCE_SECONDS = 120.0
@@ -342,7 +346,8 @@ def _write(pipe: IO[bytes], data: bytes) -> None:
 
 def _remedy(said: str, machine: Reachable, status: int = 1) -> str:
     """Returns the remedy for a command that failed with an exit status. ssh exits with 255 whatever the
-    reason (ssh(1)), so that its error message, and those of the shell and of the engine there, are read."""
+    reason (ssh(1)), and a shell with the status of its last command, so that their messages are read
+    (docs/architecture.md has the versions)."""
     if status == ABSENT:
         return "`nettrial machines install` copies it there"
     if "No space left" in said:
@@ -351,8 +356,8 @@ def _remedy(said: str, machine: Reachable, status: int = 1) -> str:
         return (
             f"connect once by hand ({machine.reached_by}), and verify the machine's key before you accept it"
         )
-    if "uses this machine" in said:
+    if status == BUSY:
         return "wait for the end of the session, and try again"
-    if "not restored" in said:
+    if status == NOT_RESTORED:
         return "fix that on the machine and try again, or discard it with `nettrial machines forget`"
     return f"make sure that {machine.reached_by} opens a shell without asking for anything"

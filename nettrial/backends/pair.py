@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from nettrial.backends.backend import Backend, TrialFailed
@@ -20,6 +21,11 @@ EXPECTATIONS = ("unexpected_rate", "unexpected_delay")
 
 class Unreached(Exception):
     """The error for machines that can't be reached; the text has the reason for each."""
+
+    def __init__(self, message: str, kinds: Sequence[str] = ()) -> None:
+        """Creates the error; `kinds` are the kinds of the failures, as in the engine's answers."""
+        super().__init__(message)
+        self.kinds = tuple(kinds)
 
 
 class Pair:
@@ -65,7 +71,7 @@ class Pair:
         machines = {machine.name: machine for machine in found.environment.machines or []}
         said = "; ".join(f"{lack.what}: {lack.why}" for lack in found.missing)
         if len(machines) < 2:
-            raise Unreached(said)
+            raise Unreached(said, [lack.kind.root for lack in found.missing if lack.kind])
         if found.missing:
             raise TrialFailed(said)
         return machines

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nettrial.analysis.pilot import FEWEST_REPLICATES, Choice, Variation, choose
+from nettrial.analysis.pilot import FEWEST_REPLICATES, Choice, PilotVariation, choose
 from nettrial.cli import READING, permission, run
 from nettrial.cli.console import say
 from nettrial.cli.options import seconds_of
@@ -172,15 +172,17 @@ def _chosen(
 
 
 def _concerned(
-    study: Study, variations: Sequence[Variation], wanted: Mapping[str, float] | None
-) -> list[Variation]:
+    study: Study, variations: Sequence[PilotVariation], wanted: Mapping[str, float] | None
+) -> list[PilotVariation]:
     """Returns the variations of the responses that matter: those with a desired precision or else those of
     the study's answer, or all."""
     named = set(wanted or (study.headline.responses if study.headline else ()))
     return [each for each in variations if not named or each.response in named]
 
 
-def _told(variations: Sequence[Variation], overhead: float, found: Durations, choice: Choice) -> list[str]:
+def _told(
+    variations: Sequence[PilotVariation], overhead: float, found: Durations, choice: Choice
+) -> list[str]:
     """Returns the pilot's findings and the choice, in words."""
     own = found.seconds[-1]
     said = [

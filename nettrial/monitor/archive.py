@@ -145,7 +145,7 @@ class KnownSession:
 
 
 @dataclass(frozen=True)
-class Point:
+class ArchivedValues:
     """The values of a metric at one time: one value, or those of an hour."""
 
     at_s: Finite
@@ -161,10 +161,10 @@ class Point:
     largest: Finite
     """The largest value."""
 
-    def and_also(self, other: Point) -> Point:
+    def and_also(self, other: ArchivedValues) -> ArchivedValues:
         """Returns the point of the values of both points (Chan et al. 1983, updating formulae)."""
         n, step = self.n + other.n, other.mean - self.mean
-        return Point(
+        return ArchivedValues(
             self.at_s,
             n,
             self.mean + step * other.n / n,
@@ -478,9 +478,12 @@ class Archive:
             "SELECT task, metric, at_s, value, entry FROM figure JOIN entry USING (entry) WHERE entry <= ?",
             latest,
         )
-        merged: dict[tuple[int, str, int], tuple[Point, int]] = {}
+        merged: dict[tuple[int, str, int], tuple[ArchivedValues, int]] = {}
         for task, metric, at_s, value, entry in rows:
-            place, point = (task, metric, int(at_s // HOUR)), Point(at_s, 1, value, 0.0, value, value)
+            place, point = (
+                (task, metric, int(at_s // HOUR)),
+                ArchivedValues(at_s, 1, value, 0.0, value, value),
+            )
             before = merged.get(place)
             merged[place] = (before[0].and_also(point), max(before[1], entry)) if before else (point, entry)
         for (task, metric, hour), (point, entry) in merged.items():
@@ -490,7 +493,7 @@ class Archive:
                 *(task, metric, hour),
             )
             if there:
-                point = Point(0, *there[0]).and_also(point)
+                point = ArchivedValues(0, *there[0]).and_also(point)
             values = (point.n, point.mean, point.m2, point.smallest, point.largest)
             # Entries are merged in their order, so this one is later than those merged before.
             self._connection.execute(
@@ -587,7 +590,7 @@ class Archive:
         )
         return self._read(tuple[Finite, Finite], rows)
 
-    def hours(self, task: int, metric: str, since_s: float) -> list[Point]:
+    def hours(self, task: int, metric: str, since_s: float) -> list[ArchivedValues]:
         """Returns the values of a metric by hour since a moment: merged ones, and those still kept one by
         one."""
         rows = self._rows(
@@ -595,9 +598,9 @@ class Archive:
             "WHERE task = ? AND metric = ? AND hour >= ?",
             *(float(HOUR), task, metric, since_s // HOUR),
         )
-        found = {int(point.at_s // HOUR): point for point in self._read(Point, rows)}
+        found = {int(point.at_s // HOUR): point for point in self._read(ArchivedValues, rows)}
         for at_s, value in self.values(task, metric, since_s // HOUR * HOUR):
-            hour, point = int(at_s // HOUR), Point(at_s // HOUR * HOUR, 1, value, 0.0, value, value)
+            hour, point = int(at_s // HOUR), ArchivedValues(at_s // HOUR * HOUR, 1, value, 0.0, value, value)
             found[hour] = found[hour].and_also(point) if hour in found else point
         return [found[hour] for hour in sorted(found)]
 

@@ -36,7 +36,7 @@ FEWEST_BEFORE = 5
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangePoint:
     """A change that was found."""
 
     began: int
@@ -63,7 +63,7 @@ class Detector:
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
 
-    def add(self, value: float) -> Change | None:
+    def add(self, value: float) -> ChangePoint | None:
         """Adds a value. Returns a change if one is found, and then starts over."""
         number = len(self._values)
         below, upto = bisect.bisect_left(self._sorted, value), bisect.bisect_right(self._sorted, value)
@@ -75,7 +75,7 @@ class Detector:
         self._bet(number, p)
         if self._starts.mean(axis=(1, 2)).sum() >= self.threshold:
             began = self._first + int(self._starts.mean(axis=(1, 2)).argmax())
-            change = Change(began, median(self._values[:began]), median(self._values[began:]))
+            change = ChangePoint(began, median(self._values[:began]), median(self._values[began:]))
             self._begin()
             return change
         if len(self._values) >= MOST_VALUES:

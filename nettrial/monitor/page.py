@@ -9,7 +9,7 @@ from typing import Any
 
 from scipy import stats
 
-from nettrial.monitor.archive import KnownGap, Point
+from nettrial.monitor.archive import ArchivedValues, KnownGap
 from nettrial.monitor.schedule import DAY, HOUR
 from nettrial.monitor.view import History, Overview, Series
 from nettrial.report import pages, vega
@@ -78,7 +78,7 @@ def charts(series: Series, history: History) -> list[Chart]:
     """Returns the charts of a metric: the values of the last 24 hours, and all of them by hour."""
     found = []
     if series.day:
-        points = [Point(at_s, 1, value, 0.0, value, value) for at_s, value in series.day]
+        points = [ArchivedValues(at_s, 1, value, 0.0, value, value) for at_s, value in series.day]
         merged = merge(points, DAY / MOST_POINTS if len(points) > MOST_POINTS else 0.0)
         found.append(_chart(series, history, f"{series.name}-day", "the last 24 hours", merged))
     if len(series.hours) > 1:
@@ -89,19 +89,19 @@ def charts(series: Series, history: History) -> list[Chart]:
     return found
 
 
-def merge(points: Sequence[Point], width_s: float) -> list[Point]:
+def merge(points: Sequence[ArchivedValues], width_s: float) -> list[ArchivedValues]:
     """Returns the points in the order of time. Points within intervals of this width are merged; a width of 0
     merges none."""
     if not width_s:
         return sorted(points, key=lambda point: point.at_s)
-    found: dict[int, Point] = {}
+    found: dict[int, ArchivedValues] = {}
     for point in points:
         place = int(point.at_s // width_s)
         found[place] = found[place].and_also(point) if place in found else point
     return [found[place] for place in sorted(found)]
 
 
-def interval(point: Point) -> tuple[float, float] | None:
+def interval(point: ArchivedValues) -> tuple[float, float] | None:
     """Returns the 95% interval of the mean of a point's values (Student's t); None for a single value."""
     if point.n < 2:
         return None
@@ -109,7 +109,7 @@ def interval(point: Point) -> tuple[float, float] | None:
     return point.mean - float(half), point.mean + float(half)
 
 
-def _chart(series: Series, history: History, name: str, over: str, points: list[Point]) -> Chart:
+def _chart(series: Series, history: History, name: str, over: str, points: list[ArchivedValues]) -> Chart:
     rows, bars = [], []
     for point in points:
         said = f"{moment(point.at_s)}: {point.mean:.5g} {series.unit}"

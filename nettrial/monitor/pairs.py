@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from nettrial.backends import Machines, TrialFailed, measured_flow
@@ -19,12 +19,9 @@ from nettrial.scenario import Record
 SET_UP_SECONDS = 5.0
 """The expected duration of a measurement between two machines in addition to its traffic, in seconds: the
 time to connect to both, to start agents, and to probe the path MTU."""
-REFUSALS = (
-    *("is using this machine", "not installed there"),
-    *("Permission denied", "Host key verification failed"),
-)
-"""Parts of the reasons of machines that were reached and refused: another session measures there, it has no
-engine of this version, or ssh may not log in."""
+REFUSALS = {"busy", "missing_program", "other_version", "refused"}
+"""The kinds of failures of machines that were reached and refused: another session measures there, it has no
+engine or one of another version, or ssh may not log in."""
 T = TypeVar("T")
 """The type of a result."""
 
@@ -78,17 +75,18 @@ def _attempt(task: Task, ip: int, measure: Callable[[Pair, str, str], T]) -> T:
     """Returns the result of a measurement; raises Missed."""
     machines = {name: _reduced(machine, ip) for name, machine in _machines(task).items()}
     reason: Reason = "failed"
+    kinds: Sequence[str] = ()
     try:
         return measure(Pair(Machines.of(machines)), *machines)
     except Unreached as why:
-        said, reason = str(why), "host gone"
+        said, reason, kinds = str(why), "host gone", why.kinds
     except CannotRun as cannot:
         said = "; ".join(each.why for each in cannot.reasons)
     except BadInput as bad:
         said = "; ".join(bad.faults[0].lines())
     except TrialFailed as failed:
-        said = str(failed)
-    raise Missed("refused" if any(each in said for each in REFUSALS) else reason, said)
+        said, kinds = str(failed), (failed.kind,)
+    raise Missed("refused" if REFUSALS & set(kinds) else reason, said)
 
 
 def _machines(task: Task) -> Mapping[str, MachineSettings]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from nettrial.monitor.archive import Archive, KnownEvent, KnownGap, KnownTask, Latest, Point
+from nettrial.monitor.archive import Archive, ArchivedValues, KnownEvent, KnownGap, KnownTask, Latest
 from nettrial.monitor.outcome import NOT_DRAWN
 from nettrial.monitor.schedule import DAY
 from nettrial.monitor.settings import limit_of
@@ -23,7 +23,7 @@ MOST_EVENTS = 100
 
 
 @dataclass(frozen=True)
-class Value:
+class LatestValue:
     """The latest value of a metric."""
 
     name: str
@@ -39,7 +39,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairState:
     """A task with its latest entry."""
 
     task: KnownTask
@@ -48,7 +48,7 @@ class Pair:
     """The worst state of its values, or the state of a pair without a measurement."""
     at_s: float | None
     """The time of the latest measurement that is kept."""
-    values: list[Value]
+    values: list[LatestValue]
     """The values of the latest measurement; the first one is the metric that is shown first."""
     why: str
     """The reason of the latest gap; empty if the latest interval has a measurement."""
@@ -68,7 +68,7 @@ class Grid:
     """The hosts that send."""
     targets: list[str]
     """The hosts that receive."""
-    pairs: Mapping[tuple[str, str], Pair]
+    pairs: Mapping[tuple[str, str], PairState]
     """The pairs, by source and target."""
 
 
@@ -107,7 +107,7 @@ class Series:
     """The unit of the values."""
     day: list[tuple[float, float]]
     """The times and values of the last 24 hours."""
-    hours: list[Point]
+    hours: list[ArchivedValues]
     """All values that are still in the archive, by hour."""
     limits: list[tuple[str, float]]
     """The name and the value of each threshold."""
@@ -119,7 +119,7 @@ class Series:
 class History:
     """The history of a pair."""
 
-    pair: Pair
+    pair: PairState
     """The pair."""
     now_s: float
     """The time of this history, in seconds since 1970-01-01 UTC."""
@@ -217,24 +217,24 @@ def _together(gaps: Sequence[KnownGap]) -> list[KnownGap]:
     return found
 
 
-def _pairs(archive: Archive, tasks: Sequence[KnownTask]) -> list[Pair]:
+def _pairs(archive: Archive, tasks: Sequence[KnownTask]) -> list[PairState]:
     latest, metrics = archive.latest(), archive.metrics()
     return [_pair(task, latest.get(task.number), metrics) for task in tasks]
 
 
-def _pair(task: KnownTask, latest: Latest | None, metrics: Mapping[str, tuple[str, str]]) -> Pair:
+def _pair(task: KnownTask, latest: Latest | None, metrics: Mapping[str, tuple[str, str]]) -> PairState:
     if latest is None:
-        return Pair(task, "none", None, [], "")
+        return PairState(task, "none", None, [], "")
     values = [
-        Value(name, *metrics[name], value, state_of(task.thresholds.get(name, {}), value))
+        LatestValue(name, *metrics[name], value, state_of(task.thresholds.get(name, {}), value))
         for name, value in latest.figures.items()
     ]
     values.sort(key=lambda value: task.watched.index(value.name) if value.name in task.watched else 99)
     if latest.reason is not None:
-        return Pair(task, "gap", latest.measured_s, values, f"{latest.reason}: {latest.detail}")
+        return PairState(task, "gap", latest.measured_s, values, f"{latest.reason}: {latest.detail}")
     states = [value.state for value in values]
     worst: State = next((each for each in ("alarm", "warning", "good") if each in states), "measured")
-    return Pair(task, worst, latest.measured_s, values, "")
+    return PairState(task, worst, latest.measured_s, values, "")
 
 
 def state_of(thresholds: Mapping[str, str], value: float) -> State:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nettrial.analysis import Curve, Estimate, baseline, boundaries, estimate, ratios
+from nettrial.analysis import Curve, CurveMeans, baseline, boundaries, estimate, ratios
 from nettrial.analysis.sweep_curves import Floats
 from nettrial.report import tables
 from nettrial.report.sweeps import Sweeps
@@ -109,7 +109,7 @@ def _chart(study: Study, name: str, title: str, said: str, layers: list[Spec]) -
     return Chart(name, title, said, layered(layers, title), legend=levels)
 
 
-def _rows(shown: Estimate, level: str, unit: str) -> list[Row]:
+def _rows(shown: CurveMeans, level: str, unit: str) -> list[Row]:
     columns = (np.round(part, 4).tolist() for part in (shown.sizes, shown.mean, shown.low, shown.high))
     return [
         {

@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any, TypeAlias
 
-from nettrial.analysis.pilot import Variation, variation
+from nettrial.analysis.pilot import PilotVariation, variation
 from nettrial.analysis.run_digest import trial_responses
 from nettrial.store import Run
 from nettrial.study import Study
@@ -108,7 +108,7 @@ def pilot_study(study: Study, found: Durations) -> Study:
 class Measured:
     """The findings of a pilot."""
 
-    variations: Sequence[Variation]
+    variations: Sequence[PilotVariation]
     """The variation of each response with values."""
     overhead: float
     """The time of a trial beside its traffic, in seconds."""

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from nettrial.analysis.pilot import Variation, choose, variation
+from nettrial.analysis.pilot import PilotVariation, choose, variation
 from nettrial.running import pilot
 from nettrial.running.study_design import Design, DesignOptions
 from nettrial.store import Run
@@ -14,8 +14,8 @@ from nettrial.study import load
 FEW = ("--set", "mtu=1500,9000", "--set", "sender=classic", "--set", "receiver=classic")
 
 
-def varied(between: float, within: float) -> Variation:
-    return Variation("throughput", between**2, within**2, None)
+def varied(between: float, within: float) -> PilotVariation:
+    return PilotVariation("throughput", between**2, within**2, None)
 
 
 def test_the_variances_between_and_within_trials_follow_from_two_durations():

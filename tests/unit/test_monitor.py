@@ -640,9 +640,11 @@ def test_two_machines_of_an_inventory_are_a_pair(tmp_path):
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (Unreached("machine alpha (ssh root@alpha): no answer within 20 s"), "host gone"),
-        (Unreached("machine alpha: the engine of this version is not installed there"), "refused"),
-        (TrialFailed("beta: another nettrial session is using this machine: wait until it ends"), "refused"),
+        (Unreached("machine alpha (ssh root@alpha): no answer within 20 s", ["timed_out"]), "host gone"),
+        (Unreached("machine alpha: the engine is not there", ["missing_program"]), "refused"),
+        (Unreached("machine alpha: ssh may not log in", ["unreachable", "refused"]), "refused"),
+        (TrialFailed("beta: another session measures there", "busy"), "refused"),
+        (TrialFailed("the words is using this machine decide nothing"), "failed"),
         (TrialFailed("the agent of client ended"), "failed"),
         (CannotRun("asking", [Lack("the engine", "it ended", "build it")]), "failed"),
     ],

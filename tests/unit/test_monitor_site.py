@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nettrial.cli.monitor import MonitorOptions, _page
 from nettrial.errors import BadInput
 from nettrial.monitor import mesh as meshes
-from nettrial.monitor.archive import Archive, KnownGap, KnownSession, Point
+from nettrial.monitor.archive import Archive, ArchivedValues, KnownGap, KnownSession
 from nettrial.monitor.page import interval, merge
 from nettrial.monitor.prometheus import text
 from nettrial.monitor.running import Event
@@ -218,7 +218,9 @@ def test_a_gap_has_no_value(tmp_path):
 
 
 def test_bins_have_the_interval_of_their_values():
-    points = [Point(at, 1, value, 0, value, value) for at, value in enumerate([1.0, 2.0, 3.0, 4.0, 10.0])]
+    points = [
+        ArchivedValues(at, 1, value, 0, value, value) for at, value in enumerate([1.0, 2.0, 3.0, 4.0, 10.0])
+    ]
     (one, other) = merge(points, 4)
     assert (one.n, other.n) == (4, 1)
     # The interval is 2.5 ± 3.182 * 1.291 / 2.

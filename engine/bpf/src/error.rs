@@ -48,15 +48,10 @@ impl Fault for Error {
     fn kind(&self) -> FailureKind {
         match self {
             Self::During { source, .. } => source.kind(),
-            Self::System(error) => Fault::kind(error),
             Self::Library(error) if error.kind() == libbpf_rs::ErrorKind::PermissionDenied => {
                 FailureKind::NoPrivileges
             }
-            Self::Library(_)
-            | Self::Unknown(_)
-            | Self::Program(_)
-            | Self::Counters(_)
-            | Self::NamesTaken(_) => FailureKind::Other,
+            _ => self.kind_of_system(),
         }
     }
 }

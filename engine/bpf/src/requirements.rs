@@ -29,6 +29,7 @@ pub fn missing(is_root: bool, jit_is_off: bool) -> Vec<Shortfall> {
         what: what.into(),
         why: why.into(),
         remedy: remedy.into(),
+        ..Shortfall::default()
     };
     let is_there = |path: &str| fs::exists(path).unwrap_or(false);
     [

@@ -107,6 +107,7 @@ fn preflight(what: &str) -> Preflight {
         what: "Linux".to_owned(),
         why: format!("{what} needs Linux, and this system is {}", nettrial_traffic::system_name()),
         remedy: REMEDY.to_owned(),
+        ..Shortfall::default()
     }];
     found
 }

@@ -1,7 +1,8 @@
 //! This machine as one of the user's machines, on which `hosts` runs trials.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Subcommand;
+use nettrial_scenario::{FailureKind, Fault};
 
 /// The tasks of a machine.
 #[derive(Subcommand)]
@@ -23,6 +24,11 @@ pub enum Machine {
 /// as login scripts.
 const JOURNAL: &str = "nettrial-journal ";
 
+/// The exit status if a session uses the machine. `nettrial/backends/hosts.py` knows it and the next one.
+const BUSY: i32 = 98;
+/// The exit status if a setting could not be restored.
+const NOT_RESTORED: i32 = 99;
+
 /// Does a task of a machine.
 ///
 /// # Errors
@@ -32,16 +38,31 @@ pub fn machine(part: &Machine) -> Result<()> {
         Machine::Serve => Ok(nettrial_hosts::serve()?),
         Machine::Guard => Ok(nettrial_hosts::guard()?),
         Machine::Restore => {
-            let outcome = nettrial_hosts::restore()?;
+            let outcome = unless_busy(nettrial_hosts::restore())?;
             outcome.restored.iter().for_each(|setting| println!("restored {setting}"));
             match outcome.failed() {
                 None => Ok(()),
-                Some(failed) => bail!("not restored: {failed}"),
+                Some(failed) => end(NOT_RESTORED, &format!("not restored: {failed}")),
             }
         }
         Machine::Forget { keys } => {
-            println!("{JOURNAL}{}", serde_json::to_string(&nettrial_hosts::forget(keys)?)?);
+            let outcome = unless_busy(nettrial_hosts::forget(keys))?;
+            println!("{JOURNAL}{}", serde_json::to_string(&outcome)?);
             Ok(())
         }
     }
+}
+
+/// Returns a result, but ends this process if a session uses the machine.
+fn unless_busy<T>(result: nettrial_hosts::Result<T>) -> Result<T> {
+    match result {
+        Err(error) if error.kind() == FailureKind::Busy => end(BUSY, &error.in_words()),
+        result => Ok(result?),
+    }
+}
+
+/// Ends this process with an error message and an exit status, which reaches another machine through ssh.
+fn end(status: i32, message: &str) -> ! {
+    eprintln!("Error: {message}");
+    std::process::exit(status);
 }

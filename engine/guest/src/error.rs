@@ -97,20 +97,10 @@ impl Fault for Error {
     fn kind(&self) -> FailureKind {
         match self {
             Self::During { source, .. } => source.kind(),
-            Self::System(error) => Fault::kind(error),
             Self::Lost { .. } => FailureKind::AgentEnded,
             Self::Silent { .. } | Self::Absent(_) => FailureKind::TimedOut,
             Self::OtherVersion { .. } => FailureKind::OtherVersion,
-            Self::NotReady(_)
-            | Self::Image(_)
-            | Self::NotForGuests(_)
-            | Self::OnlyForGuests(_)
-            | Self::Qemu(_)
-            | Self::Order(_)
-            | Self::NoPipe(_)
-            | Self::NoName
-            | Self::Document(_)
-            | Self::Number(_) => FailureKind::Other,
+            _ => self.kind_of_system(),
         }
     }
 }

@@ -121,27 +121,17 @@ impl Fault for Error {
     fn kind(&self) -> FailureKind {
         match self {
             Self::During { source, .. } => source.kind(),
-            Self::System(error) => Fault::kind(error),
             Self::Session(error) => error.kind(),
             #[cfg(target_os = "linux")]
             Self::Netlink(error) => error.kind(),
             Self::Machine { failure, .. } => failure.kind,
+            Self::Shortfall(lack) if !lack.kind.is_other() => lack.kind,
             Self::Shortfall(_) | Self::Command(_) | Self::Lost { .. } => FailureKind::Unreachable,
             Self::NoGreeting(_) | Self::Silent(_) => FailureKind::TimedOut,
             Self::NotInstalled => FailureKind::MissingProgram,
             Self::OtherVersion { .. } => FailureKind::OtherVersion,
             Self::Busy(_) => FailureKind::Busy,
-            Self::Scenario(_)
-            | Self::Answer(_)
-            | Self::Clock(_)
-            | Self::Thread(_)
-            | Self::Setting(_)
-            | Self::Journal(_)
-            | Self::NotRestored(_)
-            | Self::NeedsLinux { .. }
-            | Self::NotMapped(_)
-            | Self::State(_)
-            | Self::Document(_) => FailureKind::Other,
+            _ => self.kind_of_system(),
         }
     }
 }

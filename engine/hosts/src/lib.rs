@@ -61,7 +61,7 @@ pub use supported::capabilities;
 use line::Line;
 use mapping::Mapping;
 use message::{FromMachine, ToMachine};
-use nettrial_scenario::{Flow, Machine, Preflight, Problem, Record, Scenario, Shortfall};
+use nettrial_scenario::{Fault, Flow, Machine, Preflight, Problem, Record, Scenario, Shortfall};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -228,6 +228,7 @@ fn reach(name: &str, place: &Place) -> Result<(Line, Machine), Shortfall> {
             what: format!("machine {name} ({})", place.reached_by),
             why: nettrial_scenario::chain(&error),
             remedy: "install the engine there again: `nettrial machines install`".into(),
+            kind: error.kind(),
         }),
     }
 }

@@ -5,7 +5,7 @@ use crate::error::{Context, Error, Result};
 use crate::inventory::Place;
 use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
 use nettrial_admission::{document, one_line, pieces, read_line};
-use nettrial_scenario::{During, Failure, Shortfall, chain};
+use nettrial_scenario::{During, Failure, FailureKind, Fault, Shortfall, chain};
 use nettrial_session::{
     Error as SessionError, Event, MOST_REPORT_BYTES, Offset, Round, Sink, Transport, monotonic_ns,
 };
@@ -82,11 +82,12 @@ impl Line {
         let said = Arc::new(Mutex::new(Vec::new()));
         Self::reach(name, place, &said).map_err(|error| {
             let said = String::from_utf8_lossy(&lock(&said)).trim().to_owned();
-            let told = chain(&error);
+            let (told, obstacle) = (chain(&error), Obstacle::of(&error, &said));
             let why = if said.is_empty() { told } else { format!("{told}: {said}") };
             Shortfall {
                 what: format!("machine {name} ({})", place.reached_by),
-                remedy: Obstacle::of(&error, &said).remedy(place),
+                remedy: obstacle.remedy(place),
+                kind: obstacle.kind(&error),
                 why: why.lines().map(one_line).collect::<Vec<_>>().join(" "),
             }
         })
@@ -404,9 +405,9 @@ impl Obstacle {
         }
     }
 
-    /// Returns the obstacle of which the command that reaches a machine complained. This is the one place that reads
-    /// messages of other programs: ssh ends with status 255 on every error of its own (ssh(1), EXIT STATUS), and a shell with 126
-    /// on every program that it can't run, so that only their texts tell one cause from another.
+    /// Returns the obstacle of which the command that reaches a machine complained. ssh ends with status 255 on every error
+    /// of its own (ssh(1), EXIT STATUS), and a shell with 126 on every program that it can't run, so that only their texts
+    /// tell one cause from another (docs/architecture.md, "Errors of the engine", has their versions).
     fn of_command(said: &str) -> Self {
         const TEXTS: [(&str, Obstacle); 9] = [
             ("Host key verification failed", Obstacle::HostKey),
@@ -420,6 +421,17 @@ impl Obstacle {
             ("cannot execute", Obstacle::OtherProcessor),
         ];
         TEXTS.iter().find(|(text, _)| said.contains(text)).map_or(Self::Other, |(_, obstacle)| *obstacle)
+    }
+
+    /// Returns the kind of the failure, which the error decides if nothing is known of the obstacle.
+    fn kind(self, error: &Error) -> FailureKind {
+        match self {
+            Self::NotInstalled | Self::OtherProcessor => FailureKind::MissingProgram,
+            Self::OtherVersion => FailureKind::OtherVersion,
+            Self::HostKey | Self::Password => FailureKind::Refused,
+            Self::NoAnswer => FailureKind::Unreachable,
+            Self::Other => error.kind(),
+        }
     }
 
     fn remedy(self, place: &Place) -> String {
@@ -471,6 +483,7 @@ mod tests {
     fn a_machine_without_the_engine_has_it_installed() {
         let found = refused(&["sh"]);
         assert!(found.remedy.contains("machines install"), "{found:?}");
+        assert_eq!(found.kind, FailureKind::MissingProgram);
         let found = refused(&["sh", "-c", "echo Welcome to alpha; exec sh"]);
         assert!(found.remedy.contains("machines install"), "{found:?}");
     }
@@ -480,6 +493,7 @@ mod tests {
         let found = refused(&["sh", "-c", "echo 'Host key verification failed.' >&2; exit 255"]);
         assert!(found.why.contains("Host key verification failed"), "{found:?}");
         assert!(found.remedy.contains("ssh-keygen -lf"), "{found:?}");
+        assert_eq!(found.kind, FailureKind::Refused);
         let found = refused(&["/nonexistent/ssh"]);
         assert!(found.why.contains("/nonexistent/ssh"), "{found:?}");
     }

@@ -5,7 +5,7 @@ use crate::inventory::Place;
 use crate::message::{FromMachine, ToMachine};
 use crate::settings::{Change, Setting};
 use crate::{Hosts, Permission, capabilities, wanted};
-use nettrial_scenario::{Environment, IpVersion, Machine, MachineReach, Preflight, Shortfall};
+use nettrial_scenario::{Environment, Fault, IpVersion, Machine, MachineReach, Preflight, Shortfall};
 use nettrial_session::{Agents, Direction, path_mtus};
 use nettrial_traffic::Cookie;
 use std::collections::BTreeMap;
@@ -35,6 +35,7 @@ pub fn examine(hosts: &mut Hosts, thorough: bool) -> Preflight {
                 remedy:
                     "let UDP and TCP pass between the addresses in the inventory, on all ports above 1023"
                         .into(),
+                kind: error.kind(),
             }),
         }
         // A trial connects to the machines anew.
@@ -77,7 +78,12 @@ fn environment(machines: Vec<Machine>) -> Environment {
 fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
     let mut missing = Vec::new();
     let mut lack = |what: String, why: &str, remedy: String| {
-        missing.push(Shortfall { what: format!("machine {name}: {what}"), why: why.into(), remedy });
+        missing.push(Shortfall {
+            what: format!("machine {name}: {what}"),
+            why: why.into(),
+            remedy,
+            ..Shortfall::default()
+        });
     };
     for given in &place.interfaces {
         let Some(there) = machine.interfaces.iter().find(|interface| interface.name == given.name) else {
@@ -218,10 +224,14 @@ fn too_small(name: &str, reach: &MachineReach) -> Option<Shortfall> {
             what,
             why: "no packet passes".into(),
             remedy: "connect the two machines by a network, set up routes, and let UDP pass".into(),
+            ..Shortfall::default()
         }),
-        passed if passed < reach.tried_bytes => {
-            Some(Shortfall { what, why: format!("the largest packet that passes has {passed} B"), remedy })
-        }
+        passed if passed < reach.tried_bytes => Some(Shortfall {
+            what,
+            why: format!("the largest packet that passes has {passed} B"),
+            remedy,
+            ..Shortfall::default()
+        }),
         _ => None,
     }
 }

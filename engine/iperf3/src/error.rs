@@ -70,17 +70,11 @@ impl Fault for Error {
     fn kind(&self) -> FailureKind {
         match self {
             Self::During { source, .. } => source.kind(),
-            Self::System(error) => Fault::kind(error),
             Self::Unreachable { .. } => FailureKind::Unreachable,
             Self::Busy => FailureKind::Busy,
             Self::Refused(_) => FailureKind::Refused,
             Self::UdpFiltered(_) => FailureKind::UdpFiltered,
-            Self::Ended
-            | Self::Failed
-            | Self::Unexpected(_)
-            | Self::StreamEnded
-            | Self::Thread
-            | Self::Clock(_) => FailureKind::Other,
+            _ => self.kind_of_system(),
         }
     }
 }

@@ -48,6 +48,7 @@ impl Own {
                     what: format!("congestion control {algorithm}"),
                     why: chain(&error),
                     remedy: "use another kernel, such as Linux 6.18".into(),
+                    ..Shortfall::default()
                 }),
             }
         }

@@ -96,7 +96,6 @@ impl Fault for Error {
     fn kind(&self) -> FailureKind {
         match self {
             Self::During { source, .. } => source.kind(),
-            Self::System(error) => Fault::kind(error),
             Self::Netlink(error) => error.kind(),
             Self::Session(error) => error.kind(),
             Self::Traffic(error) => error.kind(),
@@ -105,16 +104,7 @@ impl Fault for Error {
             Self::Capture(error) => Fault::kind(&error.source),
             Self::NeedsRoot => FailureKind::NoPrivileges,
             Self::Silent(_) | Self::NoCarrier(_) => FailureKind::TimedOut,
-            Self::Scenario(_)
-            | Self::Missing(_)
-            | Self::Unsupported(_)
-            | Self::Program(_)
-            | Self::Node(_)
-            | Self::Thread(_)
-            | Self::Kernel(_)
-            | Self::Clock(_)
-            | Self::Document(_)
-            | Self::Number(_) => FailureKind::Other,
+            _ => self.kind_of_system(),
         }
     }
 }

@@ -61,6 +61,7 @@ impl Home {
                             what: "network namespaces as root".into(),
                             why: format!("unshare(CLONE_NEWNET | CLONE_NEWNS): {}", as_root.desc()),
                             remedy: "run as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN".into(),
+                            ..Shortfall::default()
                         },
                         Shortfall {
                             what: "network namespaces through a user namespace".into(),
@@ -73,6 +74,7 @@ impl Home {
                                 "allow user namespaces: sysctl user.max_user_namespaces=10000, and on Ubuntu \
                                      kernel.apparmor_restrict_unprivileged_userns=0"
                                     .into(),
+                            ..Shortfall::default()
                         },
                     ]
                 })?;
@@ -86,6 +88,7 @@ impl Home {
                 what: "entering the engine's namespaces".into(),
                 why: chain(&error),
                 remedy: "run as root, or on a system that does not restrict user namespaces".into(),
+                ..Shortfall::default()
             }]
         })
     }

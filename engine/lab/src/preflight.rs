@@ -65,7 +65,7 @@ pub fn no_timers(error: &Error) -> Shortfall {
 }
 
 fn shortfall(what: &str, error: &Error, remedy: &str) -> Shortfall {
-    Shortfall { what: what.into(), why: chain(error), remedy: remedy.into() }
+    Shortfall { what: what.into(), why: chain(error), remedy: remedy.into(), ..Shortfall::default() }
 }
 
 /// Returns everything that fails in the calling thread's namespace. Each feature is tried even if others failed.
@@ -153,6 +153,7 @@ fn limits(home: &Home) -> Vec<Shortfall> {
             what: "MPTCP".into(),
             why: "this kernel does not have it".into(),
             remedy: "a kernel with CONFIG_MPTCP; studies that use it cannot run without".into(),
+            ..Shortfall::default()
         });
     }
     limits.extend(routing::limits());
@@ -164,6 +165,7 @@ fn limits(home: &Home) -> Vec<Shortfall> {
             what: "some tools of studies".into(),
             why: format!("programs are not installed: {}", lacking.join(", ")),
             remedy: format!("those that a study asks for: {}", remedies.join("; ")),
+            ..Shortfall::default()
         });
     }
     if let Err(error) = try_delay_line() {
@@ -194,6 +196,7 @@ fn disciplines(home: &Home) -> Vec<Shortfall> {
         what: format!("queue disciplines {}", names.join(", ")),
         why: why.clone(),
         remedy: "modprobe sch_NAME, or `--backend virtual`; studies that use them cannot run without".into(),
+        ..Shortfall::default()
     }]
 }
 
@@ -205,6 +208,7 @@ fn limits_of_the_machine(home: &Home) -> Vec<Shortfall> {
             what: "CPU time by host (cpu, service_demand)".into(),
             why: "steering an interface's receive work to a CPU needs root".into(),
             remedy: "run as root; without it these two metrics are absent".into(),
+            ..Shortfall::default()
         });
     }
     let processors = affinity::usable().len();
@@ -215,6 +219,7 @@ fn limits_of_the_machine(home: &Home) -> Vec<Shortfall> {
             remedy:
                 "with three or more, no measured CPU does the forwarding; the record says which one did it"
                     .into(),
+            ..Shortfall::default()
         });
     }
     limits.extend(openflow::limits());

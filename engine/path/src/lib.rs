@@ -78,6 +78,7 @@ pub fn examine(request: &PathRequest) -> PathAnswer {
                 remedy:
                     "check the routes and addresses of this host, and the packets that its firewall lets out"
                         .into(),
+                ..Shortfall::default()
             }),
         }
     }

@@ -88,13 +88,12 @@ impl Fault for Error {
     fn kind(&self) -> FailureKind {
         match self {
             Self::During { source, .. } => source.kind(),
-            Self::System(error) => Fault::kind(error),
             Self::Unreachable { .. } | Self::Silent | Self::Closed => FailureKind::Unreachable,
             Self::Full | Self::TooMany(_) => FailureKind::Busy,
             Self::NoWelcome | Self::Refused(_) => FailureKind::Refused,
             Self::OtherVersion { .. } => FailureKind::OtherVersion,
             Self::Session(error) => error.kind(),
-            Self::Answer(_) | Self::Implausible { .. } | Self::Clock(_) => FailureKind::Other,
+            _ => self.kind_of_system(),
         }
     }
 }

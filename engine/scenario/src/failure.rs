@@ -35,6 +35,13 @@ pub enum FailureKind {
     Other,
 }
 
+impl FailureKind {
+    /// Returns true if programs do not tell the failure from others.
+    pub fn is_other(&self) -> bool {
+        *self == Self::Other
+    }
+}
+
 /// An error with its kind. It may be the context of another error, which is its cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -67,6 +74,11 @@ pub trait Fault: Error + Sized + 'static {
 
     /// Returns the kind, which follows from the variant, or from the system's error.
     fn kind(&self) -> FailureKind {
+        self.kind_of_system()
+    }
+
+    /// Returns the kind that follows from the system's error, for the variants that have none of their own.
+    fn kind_of_system(&self) -> FailureKind {
         self.system().map_or(FailureKind::Other, system_kind)
     }
 

@@ -201,7 +201,7 @@ pub struct Preflight {
 }
 
 /// A feature that the machine lacks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shortfall {
     /// The feature that was tried.
@@ -210,6 +210,9 @@ pub struct Shortfall {
     pub why: String,
     /// The remedy.
     pub remedy: String,
+    /// The kind of the failure that showed it, if programs tell it from others.
+    #[serde(default, skip_serializing_if = "FailureKind::is_other")]
+    pub kind: FailureKind,
 }
 
 /// The machine on which a run was made.

@@ -628,16 +628,29 @@ pub struct DisturbanceRecord {
     /// The CPU time of processes that are not the trial's, in percent of the time of one CPU. Kernel threads do not
     /// count, because some do the trial's own work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-limit" = DisturbanceRecord::MOST_OTHER_WORK_PERCENT))]
     pub other_work_percent: Option<f64>,
     /// The largest share of a CPU's time that the hypervisor took, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-limit" = DisturbanceRecord::MOST_STOLEN_PERCENT))]
     pub stolen_percent: Option<f64>,
     /// The largest lateness of a thread that sleeps for 5 to 20 ms at a time, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_lateness_us: Option<f64>,
     /// The change of the wall clock against the monotonic clock, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-limit" = DisturbanceRecord::MOST_CLOCK_STEP_NS))]
     pub clock_step_ns: Option<i64>,
+}
+
+impl DisturbanceRecord {
+    /// The CPU time of other processes, in percent of the time of one CPU, above which a trial is disturbed.
+    pub const MOST_OTHER_WORK_PERCENT: f64 = 5.0;
+    /// The share of a CPU's time that the hypervisor took, in percent, above which a trial is disturbed: its results depend
+    /// on other virtual machines.
+    pub const MOST_STOLEN_PERCENT: f64 = 2.0;
+    /// The change of the wall clock against the monotonic clock, in nanoseconds, above which a trial is disturbed.
+    pub const MOST_CLOCK_STEP_NS: i64 = 1_000_000;
 }
 
 /// An interface's figures over the trial.

@@ -90,23 +90,13 @@ impl Fault for Error {
     fn kind(&self) -> FailureKind {
         match self {
             Self::During { source, .. } => source.kind(),
-            Self::System(error) => Fault::kind(error),
             Self::WrongToken | Self::OtherToken(_) => FailureKind::OtherToken,
             Self::OtherProtocol(_) => FailureKind::Refused,
             Self::AgentEnded(_) => FailureKind::AgentEnded,
             Self::AgentSilent(_) => FailureKind::TimedOut,
             Self::Order(failure) => failure.kind,
             Self::Traffic(error) => error.kind(),
-            Self::Recorded
-            | Self::Noise(_)
-            | Self::Token(_)
-            | Self::Variable(..)
-            | Self::Over
-            | Self::NoAgent(_)
-            | Self::Answer(_)
-            | Self::Implausible { .. }
-            | Self::NoPipe(_)
-            | Self::Document(_) => FailureKind::Other,
+            _ => self.kind_of_system(),
         }
     }
 }

@@ -1,16 +1,11 @@
 //! Checks and warnings of a trial, and those that every session makes.
 
 use crate::{Reading, Use};
-use nettrial_scenario::{Check, Directory, Flow, FlowRecord, Warning};
+use nettrial_scenario::{Check, Directory, DisturbanceRecord, Flow, FlowRecord, Warning};
 use nettrial_traffic::{Connection, PathMtu, Room, Side};
 
 /// The share of its time in use above which a CPU, and not the network, may limit the traffic.
 const SATURATED_PERCENT: f64 = 95.0;
-/// The share of time taken by the hypervisor above which results depend on other virtual machines.
-const STEAL_PERCENT: f64 = 2.0;
-
-/// The drift of the wall clock against the monotonic clock that is allowed over a trial.
-const CLOCK_STEP_NS: i64 = 1_000_000;
 /// The shortest time for which a CPU's use is computed, because its clocks tick every 10 ms on Linux and every
 /// 15.6 ms on Windows.
 const SHORTEST_NS: u64 = 200_000_000;
@@ -164,11 +159,11 @@ impl Findings {
     /// Verifies that the wall clock of `machine` was not set during the traffic. `drift_ns` is its drift against
     /// the monotonic clock.
     pub fn clock(&mut self, machine: &str, drift_ns: i64) {
-        let passed = drift_ns.saturating_abs() <= CLOCK_STEP_NS;
+        let passed = drift_ns.saturating_abs() <= DisturbanceRecord::MOST_CLOCK_STEP_NS;
         self.checks.push(Check {
             name: "clock".into(),
             object: machine.into(),
-            expected: format!("within {} us", CLOCK_STEP_NS / 1000),
+            expected: format!("within {} us", DisturbanceRecord::MOST_CLOCK_STEP_NS / 1000),
             found: format!("moved {} us", drift_ns / 1000),
             passed,
         });
@@ -206,7 +201,7 @@ impl Findings {
                 "throughput and round-trip time may be the CPU's and not the network's",
             );
         }
-        if spent.steal_percent > STEAL_PERCENT {
+        if spent.steal_percent > DisturbanceRecord::MOST_STOLEN_PERCENT {
             self.warn(
                 "steal_time",
                 object,

@@ -71,21 +71,12 @@ impl Fault for Error {
     fn kind(&self) -> FailureKind {
         match self {
             Self::During { source, .. } => source.kind(),
-            Self::System(error) => Fault::kind(error),
             Self::NotStarted { source, .. } if source.kind() == ErrorKind::NotFound => {
                 FailureKind::MissingProgram
             }
-            Self::NotStarted { source, .. } => Fault::kind(source),
             Self::Busy(_) => FailureKind::Busy,
             Self::TimedOut(_) => FailureKind::TimedOut,
-            Self::Thread(_)
-            | Self::Program(_)
-            | Self::Peer(_)
-            | Self::Unsupported(_)
-            | Self::File(_)
-            | Self::Document(_)
-            | Self::Draws(_)
-            | Self::Number(_) => FailureKind::Other,
+            _ => self.kind_of_system(),
         }
     }
 }

@@ -54,12 +54,11 @@ impl Fault for Error {
     fn kind(&self) -> FailureKind {
         match self {
             Self::During { source, .. } => source.kind(),
-            Self::System(error) => Fault::kind(error),
             Self::Files(error) => error.kind(),
             Self::Ended(said) if may_not_trace(said) => FailureKind::NoPrivileges,
             Self::Ended(_) => FailureKind::AgentEnded,
             Self::Hangs { .. } => FailureKind::TimedOut,
-            Self::Number(_) | Self::Document(_) => FailureKind::Other,
+            _ => self.kind_of_system(),
         }
     }
 }

@@ -1,10 +1,7 @@
 //! Verifies that the machine itself did not disturb the trial.
 
 use super::Findings;
-use nettrial_scenario::GuestRecord;
-
-/// The share of one CPU that other processes may use, in percent.
-const BYSTANDER_PERCENT: f64 = 5.0;
+use nettrial_scenario::{DisturbanceRecord, GuestRecord};
 
 impl Findings {
     /// Verifies that the guest of `node` runs the kernel that was added with its system, of this release if it is
@@ -32,7 +29,7 @@ impl Findings {
 
     /// Warns of other processes that used `percent` of one CPU during the traffic.
     pub fn bystanders(&mut self, percent: f64) {
-        if percent > BYSTANDER_PERCENT {
+        if percent > DisturbanceRecord::MOST_OTHER_WORK_PERCENT {
             self.warn(
                 "other_work",
                 "the machine",

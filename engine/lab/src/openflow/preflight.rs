@@ -53,6 +53,7 @@ pub fn limits() -> Vec<Shortfall> {
         what: "switches under an OpenFlow controller".into(),
         why: format!("there is no {}", lack.what),
         remedy: lack.remedy.into(),
+        ..Shortfall::default()
     };
     lacks(true).into_iter().map(limit).collect()
 }
