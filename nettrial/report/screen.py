@@ -77,21 +77,24 @@ class EffectWords:
     """An effect in words."""
 
     shown: int
-    """1 or -1 if a rise or a fall is shown, otherwise 0."""
+    """1 or -1 if a rise or a fall is shown that may have the smallest size of interest, otherwise 0."""
     change: str
     """The change with its unit; "absent" if there is none."""
     interval: str
     """The 95% interval of the change; empty if there is none."""
     verdict: str
-    """The verdict: better, worse, no change shown, or mixed if opposite changes were averaged; or the reason
-    why the change is absent."""
+    """The verdict: better, worse, no change shown, below the smallest size of interest, or mixed if
+    opposite changes were averaged; or the reason why the change is absent."""
 
 
 def told(found: Finding, effect: LevelEffect) -> EffectWords:
     """Returns an effect in words: in percent or, if that is unclear, as a difference."""
     change = effect.overall
     better = 1 if METRICS[found.response.metric].better == "higher" else -1
-    verdict = "no change shown" if change.shown == 0 else "better" if change.shown == better else "worse"
+    smallest, shown = found.response.smallest_effect, change.shown
+    verdict = "no change shown" if shown == 0 else "better" if shown == better else "worse"
+    if change.is_smaller_than(smallest):
+        shown, verdict = 0, f"below {smallest:g}%"
     if effect.is_mixed:
         verdict = MIXED
     bounds, middle, unit = change.relative, change.percent, "%"
@@ -102,7 +105,7 @@ def told(found: Finding, effect: LevelEffect) -> EffectWords:
         return EffectWords(0, "absent", "", change.absent or "")
     decimals = numbers.decimals_of(bounds)
     text = f"{numbers.signed(middle, decimals)}{unit}"
-    return EffectWords(change.shown, text, numbers.bounds(bounds, decimals), verdict)
+    return EffectWords(shown, text, numbers.bounds(bounds, decimals), verdict)
 
 
 def _effects(report: Report, console: Console) -> None:

@@ -99,3 +99,21 @@ def test_a_response_that_was_not_measured_is_a_line_with_its_reason_and_no_row(t
     shown = text(make_run(tmp_path / "run", maker=without))
     assert "absent CPU, sender; CPU, receiver: needs root" in shown
     assert not [line for line in shown.splitlines() if line.startswith("CPU, ")]
+
+
+def test_a_change_below_the_smallest_of_interest_is_neither_better_nor_worse(tmp_path: Path) -> None:
+    """Values that differ by a part in a million have an interval that excludes 0 in every block alike."""
+
+    def slightly(trial: PlannedTrial) -> Record:
+        made = record(trial)
+        level = 1 if trial.treatment["mtu"] == "9000 B" else 0
+        made.flows[0].goodput_bps = round(9e8 * (1 + 1e-4 * level + 1e-6 * trial.block))
+        return made
+
+    report = gather(make_run(tmp_path / "slight", 4, maker=slightly))
+    (said,) = [
+        screen.told(found, effect)
+        for found, effect in screen.effects(report)
+        if found.response.name == "throughput" and found.factor == "mtu" and effect.level == "9000 B"
+    ]
+    assert (said.shown, said.verdict) == (0, "below 1%")
