@@ -66,6 +66,12 @@ def test_an_absent_engine_is_known_by_its_status_and_not_by_words(monkeypatch, t
     assert restore("alpha", says_so).lack.remedy.startswith("make sure that")
 
 
+@pytest.mark.parametrize(("status", "remedy"), [(98, "wait for the end"), (99, "fix that"), (1, "make sure")])
+def test_the_engine_there_tells_its_troubles_by_its_status(status, remedy):
+    says_so = machine("sh", "-c", f"echo uses this machine, not restored >&2; exit {status}")
+    assert restore("alpha", says_so).lack.remedy.startswith(remedy)
+
+
 def test_a_command_that_ends_at_once_and_is_content_has_no_shell(ended_at_once):
     assert install("alpha", machine("true")).why == "no shell answered"
 
