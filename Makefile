@@ -50,7 +50,8 @@ test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INC
 # In virtual time, other work on the machine does not disturb the study, and it needs no privileges. Without a kernel,
 # as on a distribution without its source, the study runs in the lab.
 demo: $(stamp)system ## run the first study, in virtual time if a kernel can be built, and leave report.html
-	@$(MAKE) --no-print-directory --jobs 2 build $(stamp)kernel
+	@$(MAKE) --no-print-directory --jobs 2 engine $(stamp)kernel
+	@$(MAKE) --no-print-directory build
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); lab=; \
 	compgen -G ".venv/lib/python3*/site-packages/nettrial_kernel/linux" >/dev/null || lab="$(as_root)"; \
 	$$lab .venv/bin/nettrial run jumbo-ipv6 --replicates 3 --out "$$run"; \
