@@ -47,14 +47,16 @@ test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INC
 .PHONY: demo test test-all setup build engine test-build test-engine generate lint lint-engine lint-python other-systems words generated types \
   unit networks virtual measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel kernel mutants pictures docs bench clean
 
-# In virtual time, other work on the machine does not disturb the study, and it needs no privileges. Without a kernel,
+# In virtual time, other work on the machine does not disturb the study, which therefore needs only short traffic, and no
+# privileges. Without a kernel,
 # as on a distribution without its source, the study runs in the lab.
+short := $(foreach flow,transfer probe,--set "workload.$(flow).traffic.duration=0.5 s")
 demo: $(stamp)system ## run the first study, in virtual time if a kernel can be built, and leave report.html
 	@$(MAKE) --no-print-directory --jobs 2 engine $(stamp)kernel
 	@$(MAKE) --no-print-directory build
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); lab=; \
 	compgen -G ".venv/lib/python3*/site-packages/nettrial_kernel/linux" >/dev/null || lab="$(as_root)"; \
-	$$lab .venv/bin/nettrial run jumbo-ipv6 --replicates 3 --out "$$run"; \
+	$$lab .venv/bin/nettrial run jumbo-ipv6 --replicates 3 $(short) --out "$$run"; \
 	cp "$$run/report.html" report.html; \
 	echo "report: $$PWD/report.html" >&2
 
