@@ -69,7 +69,9 @@ def make(directory: Path, study: str, settings: dict[str, object], runs: int, re
             continue
         print(f"run {number} of {runs}, beside {load} busy processes", file=sys.stderr)
         with other_work(load):
-            nettrial.run(study, settings=settings, replicates=replicates, seed=number, reruns=0, out=out)
+            nettrial.run(
+                study, settings=settings, replicates=replicates, seed=number, reruns=0, backend="lab", out=out
+            )
 
 
 def coverage_of_means(runs: Sequence[Run]) -> dict[str, list[bool]]:
