@@ -136,6 +136,10 @@ impl<'a> Count<'a> {
 
     fn moved(&mut self, bytes: usize) {
         self.advance();
+        self.add(bytes);
+    }
+
+    fn add(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         self.clock.moved.fetch_add(bytes as u64, Ordering::Relaxed);
     }
@@ -240,7 +244,7 @@ fn send_datagrams(socket: &UdpSocket, block: &mut [u8], parameters: &Parameters,
             Ok(sent) => {
                 count.advance();
                 count.sent_pkts += 1;
-                count.moved(sent);
+                count.add(sent);
             }
             Err(error) if is_pause(&error) => {}
             // The queue is full, or an earlier datagram caused an ICMP error. Only the client ends the test.
@@ -251,7 +255,14 @@ fn send_datagrams(socket: &UdpSocket, block: &mut [u8], parameters: &Parameters,
 
 fn receive_bytes(stream: &TcpStream, block: &mut [u8], count: &mut Count) {
     let _ = stream.set_read_timeout(Some(GLANCE));
-    receive(count, |_| (&*stream).read(block), || stream.set_nonblocking(true));
+    let read = |count: &mut Count| {
+        let bytes = (&*stream).read(block)?;
+        if bytes > 0 {
+            count.advance();
+        }
+        Ok(bytes)
+    };
+    receive(count, read, || stream.set_nonblocking(true));
 }
 
 fn receive_datagrams(socket: &UdpSocket, block: &mut [u8], wide: bool, count: &mut Count) {
@@ -275,8 +286,8 @@ fn receive_datagrams(socket: &UdpSocket, block: &mut [u8], wide: bool, count: &m
     receive(count, datagram, || socket.set_nonblocking(true));
 }
 
-/// Receives until the test is over and all data that had arrived by then is read. `hurry` makes reads return
-/// without waiting.
+/// Receives until the test is over and all data that had arrived by then is read. `read` advances `count` when
+/// something has arrived, and `hurry` makes it return without waiting.
 fn receive(
     count: &mut Count,
     mut read: impl FnMut(&mut Count) -> io::Result<usize>,
@@ -286,7 +297,7 @@ fn receive(
     loop {
         match read(count) {
             Ok(0) => return,
-            Ok(bytes) => count.moved(bytes),
+            Ok(bytes) => count.add(bytes),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if is_pause(&error) && !draining => {}
             Err(_) => return,
