@@ -464,8 +464,8 @@ impl<C: Calendar> Engine<C> {
             Some(link) => {
                 let last_bit =
                     self.send_later(number, link, goes_with_last).or_else(|| self.enter(number, link))?;
-                let frame_time = self.network.links[link as usize].frame_time(packet.ip_bytes);
-                Some(if last_bit == Time::NEVER { last_bit } else { last_bit.since(frame_time) })
+                let link = &self.network.links[link as usize];
+                Some(if last_bit == Time::NEVER { last_bit } else { link.began(last_bit, packet.ip_bytes) })
             }
             None => {
                 let now = self.now();
