@@ -198,5 +198,13 @@ def _capabilities() -> list[tuple[str, ...]]:
 
 def _studies() -> str:
     found = [study.load(name) for name in study.shipped()]
-    rows = [(f"`{one.study}`", one.title, ", ".join(one.factors), one_line(one.question)) for one in found]
+    rows = [
+        (
+            f"[{one.study}](../studies/{one.study}.md)",
+            one.title,
+            ", ".join(one.factors),
+            one_line(one.question),
+        )
+        for one in found
+    ]
     return page("Studies", table(["study", "title", "factors", "question"], rows))
