@@ -6,9 +6,9 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use std::collections::BTreeMap;
 
-/// The result of one request.
+/// The reply to one request.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct Reply {
     /// The time from the first sending of the request to reading its answer.
     pub rtt_ns: u64,
     /// The number of retransmissions of the request.
@@ -54,13 +54,13 @@ impl Measurement {
     }
 
     /// Notes that the current request was answered.
-    pub fn answered(&mut self, asked: Asked) {
+    pub fn answered(&mut self, reply: Reply) {
         let Some(bytes) = self.next() else { return };
         self.left = self.left.saturating_sub(bytes);
-        self.resent += asked.resent;
-        self.all.add(asked.rtt_ns);
-        if asked.resent == 0 && bytes == self.size {
-            self.clean.add(asked.rtt_ns);
+        self.resent += reply.resent;
+        self.all.add(reply.rtt_ns);
+        if reply.resent == 0 && bytes == self.size {
+            self.clean.add(reply.rtt_ns);
         }
     }
 }

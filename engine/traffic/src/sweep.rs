@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::flow_record::Figures;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
-use nettrial_flows::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
+use nettrial_flows::sweep::{Measurement, Reply, Sizes, answer_bytes, order};
 use nettrial_scenario::{Sweep, Transport};
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -21,7 +21,7 @@ use std::time::Instant;
 /// A carrier of requests and their answers.
 trait Line {
     /// Sends the request `number` of `size` bytes, and waits for its answer of `answer` bytes.
-    fn ask(&mut self, number: u64, size: usize, answer: usize) -> Result<Asked>;
+    fn request(&mut self, number: u64, size: usize, answer: usize) -> Result<Reply>;
 }
 
 /// Runs the flow's sweep and gathers its figures.
@@ -52,10 +52,10 @@ fn measure_all(line: &mut impl Line, sweep: &Sweep, figures: &mut Figures) -> Re
         let begin = Instant::now();
         while let Some(bytes) = measurement.next() {
             let answer = answer_bytes(sweep, bytes);
-            let asked = line.ask(number, usize::try_from(bytes)?, usize::try_from(answer)?)?;
+            let reply = line.request(number, usize::try_from(bytes)?, usize::try_from(answer)?)?;
             number += 1;
             figures.bytes += bytes;
-            measurement.answered(asked);
+            measurement.answered(reply);
         }
         sizes.add(&measurement, u64::try_from(begin.elapsed().as_nanos())?);
     }
@@ -86,11 +86,11 @@ mod tests {
     struct Ideal(Vec<usize>);
 
     impl Line for Ideal {
-        fn ask(&mut self, number: u64, size: usize, _: usize) -> Result<Asked> {
+        fn request(&mut self, number: u64, size: usize, _: usize) -> Result<Reply> {
             assert_eq!(number, self.0.len() as u64);
             self.0.push(size);
             let resent = u64::from(self.0.len().is_multiple_of(10));
-            Ok(Asked { rtt_ns: size as u64 + resent * 1_000_000, resent })
+            Ok(Reply { rtt_ns: size as u64 + resent * 1_000_000, resent })
         }
     }
 

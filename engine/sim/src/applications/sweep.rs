@@ -3,7 +3,7 @@
 use super::stream::Stream;
 use super::{Application, Datagram, Ground};
 use crate::{Notice, Time};
-use nettrial_flows::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
+use nettrial_flows::sweep::{Measurement, Reply, Sizes, answer_bytes, order};
 use nettrial_flows::waits::Waits;
 use nettrial_scenario::Sweep;
 
@@ -19,7 +19,7 @@ struct Course<'a> {
     /// The time at which the current measurement began.
     measurement_begin: Time,
     /// The time at which the current request was sent.
-    asked: Time,
+    requested: Time,
     /// The number of the current request.
     number: u64,
     /// The bytes of the current request.
@@ -39,7 +39,7 @@ impl<'a> Course<'a> {
             sizes: Sizes::default(),
             begin: Time::ZERO,
             measurement_begin: Time::ZERO,
-            asked: Time::ZERO,
+            requested: Time::ZERO,
             number: 0,
             bytes: 0,
             resent: 0,
@@ -50,7 +50,7 @@ impl<'a> Course<'a> {
     fn advance(&mut self, ground: &Ground<'_, '_>) -> bool {
         loop {
             if let Some(bytes) = self.measurement.as_ref().and_then(Measurement::next) {
-                (self.bytes, self.asked, self.resent) = (bytes, ground.now(), 0);
+                (self.bytes, self.requested, self.resent) = (bytes, ground.now(), 0);
                 return true;
             }
             if let Some(done) = self.measurement.take() {
@@ -65,9 +65,9 @@ impl<'a> Course<'a> {
     /// Records the answer to the current request.
     fn answered(&mut self, ground: &mut Ground<'_, '_>) {
         ground.figures.bytes += self.bytes;
-        let asked = Asked { rtt_ns: ground.since_ns(self.asked), resent: self.resent };
+        let reply = Reply { rtt_ns: ground.since_ns(self.requested), resent: self.resent };
         if let Some(measurement) = &mut self.measurement {
-            measurement.answered(asked);
+            measurement.answered(reply);
         }
         self.number += 1;
     }
@@ -98,7 +98,7 @@ impl<'a> OverTcp<'a> {
     }
 
     /// Writes the next request, or ends the flow.
-    fn ask(&mut self, ground: &mut Ground<'_, '_>) {
+    fn request(&mut self, ground: &mut Ground<'_, '_>) {
         if self.course.advance(ground) {
             self.ends[0] += self.course.bytes;
             self.ends[1] += answer_bytes(self.course.settings, self.course.bytes);
@@ -123,7 +123,7 @@ impl Application for OverTcp<'_> {
                 ground.figures.connect.record(ground.since_ns(self.course.begin));
                 self.course.begin = ground.now();
                 self.is_connected = true;
-                self.ask(ground);
+                self.request(ground);
             }
             Notice::Writable { side, .. } => self.stream.flush(side, ground),
             Notice::Readable { side: 1, total_bytes, .. }
@@ -133,7 +133,7 @@ impl Application for OverTcp<'_> {
             }
             Notice::Readable { side: 0, total_bytes, .. } if total_bytes == self.ends[1] => {
                 self.course.answered(ground);
-                self.ask(ground);
+                self.request(ground);
             }
             Notice::Closed { side: 1, .. } => self.stream.close(1, ground),
             Notice::Failed { connection, .. } if ground.figures.over.is_none() => {
@@ -160,7 +160,7 @@ impl<'a> OverUdp<'a> {
     }
 
     /// Sends the next request, or ends the flow.
-    fn ask(&mut self, ground: &mut Ground<'_, '_>) {
+    fn request(&mut self, ground: &mut Ground<'_, '_>) {
         if self.course.advance(ground) {
             self.send(ground);
         } else {
@@ -185,7 +185,7 @@ impl<'a> OverUdp<'a> {
 impl Application for OverUdp<'_> {
     fn start(&mut self, ground: &mut Ground<'_, '_>) {
         self.course.begin = ground.now();
-        self.ask(ground);
+        self.request(ground);
     }
 
     fn on_notice(&mut self, _: Notice, _: &mut Ground<'_, '_>) {}
@@ -197,7 +197,7 @@ impl Application for OverUdp<'_> {
         if ground.now() < self.again {
             return ground.wake(self.again);
         }
-        if ground.now().since(self.course.asked) >= Time::from_ns(self.waits.patience().0) {
+        if ground.now().since(self.course.requested) >= Time::from_ns(self.waits.patience().0) {
             ground.figures.failure =
                 Some("a request was retransmitted again and again and never answered".to_owned());
             return self.course.finish(ground);
@@ -212,7 +212,7 @@ impl Application for OverUdp<'_> {
             ground.send(1, Datagram { payload_bytes, read: ground.now(), ..datagram });
         } else if datagram.number == self.course.number && ground.figures.over.is_none() {
             self.course.answered(ground);
-            self.ask(ground);
+            self.request(ground);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A sweep over UDP. Requests and answers may be lost, and are fragmented if they exceed the path MTU.
 
-use super::{Asked, Line};
+use super::{Line, Reply};
 use crate::datagram;
 use crate::error::{Context, Error, Result};
 use crate::message::{HEADER_BYTES, Header};
@@ -80,7 +80,7 @@ impl Connected {
 }
 
 impl Line for Connected {
-    fn ask(&mut self, number: u64, size: usize, answer: usize) -> Result<Asked> {
+    fn request(&mut self, number: u64, size: usize, answer: usize) -> Result<Reply> {
         let begin = Instant::now();
         Header { number, sent_ns: 0, third: size as u64 }.put(&mut self.message);
         let mut resent = 0;
@@ -92,7 +92,7 @@ impl Line for Connected {
                 self.weight.add_datagram(size as u64, mtu, self.ip);
             }
             if self.answered(number, answer, sent)? {
-                return Ok(Asked { rtt_ns: u64::try_from(begin.elapsed().as_nanos())?, resent });
+                return Ok(Reply { rtt_ns: u64::try_from(begin.elapsed().as_nanos())?, resent });
             }
             if begin.elapsed() >= self.patience {
                 return Err(Error::TimedOut(format!(

@@ -1,6 +1,6 @@
 //! A sweep over TCP or MPTCP.
 
-use super::{Asked, Line};
+use super::{Line, Reply};
 use crate::error::{Context, Error, Result};
 use crate::flow_record::Figures;
 use crate::message::{HEADER_BYTES, Header};
@@ -37,7 +37,7 @@ impl Connected {
 }
 
 impl Line for Connected {
-    fn ask(&mut self, number: u64, size: usize, answer: usize) -> Result<Asked> {
+    fn request(&mut self, number: u64, size: usize, answer: usize) -> Result<Reply> {
         let begin = Instant::now();
         Header { number, sent_ns: 0, third: size as u64 }.put(&mut self.message);
         (&*self.stream).write_all(&self.message[..size]).context("sending a request")?;
@@ -49,7 +49,7 @@ impl Line for Connected {
         if header.number != number {
             return Err(Error::Peer("an answer to another request came".into()));
         }
-        Ok(Asked { rtt_ns, resent: 0 })
+        Ok(Reply { rtt_ns, resent: 0 })
     }
 }
 
