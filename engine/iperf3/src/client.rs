@@ -1,9 +1,10 @@
 //! The client: one test against an iperf3 server.
 
-mod ask;
 mod record;
+mod request;
 
-pub use ask::problems;
+use request::Request;
+pub use request::problems;
 
 use crate::datagram;
 use crate::error::{Context, Error, Result};
@@ -64,16 +65,16 @@ impl Client {
     /// Fails if the server cannot be reached, is busy, or ends the test.
     pub fn run(&self, measure: &Measure) -> Result<Record> {
         let started = SystemTime::now().duration_since(UNIX_EPOCH)?;
-        let asked = ask::Asked::of(measure);
-        let tested = self.test(&asked)?;
-        Ok(record::record(&measure.flows(), &asked, &tested, started))
+        let request = Request::of(measure);
+        let tested = self.test(&request)?;
+        Ok(record::record(&measure.flows(), &request, &tested, started))
     }
 
-    fn test(&self, asked: &ask::Asked) -> Result<Tested> {
+    fn test(&self, request: &Request) -> Result<Tested> {
         let origin = Instant::now();
         let cookie = Cookie::random();
         let control = self.call(&cookie)?;
-        self.converse(&control, &cookie, asked, origin)
+        self.converse(&control, &cookie, request, origin)
             .with_context(|| format!("testing with the iperf3 server at {}", self.server))
     }
 
@@ -82,16 +83,16 @@ impl Client {
         &self,
         control: &TcpStream,
         cookie: &Cookie,
-        asked: &ask::Asked,
+        request: &Request,
         origin: Instant,
     ) -> Result<Tested> {
-        send_document(control, &asked.parameters).context("sending the parameters")?;
+        send_document(control, &request.parameters).context("sending the parameters")?;
         expect(control, State::CreateStreams).context("sending the parameters")?;
         let begin = Instant::now();
-        let streams = 0..asked.parameters.streams();
+        let streams = 0..request.parameters.streams();
         let info = socket::tcp_info(control).context("reading the state of the control connection")?;
         let round_trip = Duration::from_micros(info.tcpi_rtt.into());
-        let open = |_| self.open(cookie, &asked.parameters, round_trip);
+        let open = |_| self.open(cookie, &request.parameters, round_trip);
         let carriers = streams.map(open).collect::<Result<Vec<Carrier>>>()?;
         let connect = begin.elapsed();
         expect(control, State::TestStart).context("opening the streams")?;
@@ -102,12 +103,12 @@ impl Client {
             let clock = &clock;
             let threads = carriers.iter().enumerate().map(|(position, carrier)| {
                 let id = stream_id(position);
-                let run = move || stream::run(id, carrier, asked.direction, &asked.parameters, clock);
+                let run = move || stream::run(id, carrier, request.direction, &request.parameters, clock);
                 std::thread::Builder::new().spawn_scoped(scope, run)
             });
             // If a thread can't be started, the clock ends those that were.
             let started = threads.collect::<std::io::Result<Vec<_>>>().inspect_err(|_| clock.stop())?;
-            let ended = await_end(control, asked, clock, &started);
+            let ended = await_end(control, request, clock, &started);
             clock.stop();
             let told = State::TestEnd.send(control);
             let joined = started.into_iter().map(|thread| thread.join());
@@ -118,7 +119,7 @@ impl Client {
         })?;
         let traffic = origin.elapsed().saturating_sub(begun);
         await_results(control, &carriers)?;
-        send_document(control, &ours_as_results(&ours, asked.direction)).context("sending the results")?;
+        send_document(control, &ours_as_results(&ours, request.direction)).context("sending the results")?;
         let theirs: Results = read_document(control, MOST_RESULT_BYTES, Instant::now() + PATIENCE)
             .context("reading the server's results")?;
         expect(control, State::DisplayResults).context("ending the test")?;
@@ -205,14 +206,14 @@ fn unexpected(control: &TcpStream, state: State) -> Error {
 /// Waits until the test has lasted its time or moved its bytes.
 fn await_end<T>(
     control: &TcpStream,
-    asked: &ask::Asked,
+    request: &Request,
     clock: &Clock,
     threads: &[std::thread::ScopedJoinHandle<T>],
 ) -> Result<()> {
     let begin = Instant::now();
     loop {
-        let left = asked.duration.map_or(GLANCE, |time| time.saturating_sub(begin.elapsed()).min(GLANCE));
-        let enough = asked.bytes.is_some_and(|bytes| clock.moved.load(Ordering::Relaxed) >= bytes);
+        let left = request.duration.map_or(GLANCE, |time| time.saturating_sub(begin.elapsed()).min(GLANCE));
+        let enough = request.bytes.is_some_and(|bytes| clock.moved.load(Ordering::Relaxed) >= bytes);
         if left.is_zero() || enough {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! Makes the record of a test.
 
 use super::Tested;
-use super::ask::Asked;
+use super::request::Request;
 use crate::results::StreamResults;
 use crate::stream::{Direction, Outcome};
 use nettrial_scenario::{
@@ -14,11 +14,11 @@ use std::time::Duration;
 const UNTOLD: &str = "the iperf3 server's results lack the stream";
 
 /// Returns the record of `flows`, one for each stream of the test.
-pub fn record(flows: &[Flow], asked: &Asked, tested: &Tested, started: Duration) -> Record {
+pub fn record(flows: &[Flow], request: &Request, tested: &Tested, started: Duration) -> Record {
     let mut absent = Vec::new();
     let mut records = Vec::with_capacity(flows.len());
     for (flow, ours) in flows.iter().zip(&tested.ours) {
-        records.push(flow_record(flow, asked, ours, tested, &mut |metric, reason: &str| {
+        records.push(flow_record(flow, request, ours, tested, &mut |metric, reason: &str| {
             let (metric, object) = (String::from(metric), flow.name.clone());
             absent.push(Absence { metric, object, reason: reason.to_owned() });
         }));
@@ -46,28 +46,29 @@ fn silence(tested: &Tested) -> Vec<Warning> {
         UNTOLD.into(),
         "what arrived there, or was sent from there, is not known",
     );
-    let told = |ours: &Outcome| tested.theirs.streams.iter().any(|theirs| theirs.id == ours.results.id);
-    if tested.ours.iter().all(told) { Vec::new() } else { vec![warning] }
+    let reported = |ours: &Outcome| tested.theirs.streams.iter().any(|theirs| theirs.id == ours.results.id);
+    if tested.ours.iter().all(reported) { Vec::new() } else { vec![warning] }
 }
 
 fn flow_record(
     flow: &Flow,
-    asked: &Asked,
+    request: &Request,
     outcome: &Outcome,
     tested: &Tested,
     absent: &mut impl FnMut(&str, &str),
 ) -> FlowRecord {
     let nothing = StreamResults { retransmits: -1, ..StreamResults::default() };
     let ours = &outcome.results;
-    let told = tested.theirs.streams.iter().find(|theirs| theirs.id == ours.id);
-    let wrong = told.and_then(|theirs| impossible(asked, ours, theirs, tested.took));
-    let told = told.filter(|_| wrong.is_none());
+    let reported = tested.theirs.streams.iter().find(|theirs| theirs.id == ours.id);
+    let wrong = reported.and_then(|theirs| impossible(request, ours, theirs, tested.took));
+    let reported = reported.filter(|_| wrong.is_none());
     let untold = wrong.as_deref().unwrap_or(UNTOLD);
-    let theirs = told.unwrap_or(&nothing);
+    let theirs = reported.unwrap_or(&nothing);
     // If the server receives, only the server knows what arrived.
-    let arrived_known = asked.direction == Direction::Receive || told.is_some();
+    let arrived_known = request.direction == Direction::Receive || reported.is_some();
     let is_udp = flow.transport == Transport::Udp;
-    let (sender, receiver) = if asked.direction == Direction::Send { (ours, theirs) } else { (theirs, ours) };
+    let (sender, receiver) =
+        if request.direction == Direction::Send { (ours, theirs) } else { (theirs, ours) };
     // Servers before 3.2 report no times; the time measured here is used instead.
     let their_seconds = receiver.end_time - receiver.start_time;
     let seconds = if their_seconds > 0.0 { their_seconds } else { ours.end_time };
@@ -76,7 +77,7 @@ fn flow_record(
     // Every stream's times count from the start of the test, which is that of all streams.
     let span =
         Span { began_ns, ended_ns: began_ns.saturating_add(active_ns), active_ns, bytes: receiver.bytes };
-    let info = outcome.info.filter(|_| asked.direction == Direction::Send);
+    let info = outcome.info.filter(|_| request.direction == Direction::Send);
 
     if !arrived_known {
         absent("goodput", untold);
@@ -95,7 +96,7 @@ fn flow_record(
         }
     }
     if is_udp {
-        if asked.direction == Direction::Send {
+        if request.direction == Direction::Send {
             for metric in ["reordering", "duplication"] {
                 absent(metric, "an iperf3 server does not tell them; both lower the losses that it counts");
             }
@@ -106,7 +107,7 @@ fn flow_record(
         absent("retransmissions", "UDP sends nothing again");
     }
     FlowRecord {
-        congestion_control: match asked.direction {
+        congestion_control: match request.direction {
             Direction::Send => outcome.congestion.clone(),
             Direction::Receive => tested.theirs.congestion_used.clone(),
         }
@@ -124,15 +125,20 @@ fn flow_record(
         // -1: the sender's system does not count them.
         retransmissions_pkts: u64::try_from(sender.retransmits).ok().filter(|_| !is_udp),
         jitter_rfc3550_us: Some(receiver.jitter * 1e6).filter(|us| is_udp && arrived_known && us.is_finite()),
-        packets: (is_udp && arrived_known).then(|| packets(sender, receiver, outcome, asked)),
+        packets: (is_udp && arrived_known).then(|| packets(sender, receiver, outcome, request)),
         ..FlowRecord::blank(flow)
     }
 }
 
 /// Returns the reason why what the server says of a stream cannot be right, if it cannot. The whole test took `took`.
-fn impossible(asked: &Asked, ours: &StreamResults, theirs: &StreamResults, took: Duration) -> Option<String> {
+fn impossible(
+    request: &Request,
+    ours: &StreamResults,
+    theirs: &StreamResults,
+    took: Duration,
+) -> Option<String> {
     let wrong = |what: String| Some(format!("the iperf3 server's results can't be right: {what}"));
-    if asked.direction == Direction::Receive {
+    if request.direction == Direction::Receive {
         // The kernel counts them in 32 bits (struct tcp_info, tcpi_total_retrans).
         let counted = theirs.retransmits <= u32::MAX.into();
         return if counted { None } else { wrong(format!("{} retransmissions", theirs.retransmits)) };
@@ -144,17 +150,17 @@ fn impossible(asked: &Asked, ours: &StreamResults, theirs: &StreamResults, took:
         return wrong(format!("the stream took {seconds:e} s, and was sent for {:.3} s", ours.end_time));
     }
     // The network may duplicate datagrams.
-    let most = if asked.parameters.udp { ours.bytes.saturating_mul(2) } else { ours.bytes };
+    let most = if request.parameters.udp { ours.bytes.saturating_mul(2) } else { ours.bytes };
     if theirs.bytes > most {
         return wrong(format!("{} bytes arrived, and {} were sent", theirs.bytes, ours.bytes));
     }
     if !(0.0..=longest).contains(&theirs.jitter) {
         return wrong(format!("a jitter of {:e} s", theirs.jitter));
     }
-    if asked.parameters.udp && !(0..=theirs.packets).contains(&theirs.errors) {
+    if request.parameters.udp && !(0..=theirs.packets).contains(&theirs.errors) {
         return wrong(format!("{} of {} datagrams were lost", theirs.errors, theirs.packets));
     }
-    if asked.parameters.udp && theirs.packets > ours.packets {
+    if request.parameters.udp && theirs.packets > ours.packets {
         return wrong(format!("{} datagrams were expected, and {} sent", theirs.packets, ours.packets));
     }
     None
@@ -166,10 +172,10 @@ fn packets(
     sender: &StreamResults,
     receiver: &StreamResults,
     outcome: &Outcome,
-    asked: &Asked,
+    request: &Request,
 ) -> PacketCounts {
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
-    let here = asked.direction == Direction::Receive;
+    let here = request.direction == Direction::Receive;
     PacketCounts {
         sent_pkts: count(sender.packets).max(count(receiver.packets)),
         received_pkts: count(receiver.packets.saturating_sub(receiver.errors)),
@@ -226,7 +232,7 @@ mod tests {
         let theirs = Results { streams, ..Results::default() };
         let [connect, begun, traffic, took] = [1, 1, 1000, 1003].map(Duration::from_millis);
         let tested = Tested { ours, theirs, connect, begun, traffic, took };
-        record(&measure.flows(), &Asked::of(&measure), &tested, Duration::ZERO)
+        record(&measure.flows(), &Request::of(&measure), &tested, Duration::ZERO)
     }
 
     fn flow(transport: &str) -> Flow {
@@ -256,13 +262,13 @@ mod tests {
 
     #[test]
     fn each_stream_has_its_own_results_in_whatever_order_the_server_tells_them() {
-        let told = |position, bytes| StreamResults {
+        let reported = |position, bytes| StreamResults {
             id: stream_id(position),
             bytes,
             end_time: 1.0,
             ..StreamResults::default()
         };
-        let found = recorded(&flow("tcp"), 3, vec![told(2, 300), told(0, 100), told(7, 900)]);
+        let found = recorded(&flow("tcp"), 3, vec![reported(2, 300), reported(0, 100), reported(7, 900)]);
         let names: Vec<&str> = found.flows.iter().map(|flow| flow.name.as_str()).collect();
         assert_eq!(names, ["measured-1", "measured-2", "measured-3"]);
         let goodputs: Vec<Option<f64>> = found.flows.iter().map(|flow| flow.goodput_bps).collect();
@@ -274,27 +280,27 @@ mod tests {
 
     #[test]
     fn impossible_figures_are_absent_with_the_reason() {
-        let told = |changed: StreamResults| StreamResults { id: 1, ..changed };
-        let right = || told(StreamResults { bytes: 1000, end_time: 1.0, ..StreamResults::default() });
+        let reported = |changed: StreamResults| StreamResults { id: 1, ..changed };
+        let right = || reported(StreamResults { bytes: 1000, end_time: 1.0, ..StreamResults::default() });
         let lies = [
-            (told(StreamResults { end_time: f64::MIN_POSITIVE, ..right() }), "took 2.2"),
-            (told(StreamResults { start_time: 1.0, end_time: -1.0, ..right() }), "took -2e0 s"),
-            (told(StreamResults { end_time: 1e300, ..right() }), "took 1e300 s"),
+            (reported(StreamResults { end_time: f64::MIN_POSITIVE, ..right() }), "took 2.2"),
+            (reported(StreamResults { start_time: 1.0, end_time: -1.0, ..right() }), "took -2e0 s"),
+            (reported(StreamResults { end_time: 1e300, ..right() }), "took 1e300 s"),
             (
-                told(StreamResults { bytes: u64::MAX, ..right() }),
+                reported(StreamResults { bytes: u64::MAX, ..right() }),
                 "18446744073709551615 bytes arrived, and 1000 were sent",
             ),
-            (told(StreamResults { jitter: f64::MAX, ..right() }), "a jitter of 1.797"),
-            (told(StreamResults { jitter: -1.0, ..right() }), "a jitter of -1e0 s"),
-            (told(StreamResults { errors: 1, ..right() }), "1 of 0 datagrams were lost"),
-            (told(StreamResults { errors: -5, ..right() }), "-5 of 0 datagrams were lost"),
+            (reported(StreamResults { jitter: f64::MAX, ..right() }), "a jitter of 1.797"),
+            (reported(StreamResults { jitter: -1.0, ..right() }), "a jitter of -1e0 s"),
+            (reported(StreamResults { errors: 1, ..right() }), "1 of 0 datagrams were lost"),
+            (reported(StreamResults { errors: -5, ..right() }), "-5 of 0 datagrams were lost"),
             (
-                told(StreamResults { packets: i64::MAX, ..right() }),
+                reported(StreamResults { packets: i64::MAX, ..right() }),
                 "9223372036854775807 datagrams were expected",
             ),
         ];
-        for (told, reason) in lies {
-            let found = recorded(&flow("udp"), 1, vec![told]);
+        for (reported, reason) in lies {
+            let found = recorded(&flow("udp"), 1, vec![reported]);
             assert_eq!(
                 (found.flows[0].goodput_bps, found.flows[0].jitter_rfc3550_us),
                 (None, None),

@@ -12,7 +12,7 @@ const SPOKEN: &str = "3.12";
 const PACING_TIMER_US: u64 = 1000;
 
 /// The request to the server.
-pub struct Asked {
+pub struct Request {
     /// The parameters of the test.
     pub parameters: Parameters,
     /// The direction of the test.
@@ -63,7 +63,7 @@ pub fn problems(measure: &Measure) -> Vec<Problem> {
     problems
 }
 
-impl Asked {
+impl Request {
     /// Returns the request for `measure`.
     pub fn of(measure: &Measure) -> Self {
         let flow = &measure.flow;
