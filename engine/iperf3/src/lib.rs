@@ -12,11 +12,11 @@ mod datagram;
 mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod guests;
 mod message;
 mod pace;
 mod parameters;
 mod results;
+mod running_tests;
 mod server;
 mod session;
 mod shared;

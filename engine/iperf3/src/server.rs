@@ -1,9 +1,9 @@
 //! The server. A connection with a new cookie begins a test; connections with a known cookie are streams of its
 //! test.
 
-use crate::guests::{Bounds, Guests, Refused};
 use crate::message::{Cookie, State};
-use crate::session::{self, Guest};
+use crate::running_tests::{Bounds, Refused, RunningTests};
+use crate::session::{self, Session};
 use crate::shared::Shared;
 use crate::udp_port::UdpPort;
 use nettrial_admission::{Limits, Log, Visitor, bind, raise_descriptor_limit, receive};
@@ -45,7 +45,7 @@ impl Shared {
     fn open(listener: &TcpListener, bounds: Bounds) -> io::Result<Self> {
         let log = Arc::new(Log::default());
         let udp = UdpPort::open(listener.local_addr()?, Arc::clone(&log))?;
-        Ok(Self { guests: Guests::new(bounds), udp, log })
+        Ok(Self { tests: RunningTests::new(bounds), udp, log })
     }
 
     fn serve(self: Arc<Self>, listener: &TcpListener, limits: Limits) -> ! {
@@ -63,22 +63,22 @@ impl Shared {
         let left = || ("refused: too many connections wait to be heard", String::new());
         let cookie = Cookie::read(&visitor.stream, Instant::now() + COOKIE_PATIENCE)
             .map_err(|error| ("refused: no iperf3 client", format!(": {error}")))?;
-        if let Some(streams) = self.guests.test_of(&cookie) {
+        if let Some(streams) = self.tests.test_of(&cookie) {
             let (stream, _, number) = visitor.admit().ok_or_else(left)?;
             return streams
                 .give(number, stream)
                 .map_err(|_| ("refused: a test has its streams", String::new()));
         }
-        let place = match self.guests.begin(cookie, peer.ip()) {
-            Ok(place) => place,
+        let registration = match self.tests.begin(cookie, peer.ip()) {
+            Ok(registration) => registration,
             Err(Refused) => {
                 let _ = State::AccessDenied.send(&visitor.stream);
                 return Err(("refused: too many tests run", String::new()));
             }
         };
         let (stream, peer, _) = visitor.admit().ok_or_else(left)?;
-        let guest = Guest { control: &stream, peer, place };
-        session::run(self, &guest).map_err(|error| ("the test ended", format!(": {error}")))
+        let session = Session { control: &stream, peer, registration };
+        session::run(self, &session).map_err(|error| ("the test ended", format!(": {error}")))
     }
 }
 

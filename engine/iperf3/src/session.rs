@@ -1,9 +1,9 @@
 //! One test, on the server's side.
 
-use crate::guests::{Bounds, Place};
 use crate::message::{MOST_PARAMETER_BYTES, MOST_RESULT_BYTES, State, read_document, send_document};
 use crate::parameters::Parameters;
 use crate::results::{Results, stream_id};
+use crate::running_tests::{Bounds, Registration};
 use crate::shared::Shared;
 use crate::socket;
 use crate::stream::{self, Carrier, Clock, Direction, Outcome};
@@ -19,19 +19,19 @@ const OPENING_PATIENCE: Duration = Duration::from_secs(120);
 /// The interval at which a waiting or running test is checked.
 const GLANCE: Duration = Duration::from_millis(200);
 
-/// The side that asks for a test.
-pub struct Guest<'a> {
+/// The session of a client that asked for a test.
+pub struct Session<'a> {
     /// The control connection.
     pub control: &'a TcpStream,
     /// The client's address.
     pub peer: SocketAddr,
-    /// The test's place, which receives the connections that showed its cookie.
-    pub place: Place,
+    /// The registration of the test, which receives the connections that showed its cookie.
+    pub registration: Registration,
 }
 
 /// Runs a test to its end.
-pub fn run(shared: &Shared, guest: &Guest) -> io::Result<()> {
-    let control = guest.control;
+pub fn run(shared: &Shared, session: &Session) -> io::Result<()> {
+    let control = session.control;
     control.set_nodelay(true)?;
     control.set_write_timeout(Some(PATIENCE))?;
     State::ParameterExchange.send(control)?;
@@ -41,7 +41,7 @@ pub fn run(shared: &Shared, guest: &Guest) -> io::Result<()> {
         (&*control).write_all(&[number.to_be_bytes(), 0i32.to_be_bytes()].concat())?;
         return Err(io::Error::new(ErrorKind::InvalidData, why));
     }
-    let Some(_seats) = shared.guests.streams(guest.peer.ip(), parameters.streams()) else {
+    let Some(_seats) = shared.tests.streams(session.peer.ip(), parameters.streams()) else {
         State::AccessDenied.send(control)?;
         let why = match parameters.streams() {
             1 => "no stream is free".to_owned(),
@@ -49,11 +49,11 @@ pub fn run(shared: &Shared, guest: &Guest) -> io::Result<()> {
         };
         return Err(io::Error::new(ErrorKind::QuotaExceeded, why));
     };
-    let peer = guest.peer;
+    let peer = session.peer;
     shared.log.line(peer.ip(), "a test", &format!("test of {peer}: {}", in_words(&parameters)));
-    let carriers = open_streams(shared, guest, &parameters)?;
+    let carriers = open_streams(shared, session, &parameters)?;
     let begin = Instant::now();
-    let outcomes = traffic(guest, &parameters, &carriers, shared)?;
+    let outcomes = traffic(session, &parameters, &carriers, shared)?;
     // A receiving client reads whole blocks, and waits for the rest of the last block or the end of the
     // connection.
     drop(carriers);
@@ -89,26 +89,26 @@ fn in_words(parameters: &Parameters) -> String {
 /// the streams on which the client sends come first.
 fn open_streams(
     shared: &Shared,
-    guest: &Guest,
+    session: &Session,
     parameters: &Parameters,
 ) -> io::Result<Vec<(Carrier, Direction)>> {
-    let is_ipv4 = guest.peer.is_ipv4();
-    let control = guest.control;
+    let is_ipv4 = session.peer.is_ipv4();
+    let control = session.control;
     let end = Instant::now() + OPENING_PATIENCE;
     let carriers: Vec<Carrier> = if parameters.udp {
-        let peer = guest.peer.ip();
-        let turn = await_client(guest, end, |moment| shared.udp.turn(peer, parameters.streams(), moment))?;
+        let peer = session.peer.ip();
+        let turn = await_client(session, end, |moment| shared.udp.turn(peer, parameters.streams(), moment))?;
         State::CreateStreams.send(control)?;
         let next = || {
-            let socket = await_client(guest, end, |moment| turn.stream(moment))?;
+            let socket = await_client(session, end, |moment| turn.stream(moment))?;
             socket::prepare(&socket, parameters, is_ipv4);
             Ok(Carrier::Udp(socket))
         };
         (0..parameters.streams()).map(|_| next()).collect::<io::Result<_>>()?
     } else {
-        guest.place.await_streams(parameters.streams());
+        session.registration.await_streams(parameters.streams());
         State::CreateStreams.send(control)?;
-        let next = || await_client(guest, end, |moment| guest.place.stream(moment));
+        let next = || await_client(session, end, |moment| session.registration.stream(moment));
         let mut numbered = (0..parameters.streams()).map(|_| next()).collect::<io::Result<Vec<_>>>()?;
         numbered.sort_by_key(|(number, _)| *number);
         let carry = |(_, stream)| {
@@ -127,11 +127,15 @@ fn open_streams(
 
 /// Calls `next` repeatedly until it returns something, and returns that. Fails at `end`, after [`PATIENCE`], or if
 /// the client closes the connection or sends anything.
-fn await_client<T>(guest: &Guest, end: Instant, mut next: impl FnMut(Instant) -> Option<T>) -> io::Result<T> {
-    let control = guest.control;
+fn await_client<T>(
+    session: &Session,
+    end: Instant,
+    mut next: impl FnMut(Instant) -> Option<T>,
+) -> io::Result<T> {
+    let control = session.control;
     let deadline = soon().min(end);
     while Instant::now() < deadline {
-        if guest.place.must_end() {
+        if session.registration.must_end() {
             return Err(make_room(control));
         }
         if let Some(found) = next(Instant::now() + GLANCE) {
@@ -151,12 +155,12 @@ fn await_client<T>(guest: &Guest, end: Instant, mut next: impl FnMut(Instant) ->
 
 /// Runs the streams until the client ends the test.
 fn traffic(
-    guest: &Guest,
+    session: &Session,
     parameters: &Parameters,
     carriers: &[(Carrier, Direction)],
     shared: &Shared,
 ) -> io::Result<Vec<(Direction, Outcome)>> {
-    let control = guest.control;
+    let control = session.control;
     State::TestStart.send(control)?;
     let clock = Clock::start(Duration::from_secs(parameters.omit.into()));
     State::TestRunning.send(control)?;
@@ -170,22 +174,22 @@ fn traffic(
             std::thread::Builder::new().spawn_scoped(scope, run)
         });
         let started: io::Result<Vec<_>> = threads.collect();
-        let bounds = &shared.guests.bounds;
-        let ended = started.as_ref().map_or(Ok(()), |_| await_end(guest, parameters, clock, bounds));
+        let bounds = &shared.tests.bounds;
+        let ended = started.as_ref().map_or(Ok(()), |_| await_end(session, parameters, clock, bounds));
         clock.stop();
         let outcomes: Vec<_> = started?.into_iter().filter_map(|thread| thread.join().ok()).collect();
         ended?;
         if outcomes.len() < carriers.len() {
             let kind = "a stream's thread failed: its figures are missing in the results";
-            shared.log.line(guest.peer.ip(), kind, kind);
+            shared.log.line(session.peer.ip(), kind, kind);
         }
         Ok(outcomes)
     })
 }
 
 /// Waits until the client ends the test, or the test reaches its bounds.
-fn await_end(guest: &Guest, parameters: &Parameters, clock: &Clock, bounds: &Bounds) -> io::Result<()> {
-    let control = guest.control;
+fn await_end(session: &Session, parameters: &Parameters, clock: &Clock, bounds: &Bounds) -> io::Result<()> {
+    let control = session.control;
     let longest = match parameters.time {
         0 => bounds.untimed,
         time => Duration::from_secs((parameters.omit + time).into()) + bounds.silence,
@@ -208,7 +212,7 @@ fn await_end(guest: &Guest, parameters: &Parameters, clock: &Clock, bounds: &Bou
         if now_moved - moved >= bounds.progress {
             (moved, window) = (now_moved, Instant::now());
         }
-        if guest.place.must_end() {
+        if session.registration.must_end() {
             return Err(make_room(control));
         }
         let stopped = [

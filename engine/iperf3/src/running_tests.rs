@@ -52,7 +52,7 @@ impl Bounds {
 pub struct Refused;
 
 /// The tests that run.
-pub struct Guests {
+pub struct RunningTests {
     pub bounds: Bounds,
     tests: Seats,
     streams: Seats,
@@ -82,8 +82,8 @@ impl Test {
     }
 }
 
-/// A test's place. Dropping it frees the place.
-pub struct Place {
+/// The registration of a running test. Dropping it frees the test's place.
+pub struct Registration {
     running: Arc<Mutex<HashMap<Cookie, Arc<Test>>>>,
     cookie: Cookie,
     test: Arc<Test>,
@@ -91,7 +91,7 @@ pub struct Place {
     _seat: Seat,
 }
 
-impl Guests {
+impl RunningTests {
     /// Creates the state of a server without tests.
     pub fn new(bounds: Bounds) -> Self {
         Self {
@@ -107,12 +107,12 @@ impl Guests {
         lock(&self.running).get(cookie).cloned()
     }
 
-    /// Gives a new test of `peer` a place, if necessary that of a test that has run for longer than
+    /// Registers a new test of `peer`, if necessary in the place of a test that has run for longer than
     /// [`Bounds::owed`].
     ///
     /// # Errors
     /// Fails if there is no place, or another test has the same cookie.
-    pub fn begin(&self, cookie: Cookie, peer: IpAddr) -> Result<Place, Refused> {
+    pub fn begin(&self, cookie: Cookie, peer: IpAddr) -> Result<Registration, Refused> {
         let mut seat = self.tests.take(peer);
         if seat.is_none() && !self.tests.has_its_share(peer) && self.ask_for_room() {
             let deadline = Instant::now() + self.bounds.waiting;
@@ -135,7 +135,7 @@ impl Guests {
             return Err(Refused);
         }
         running.insert(cookie, Arc::clone(&test));
-        Ok(Place { running: Arc::clone(&self.running), cookie, test, streams, _seat: seat })
+        Ok(Registration { running: Arc::clone(&self.running), cookie, test, streams, _seat: seat })
     }
 
     /// Takes places for the streams of a test, if enough are free.
@@ -157,7 +157,7 @@ impl Guests {
     }
 }
 
-impl Place {
+impl Registration {
     /// Makes the test take `count` connections from now on, and no more.
     pub fn await_streams(&self, count: usize) {
         self.test.awaited.store(count, Ordering::Release);
@@ -174,7 +174,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Registration {
     fn drop(&mut self) {
         lock(&self.running).remove(&self.cookie);
     }
