@@ -39,22 +39,22 @@ struct Caller {
     stream: Option<Arc<TcpStream>>,
 }
 
-/// A caller's place. Dropping it frees the place.
-pub struct Place {
+/// A caller's slot. Dropping it frees the slot.
+pub struct Slot {
     pending: Arc<Pending>,
     number: u64,
 }
 
 impl Pending {
-    /// Creates the places of a port.
+    /// Creates the slots of a port.
     pub fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self { limits, callers: Mutex::default(), threads: AtomicUsize::new(0) })
     }
 
-    /// Gives the caller numbered `number` a place. If there is none, the connection of another caller ends: the oldest
+    /// Gives the caller numbered `number` a slot. If there is none, the connection of another caller ends: the oldest
     /// of the caller's own network, or of the network with the most. Returns none if all callers of its network are
     /// kept waiting for a mistake, or if too many threads do not end.
-    pub fn admit(self: &Arc<Self>, peer: IpAddr, number: u64, stream: &Arc<TcpStream>) -> Option<Place> {
+    pub fn admit(self: &Arc<Self>, peer: IpAddr, number: u64, stream: &Arc<TcpStream>) -> Option<Slot> {
         let network = network(peer);
         let mut callers = self.lock();
         if callers.iter().filter(|caller| caller.network == network).count() >= self.limits.pending_each {
@@ -68,12 +68,12 @@ impl Pending {
         callers.push(Caller { network, number, stream: Some(Arc::clone(stream)) });
         drop(callers);
         self.threads.fetch_add(1, Ordering::AcqRel);
-        let place = Place { pending: Arc::clone(self), number };
+        let slot = Slot { pending: Arc::clone(self), number };
         // The thread of a connection that was ended needs a moment to notice it.
         let most = 2 * self.limits.pending + MOST_DELAYED;
         for _ in 0..GLANCES {
             if self.threads.load(Ordering::Acquire) <= most {
-                return Some(place);
+                return Some(slot);
             }
             std::thread::sleep(GLANCE);
         }
@@ -85,15 +85,15 @@ impl Pending {
     }
 }
 
-impl Place {
-    /// Frees the place; returns false if it was taken by another caller before.
+impl Slot {
+    /// Frees the slot; returns false if it was taken by another caller before.
     pub fn leave(&self) -> bool {
         let mut callers = self.pending.lock();
-        let place = callers.iter().position(|caller| caller.number == self.number);
-        place.map(|place| callers.remove(place)).is_some()
+        let position = callers.iter().position(|caller| caller.number == self.number);
+        position.map(|position| callers.remove(position)).is_some()
     }
 
-    /// Keeps the place for a caller that is kept waiting; returns false if too many are.
+    /// Keeps the slot for a caller that is kept waiting; returns false if too many are.
     pub fn delay(&self) -> bool {
         let mut callers = self.pending.lock();
         let delayed = callers.iter().filter(|caller| caller.stream.is_none()).count();
@@ -102,7 +102,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.leave();
         self.pending.threads.fetch_sub(1, Ordering::AcqRel);
@@ -121,7 +121,7 @@ fn fullest(callers: &[Caller]) -> Option<IpAddr> {
 /// Ends the oldest connection of `network` that can be ended, and forgets its caller; returns false if there is none.
 fn end_oldest(callers: &mut Vec<Caller>, network: IpAddr) -> bool {
     let oldest = callers.iter().position(|caller| caller.network == network && caller.stream.is_some());
-    if let Some(stream) = oldest.and_then(|place| callers.remove(place).stream) {
+    if let Some(stream) = oldest.and_then(|position| callers.remove(position).stream) {
         // The caller's thread reads the end of the connection. An error means that it is closed already.
         let _ = stream.shutdown(Shutdown::Both);
         return true;
@@ -141,11 +141,11 @@ mod tests {
         next: u64,
     }
 
-    /// A caller's connection at its end and at this one, and its place.
+    /// A caller's connection at its end and at this one, and its slot.
     struct Call {
         caller: TcpStream,
         here: Arc<TcpStream>,
-        place: Option<Place>,
+        slot: Option<Slot>,
     }
 
     impl Port {
@@ -158,8 +158,8 @@ mod tests {
             let caller = TcpStream::connect(self.listener.local_addr().unwrap()).unwrap();
             let here = Arc::new(self.listener.accept().unwrap().0);
             self.next += 1;
-            let place = self.pending.admit(peer.parse().unwrap(), self.next, &here);
-            Call { caller, here, place }
+            let slot = self.pending.admit(peer.parse().unwrap(), self.next, &here);
+            Call { caller, here, slot }
         }
     }
 
@@ -191,14 +191,14 @@ mod tests {
     fn a_caller_that_was_heard_or_has_left_is_not_ended() {
         let mut port = Port::new(1, 1);
         let mut heard = port.call("192.0.2.1");
-        assert!(heard.place.as_ref().unwrap().leave());
+        assert!(heard.slot.as_ref().unwrap().leave());
         assert!(Arc::strong_count(&heard.here) == 1, "its connection belongs to its thread alone");
         let mut gone = port.call("192.0.2.1");
-        drop(gone.place.take());
+        drop(gone.slot.take());
         let mut ended = port.call("192.0.2.1");
         let _new = port.call("192.0.2.1");
         assert_eq!([&mut heard, &mut gone, &mut ended].map(Call::ended), [false, false, true]);
-        assert!(!ended.place.as_ref().unwrap().leave(), "its place is taken");
+        assert!(!ended.slot.as_ref().unwrap().leave(), "its slot is taken");
         assert_eq!(port.pending.lock().len(), 1);
     }
 
@@ -206,10 +206,10 @@ mod tests {
     fn a_caller_that_is_kept_waiting_counts_for_its_network_alone() {
         let mut port = Port::new(1, 2);
         let guesses = [port.call("192.0.2.1"), port.call("192.0.2.1")];
-        assert_eq!(guesses.each_ref().map(|guess| guess.place.as_ref().unwrap().delay()), [false, true]);
+        assert_eq!(guesses.each_ref().map(|guess| guess.slot.as_ref().unwrap().delay()), [false, true]);
         let second = port.call("192.0.2.1");
-        assert!(second.place.as_ref().unwrap().delay());
-        assert!(port.call("192.0.2.1").place.is_none(), "two of its guesses are kept waiting");
-        assert!(port.call("192.0.2.2").place.is_some());
+        assert!(second.slot.as_ref().unwrap().delay());
+        assert!(port.call("192.0.2.1").slot.is_none(), "two of its guesses are kept waiting");
+        assert!(port.call("192.0.2.2").slot.is_some());
     }
 }

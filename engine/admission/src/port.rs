@@ -1,6 +1,6 @@
 //! The port itself: each caller gets a thread, and one that keeps others waiting makes room for them.
 
-use crate::pending::{Limits, Pending, Place};
+use crate::pending::{Limits, Pending, Slot};
 use crate::{Kind, Log};
 use socket2::{Domain, Socket, Type};
 use std::io;
@@ -24,21 +24,21 @@ pub struct Visitor {
     pub peer: SocketAddr,
     /// The caller's number, in the order in which the kernel accepted callers.
     pub number: u64,
-    place: Place,
+    slot: Slot,
 }
 
 impl Visitor {
     /// Notes that the caller made a valid request, so that it no longer counts towards [`Limits`], and returns its
     /// connection, address and number; none if the connection was closed to make room for another.
     pub fn admit(self) -> Option<(TcpStream, SocketAddr, u64)> {
-        self.place.leave().then_some(())?;
+        self.slot.leave().then_some(())?;
         Arc::into_inner(self.stream).map(|stream| (stream, self.peer, self.number))
     }
 
     /// Keeps the caller, who did something wrong, waiting for `time`. Meanwhile, it counts as one of its address, and
     /// does not make room for others.
     pub fn delay(&self, time: Duration) {
-        if self.place.delay() {
+        if self.slot.delay() {
             std::thread::sleep(time);
         }
     }
@@ -90,12 +90,12 @@ pub fn receive(
         };
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let stream = Arc::new(stream);
-        let Some(place) = pending.admit(peer.ip(), number, &stream) else {
+        let Some(slot) = pending.admit(peer.ip(), number, &stream) else {
             log.refused(peer.ip(), "too many connections wait to be heard", "");
             continue;
         };
         let hear = Arc::clone(&hear);
-        let visitor = Visitor { stream, peer, number, place };
+        let visitor = Visitor { stream, peer, number, slot };
         if std::thread::Builder::new().spawn(move || hear(visitor)).is_err() {
             log.refused(peer.ip(), "the system gives no more threads", "");
         }
