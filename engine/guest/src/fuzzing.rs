@@ -1,6 +1,6 @@
 //! The entry points for fuzzing (`fuzz/README.md`).
 
-use crate::lines::{Order, Told};
+use crate::lines::{Order, Report};
 use crate::{disk, elf};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::fs::File;
@@ -9,8 +9,8 @@ use std::os::unix::fs::FileExt;
 /// Reads `input` as the lines of a guest and of the process that started it, and as a program.
 pub fn read(input: &[u8]) {
     for line in String::from_utf8_lossy(input).lines() {
-        if let Some(told) = Told::decode(line) {
-            assert_eq!(Told::decode(told.encode().trim_end_matches('\n')), Some(told));
+        if let Some(report) = Report::decode(line) {
+            assert_eq!(Report::decode(report.encode().trim_end_matches('\n')), Some(report));
         }
         if let Some(order) = Order::decode(line) {
             assert_eq!(Order::decode(order.encode().trim_end_matches('\n')), Some(order));

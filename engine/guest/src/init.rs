@@ -3,8 +3,8 @@
 
 use crate::archive::{MODULES, MOUNTS};
 use crate::error::{Context, Error, Result};
-use crate::lines::{Order, Told};
-use crate::machine::{MOST_LINE_BYTES, PORT};
+use crate::lines::{Order, Report};
+use crate::qemu::{MOST_LINE_BYTES, PORT};
 use nettrial_admission::lines;
 use nix::mount::{MsFlags, mount};
 use std::fs::{self, File, OpenOptions};
@@ -58,7 +58,7 @@ pub fn serve(arguments: &[&str]) -> Result<()> {
     let output = Arc::new(Mutex::new(port.try_clone().context("opening the port")?));
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").context("reading the kernel's release")?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    tell(&output, &Told::Ready { version, kernel: kernel.trim().to_owned() });
+    tell(&output, &Report::Ready { version, kernel: kernel.trim().to_owned() });
     let mut node = None;
     for line in lines(BufReader::new(Port(port)), MOST_LINE_BYTES) {
         match Order::decode(&line.context("reading the port")?) {
@@ -67,10 +67,10 @@ pub fn serve(arguments: &[&str]) -> Result<()> {
             Some(Order::End) => {
                 // A guest without its devices is of no use to another trial: its owner hears nothing, and ends it.
                 if node.take().is_none_or(Node::end) {
-                    tell(&output, &Told::Ended);
+                    tell(&output, &Report::Ended);
                 }
             }
-            Some(Order::Answer) => tell(&output, &Told::Alive),
+            Some(Order::Answer) => tell(&output, &Report::Alive),
             None => return Err(Error::Order("the port sent an invalid order")),
         }
     }
@@ -156,10 +156,10 @@ impl Read for Port {
     }
 }
 
-fn tell(output: &Mutex<File>, told: &Told) {
+fn tell(output: &Mutex<File>, report: &Report) {
     let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
     // If this fails, the reader is gone, and the machine ends with it.
-    let _ = output.write_all(told.encode().as_bytes());
+    let _ = output.write_all(report.encode().as_bytes());
 }
 
 /// The process of a trial's node, which ends when this value is dropped.
@@ -181,7 +181,7 @@ impl Node {
         let reader = std::thread::spawn(move || {
             for line in lines(printed, MOST_LINE_BYTES) {
                 match line {
-                    Ok(line) => tell(&output, &Told::Line(line)),
+                    Ok(line) => tell(&output, &Report::Line(line)),
                     Err(error) => eprintln!("nettrial: the node sent {error}"),
                 }
             }

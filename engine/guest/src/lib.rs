@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! lab ── Guest::send ──> QEMU's standard input ── virtio-serial ──> init ── standard input ──> the node's process
-//!     <── Told ───────── QEMU's standard output <───────────────────      <── standard output ──
+//!     <── Report ─────── QEMU's standard output <───────────────────      <── standard output ──
 //! ```
 //!
 //! A guest boots a kernel of the [`Catalogue`] with an initial RAM disk ([`initial_ram_disk`]) whose init is this
@@ -22,15 +22,15 @@ mod error;
 pub mod fuzzing;
 mod init;
 mod lines;
-mod machine;
 mod monitor;
 mod program;
+mod qemu;
 
 pub use archive::{INIT, initial_ram_disk, last_file, program as archived_program};
 pub use catalogue::{Boot, Catalogue, System, VARIABLE};
 pub use error::{Error, Result};
 pub use init::{init, network_devices, serve};
-pub use lines::{Order, Told};
-pub use machine::{Acceleration, Guest, Hardware, Sender};
+pub use lines::{Order, Report};
 pub use monitor::Monitor;
 pub use program::{PROGRAM, program};
+pub use qemu::{Acceleration, Guest, Hardware, Sender};

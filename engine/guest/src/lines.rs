@@ -8,15 +8,15 @@ pub enum Order {
     Begin(String),
     /// A line for the node's process.
     Line(String),
-    /// An order to end the node's process. The answer is [`Told::Ended`].
+    /// An order to end the node's process. The answer is [`Report::Ended`].
     End,
-    /// A request for a sign of life. The answer is [`Told::Alive`].
+    /// A request for a sign of life. The answer is [`Report::Alive`].
     Answer,
 }
 
 /// A line from init.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum Report {
     /// The guest is ready.
     Ready {
         /// The agent's version.
@@ -55,7 +55,7 @@ impl Order {
     }
 }
 
-impl Told {
+impl Report {
     /// Returns the message as a line.
     pub fn encode(&self) -> String {
         match self {
@@ -96,10 +96,10 @@ mod tests {
         ] {
             assert_eq!(Order::decode(order.encode().trim_end()), Some(order));
         }
-        let ready = Told::Ready { version: "0.1.0".into(), kernel: "6.1 of mine".into() };
-        for told in [ready, Told::Line("-".into()), Told::Ended, Told::Alive] {
-            assert_eq!(Told::decode(told.encode().trim_end()), Some(told));
+        let ready = Report::Ready { version: "0.1.0".into(), kernel: "6.1 of mine".into() };
+        for report in [ready, Report::Line("-".into()), Report::Ended, Report::Alive] {
+            assert_eq!(Report::decode(report.encode().trim_end()), Some(report));
         }
-        assert_eq!((Order::decode(""), Told::decode("é")), (None, None));
+        assert_eq!((Order::decode(""), Report::decode("é")), (None, None));
     }
 }

@@ -8,7 +8,7 @@ use crate::namespace::Home;
 use crate::network::{BuiltNode, Network};
 use crate::node_order::{Answer, Introduction, NodeOrder};
 use nettrial_admission::document;
-use nettrial_guest::{Acceleration, Hardware, Monitor, Order, Sender, Told};
+use nettrial_guest::{Acceleration, Hardware, Monitor, Order, Report, Sender};
 use nettrial_scenario::{GuestRecord, Offloads, Scenario};
 use nettrial_session::{Event, Sink, Transport};
 use nettrial_traffic::Order as AgentOrder;
@@ -66,7 +66,7 @@ impl Kernels for Running<'_> {
         }
         for guest in &mut self.guests {
             let building = || format!("building {} in its guest", guest.node);
-            let Told::Line(line) = guest.kept.guest.next(BUILDING).with_context(building)? else {
+            let Report::Line(line) = guest.kept.guest.next(BUILDING).with_context(building)? else {
                 return Err(Error::Node(format!("{}: the node ended", building())));
             };
             match document(line.as_bytes()).with_context(building)? {
@@ -103,7 +103,7 @@ impl Kernels for Running<'_> {
             let has_ended = match (kept.guest.send(&Order::End), &ended) {
                 (Err(_), _) => false,
                 (Ok(()), Some(ended)) => ended.recv_timeout(ENDING).unwrap_or(false),
-                (Ok(()), None) => kept.guest.next(ENDING).is_ok_and(|told| told == Told::Ended),
+                (Ok(()), None) => kept.guest.next(ENDING).is_ok_and(|report| report == Report::Ended),
             };
             if !has_ended {
                 tracing::warn!(node, "the guest did not end its node and is not used again");
@@ -125,8 +125,8 @@ impl NodeKernel for Guest {
     fn agent(&mut self, sink: Sink) -> Result<Box<dyn Transport>> {
         let (sender, ended) = channel();
         self.ended = Some(ended);
-        self.kept.guest.listen(move |told| match told {
-            Ok(Told::Line(line)) => match document(line.as_bytes()) {
+        self.kept.guest.listen(move |report| match report {
+            Ok(Report::Line(line)) => match document(line.as_bytes()) {
                 Ok(report) => {
                     sink.tell(Event::Report(report));
                     true

@@ -5,7 +5,7 @@ use crate::catalogue::{Boot, System};
 use crate::confined::{self, Identity};
 use crate::disk;
 use crate::error::{Context, Error, Result};
-use crate::lines::{Order, Told};
+use crate::lines::{Order, Report};
 use crate::monitor::Monitor;
 use crate::program::PROGRAM;
 use nettrial_admission::{lines, one_line, pieces};
@@ -67,7 +67,7 @@ pub struct Guest {
     child: Child,
     sender: Sender,
     /// The lines from the guest, locked by their reader; the last one may be the reason why there are no more.
-    told: Arc<Mutex<Receiver<Result<Told, String>>>>,
+    reports: Arc<Mutex<Receiver<Result<Report, String>>>>,
     console: Console,
     monitor: Arc<Monitor>,
 }
@@ -130,12 +130,18 @@ impl Guest {
         let output = child.stdout.take().ok_or(Error::NoPipe("from a guest"))?;
         let errors = child.stderr.take().ok_or(Error::NoPipe("from a guest's console"))?;
         let console = Console { guest: name.to_owned(), lines: Arc::default() };
-        let (teller, told) = sync_channel(WAITING_LINES);
-        std::thread::spawn(move || read(output, &teller));
+        let (reporter, reports) = sync_channel(WAITING_LINES);
+        std::thread::spawn(move || read(output, &reporter));
         let watched = console.clone();
         std::thread::spawn(move || watched.watch(errors));
         let sender = Sender { input: Arc::new(Mutex::new(input)), console: console.clone() };
-        Ok(Self { child, sender, told: Arc::new(Mutex::new(told)), console, monitor: Arc::new(monitor) })
+        Ok(Self {
+            child,
+            sender,
+            reports: Arc::new(Mutex::new(reports)),
+            console,
+            monitor: Arc::new(monitor),
+        })
     }
 
     /// Waits for at most `patience` until the guest is ready; returns the kernel's release as the guest reports
@@ -145,11 +151,11 @@ impl Guest {
     /// Fails if the machine ends or is not ready in time, with the last lines of its console; or if the guest's
     /// agent has another version, as one in a disk's image may have.
     pub fn await_ready(&mut self, patience: Duration) -> Result<String> {
-        let told = self.next(patience)?;
+        let report = self.next(patience)?;
         let guest = &self.console.guest;
-        match told {
-            Told::Ready { version, kernel } if version == VERSION => Ok(one_line(&kernel)),
-            Told::Ready { version, .. } => {
+        match report {
+            Report::Ready { version, kernel } if version == VERSION => Ok(one_line(&kernel)),
+            Report::Ready { version, .. } => {
                 Err(Error::OtherVersion { guest: guest.clone(), there: one_line(&version), here: VERSION })
             }
             _ => Err(Error::NotReady(guest.clone())),
@@ -191,10 +197,10 @@ impl Guest {
     ///
     /// # Errors
     /// Fails if the machine ends, or sends nothing in time; the error has the last lines of its console.
-    pub fn next(&mut self, patience: Duration) -> Result<Told> {
-        let told = locked(&self.told).recv_timeout(patience);
-        match told {
-            Ok(told) => told.map_err(|why| self.console.lost(&why)),
+    pub fn next(&mut self, patience: Duration) -> Result<Report> {
+        let report = locked(&self.reports).recv_timeout(patience);
+        match report {
+            Ok(report) => report.map_err(|why| self.console.lost(&why)),
             Err(RecvTimeoutError::Timeout) => Err(self.console.silent()),
             Err(RecvTimeoutError::Disconnected) => Err(self.console.lost("is gone")),
         }
@@ -202,20 +208,20 @@ impl Guest {
 
     /// Starts a thread that passes the lines from the guest to `take` until it returns false. If the machine ends,
     /// or if the guest does not answer any more, `take` gets the reason, and nothing afterwards.
-    pub fn listen(&self, mut take: impl FnMut(Result<Told, String>) -> bool + Send + 'static) {
-        let (told, console) = (Arc::clone(&self.told), self.console.clone());
+    pub fn listen(&self, mut take: impl FnMut(Result<Report, String>) -> bool + Send + 'static) {
+        let (reports, console) = (Arc::clone(&self.reports), self.console.clone());
         let sender = self.sender.clone();
         std::thread::spawn(move || {
-            let told = locked(&told);
+            let reports = locked(&reports);
             let mut is_asked = false;
             loop {
-                let why = match told.recv_timeout(SILENCE) {
-                    Ok(Ok(Told::Alive)) => {
+                let why = match reports.recv_timeout(SILENCE) {
+                    Ok(Ok(Report::Alive)) => {
                         is_asked = false;
                         continue;
                     }
-                    Ok(Ok(told)) => {
-                        if take(Ok(told)) {
+                    Ok(Ok(report)) => {
+                        if take(Ok(report)) {
                             continue;
                         }
                         return;
@@ -281,14 +287,14 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Reads lines until there are no more, or until one is not of the protocol.
-fn read(output: impl Read, teller: &SyncSender<Result<Told, String>>) {
+fn read(output: impl Read, reporter: &SyncSender<Result<Report, String>>) {
     for line in lines(BufReader::new(output), MOST_LINE_BYTES) {
-        let told = line.map_err(|error| format!("sent {error}")).and_then(|line| {
-            Told::decode(&line)
+        let report = line.map_err(|error| format!("sent {error}")).and_then(|line| {
+            Report::decode(&line)
                 .ok_or_else(|| format!("sent a line that is not of the protocol: {}", one_line(&line)))
         });
-        let is_last = told.is_err();
-        if teller.send(told).is_err() || is_last {
+        let is_last = report.is_err();
+        if reporter.send(report).is_err() || is_last {
             break;
         }
     }
@@ -491,18 +497,18 @@ mod tests {
     }
 
     /// Returns the lines that are read of an output, with the reason why there are no more.
-    fn told(output: impl Read + Send + 'static) -> Vec<Result<Told, String>> {
-        let (teller, told) = sync_channel(WAITING_LINES);
-        std::thread::spawn(move || read(output, &teller));
-        told.iter().collect()
+    fn reported(output: impl Read + Send + 'static) -> Vec<Result<Report, String>> {
+        let (reporter, reports) = sync_channel(WAITING_LINES);
+        std::thread::spawn(move || read(output, &reporter));
+        reports.iter().collect()
     }
 
     #[test]
     fn a_guest_that_sends_a_line_without_end_is_refused() {
         let why = format!("sent a line of more than {MOST_LINE_BYTES} bytes");
-        assert_eq!(told(b"?\n".chain(io::repeat(b'<'))), [Ok(Told::Alive), Err(why)]);
+        assert_eq!(reported(b"?\n".chain(io::repeat(b'<'))), [Ok(Report::Alive), Err(why)]);
         let why = "sent a line that is not of the protocol: login:".to_owned();
-        assert_eq!(told(&b"login:\n?\n"[..]), [Err(why)]);
+        assert_eq!(reported(&b"login:\n?\n"[..]), [Err(why)]);
     }
 
     #[test]
@@ -518,19 +524,19 @@ mod tests {
                 Ok(bytes.len())
             }
         }
-        let (teller, told) = sync_channel(WAITING_LINES);
+        let (reporter, reports) = sync_channel(WAITING_LINES);
         let reads = Arc::new(AtomicUsize::new(0));
         let output = Endless(Arc::clone(&reads));
-        let reader = std::thread::spawn(move || read(output, &teller));
+        let reader = std::thread::spawn(move || read(output, &reporter));
         std::thread::sleep(Duration::from_millis(200));
         assert!(reads.load(Ordering::Relaxed) <= WAITING_LINES + 2);
-        assert!(told.iter().take(10).all(|told| matches!(told, Ok(Told::Line(_)))));
-        drop(told);
+        assert!(reports.iter().take(10).all(|report| matches!(report, Ok(Report::Line(_)))));
+        drop(reports);
         reader.join().unwrap();
     }
 
     #[test]
-    fn a_machine_that_ends_is_told_of_with_its_console() {
+    fn a_machine_that_ends_is_reported_with_its_console() {
         let Some(_) = crate::program::program() else { return };
         let directory = directory("no-kernel");
         let image = directory.join("kernel");
