@@ -36,16 +36,16 @@ pub fn listen(side: Side) -> Result<u16> {
     let listener = tcp::listen(&side, BACKLOG)?;
     let port = listener.local_addr()?.port();
     let (waiting, all) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let crew = Arc::new(Crew { listener, side, waiting, all, unshown: Mutex::default() });
+    let pool = Arc::new(Pool { listener, side, waiting, all, unshown: Mutex::default() });
     for _ in 0..WAITING {
-        crew.join();
+        pool.join();
     }
     Ok(port)
 }
 
 /// The threads of a port. Each accepts a connection and serves it. If no other thread waits for connections then,
 /// it starts one first.
-struct Crew {
+struct Pool {
     listener: TcpListener,
     side: Side,
     waiting: AtomicUsize,
@@ -54,14 +54,14 @@ struct Crew {
     unshown: Mutex<VecDeque<Arc<TcpStream>>>,
 }
 
-impl Crew {
+impl Pool {
     fn join(self: &Arc<Self>) {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         self.all.fetch_add(1, Ordering::SeqCst);
-        let crew = Arc::clone(self);
+        let pool = Arc::clone(self);
         std::thread::spawn(move || {
-            crew.work();
-            crew.all.fetch_sub(1, Ordering::SeqCst);
+            pool.work();
+            pool.all.fetch_sub(1, Ordering::SeqCst);
         });
     }
 
