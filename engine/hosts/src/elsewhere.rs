@@ -63,8 +63,8 @@ pub mod netlink {
     /// # Errors
     /// Fails if the system does not report them.
     pub fn interfaces() -> Result<Vec<Interface>> {
-        let all = nettrial_traffic::machine::interfaces()?.into_iter();
-        let interface = |found: nettrial_traffic::machine::Interface| Interface {
+        let all = nettrial_traffic::host::interfaces()?.into_iter();
+        let interface = |found: nettrial_traffic::host::Interface| Interface {
             name: found.name,
             mtu: found.mtu_bytes,
             has_one_mtu: found.has_one_mtu,
@@ -89,6 +89,6 @@ pub mod netlink {
     /// Fails if the system refuses.
     pub fn set_mtu(interface: &str, bytes: u64) -> Result<()> {
         let setting = || format!("setting the MTU of {interface} to {bytes} B");
-        nettrial_traffic::machine::set_mtu(interface, bytes).with_context(setting)
+        nettrial_traffic::host::set_mtu(interface, bytes).with_context(setting)
     }
 }

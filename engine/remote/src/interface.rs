@@ -14,7 +14,7 @@ pub fn mtu(address: HostAddress) -> Option<u64> {
 /// The MTU of the interface that has `address`, bytes.
 #[cfg(not(target_os = "linux"))]
 pub fn mtu(address: HostAddress) -> Option<u64> {
-    let mut all = nettrial_traffic::machine::interfaces().ok()?.into_iter();
+    let mut all = nettrial_traffic::host::interfaces().ok()?.into_iter();
     Some(all.find(|interface| interface.addresses.contains(&address.ip))?.mtu_bytes)
 }
 

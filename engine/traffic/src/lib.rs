@@ -20,10 +20,10 @@ mod flow;
 mod flow_record;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+#[cfg(not(target_os = "linux"))]
+pub mod host;
 mod iperf3;
 mod listener;
-#[cfg(not(target_os = "linux"))]
-pub mod machine;
 mod message;
 mod packets;
 mod path_mtu;

@@ -36,7 +36,7 @@ pub use linux::*;
 #[cfg(any(not(target_os = "linux"), feature = "portable"))]
 pub use other::*;
 #[cfg(not(target_os = "linux"))]
-pub use system::machine;
+pub use system::host;
 
 use crate::tcp_state::TcpState;
 use serde::{Deserialize, Serialize};

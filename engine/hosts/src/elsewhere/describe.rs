@@ -5,7 +5,7 @@ use crate::message::{Counted, Observation};
 use crate::radio;
 use nettrial_scenario::{Machine, MachineInterface, Rate};
 use nettrial_session::Surroundings;
-use nettrial_traffic::machine::{self, Interface};
+use nettrial_traffic::host::{self, Interface};
 use std::collections::BTreeMap;
 
 /// Describes this machine and those of `interfaces` that exist. The caller fills in the machine's name and the
@@ -14,20 +14,20 @@ use std::collections::BTreeMap;
 /// # Errors
 /// Fails if the system does not report its interfaces.
 pub fn describe(interfaces: &[String]) -> Result<Machine> {
-    let about = machine::describe();
+    let description = host::describe();
     Ok(Machine {
         name: String::new(),
-        system: about.system,
-        kernel: about.kernel,
+        system: description.system,
+        kernel: description.kernel,
         architecture: std::env::consts::ARCH.into(),
-        processor: about.processor,
+        processor: description.processor,
         processors: std::thread::available_parallelism()
             .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),
-        is_root: about.may_change,
-        boot: about.boot,
+        is_root: description.may_change,
+        boot: description.boot,
         free_ports: None,
         governor: None,
-        clock_source: Some(about.clock_source.into()),
+        clock_source: Some(description.clock_source.into()),
         clock_ahead_ns: 0,
         clock_error_ns: 0,
         interfaces: of(interfaces)?.into_iter().map(described).collect(),
@@ -39,7 +39,7 @@ pub fn describe(interfaces: &[String]) -> Result<Machine> {
 
 /// Returns the existing interfaces among those with these names, in the order of the names.
 fn of(names: &[String]) -> Result<Vec<Interface>> {
-    let mut all = machine::interfaces().context("listing interfaces")?;
+    let mut all = host::interfaces().context("listing interfaces")?;
     let mut take = |name: &String| {
         let place = all.iter().position(|interface| interface.name == *name)?;
         Some(all.swap_remove(place))

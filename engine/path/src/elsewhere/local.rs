@@ -3,7 +3,7 @@
 
 use crate::error::{Context, Error, Result};
 use crate::report::Interface;
-use nettrial_traffic::machine;
+use nettrial_traffic::host;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// The port for which the route is looked up: discard (RFC 863).
@@ -26,7 +26,7 @@ pub struct Local {
 pub fn find(target: SocketAddr) -> Result<Local> {
     let socket = socket_to(target, DISCARD)?;
     let address = socket.local_addr().context("reading the source address of packets")?.ip();
-    let all = machine::interfaces().context("listing interfaces")?;
+    let all = host::interfaces().context("listing interfaces")?;
     let found = all.into_iter().find(|interface| interface.addresses.contains(&address));
     let found = found.ok_or(Error::NoInterface(address))?;
     Ok(Local {

@@ -2,7 +2,7 @@
 //! nothing runs it.
 
 mod control;
-pub mod machine;
+pub mod host;
 mod processors;
 mod tcp_info;
 

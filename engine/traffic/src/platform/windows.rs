@@ -1,7 +1,7 @@
 //! The platform on Windows 10 and later, and on Wine, which is distinguished from Windows and never reported as
 //! Windows.
 
-pub mod machine;
+pub mod host;
 
 pub use super::other::untold::{choose_congestion_control, congestion_control, limit_segments};
 use super::{ProcessorTimes, coalesced, sio_tcp_info};

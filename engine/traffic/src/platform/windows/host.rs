@@ -1,7 +1,7 @@
-//! The machine and its interfaces.
+//! The host of the agent and its interfaces.
 
 use super::{WINE, system_name};
-use crate::machine::{About, Counts, Interface};
+use crate::host::{Counts, Description, Interface};
 use socket2::SockAddr;
 use std::io;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ const LIST_BYTES: u32 = 15_000;
 const NO_SPEED: u64 = u64::MAX;
 
 /// Describes the machine.
-pub fn describe() -> About {
+pub fn describe() -> Description {
     let variable = |name| std::env::var(name).unwrap_or_else(|_| "unknown".into());
     let (system, kernel, boot) = match &*WINE {
         // Wine's kernel is that of the system on which it runs, whose files it shows on drive Z:.
@@ -36,7 +36,7 @@ pub fn describe() -> About {
         }
     };
     let processor = variable("PROCESSOR_IDENTIFIER");
-    About {
+    Description {
         system,
         kernel,
         processor,
@@ -49,19 +49,20 @@ pub fn describe() -> About {
 
 /// Returns true if this process has an administrator's privileges (TokenElevation).
 fn is_elevated() -> Option<bool> {
-    let (mut token, mut found, mut length) = (std::ptr::null_mut(), TOKEN_ELEVATION::default(), 0);
-    let room = u32::try_from(size_of_val(&found)).ok()?;
+    let (mut token, mut elevation, mut length) = (std::ptr::null_mut(), TOKEN_ELEVATION::default(), 0);
+    let room = u32::try_from(size_of_val(&elevation)).ok()?;
     // SAFETY: the handle stands for this process; the token, the structure and its length are writable, and the
     // token is closed once, after it was opened.
-    let told = unsafe {
+    let succeeded = unsafe {
         if OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &raw mut token) == 0 {
             return None;
         }
-        let told = GetTokenInformation(token, TokenElevation, (&raw mut found).cast(), room, &raw mut length);
+        let succeeded =
+            GetTokenInformation(token, TokenElevation, (&raw mut elevation).cast(), room, &raw mut length);
         CloseHandle(token);
-        told
+        succeeded
     };
-    (told != 0).then_some(found.TokenIsElevated != 0)
+    (succeeded != 0).then_some(elevation.TokenIsElevated != 0)
 }
 
 /// Sets the MTU of the interface called `name` for both versions of IP (SetIpInterfaceEntry), until the machine

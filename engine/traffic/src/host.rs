@@ -1,12 +1,12 @@
-//! The machine and its interfaces, on systems other than Linux.
+//! The host of the agent and its interfaces, on systems other than Linux.
 
 use std::net::IpAddr;
 
-pub use crate::platform::machine::{describe, interfaces, set_mtu};
+pub use crate::platform::host::{describe, interfaces, set_mtu};
 
-/// A description of the machine.
+/// A description of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct About {
+pub struct Description {
     /// The operating system and its version, as the system names itself.
     pub system: String,
     /// The kernel's name, release and version.

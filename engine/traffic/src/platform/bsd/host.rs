@@ -1,8 +1,8 @@
-//! The machine and its interfaces.
+//! The host of the agent and its interfaces.
 
 use super::control::text;
 use super::system_name;
-use crate::machine::{About, Counts, Interface};
+use crate::host::{Counts, Description, Interface};
 use socket2::SockAddr;
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -11,15 +11,15 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 
 /// Describes the machine, from values of the kernel.
-pub fn describe() -> About {
-    let told = |name| text(name).unwrap_or_else(|| "unknown".into());
+pub fn describe() -> Description {
+    let value = |name| text(name).unwrap_or_else(|| "unknown".into());
     let macos = cfg!(target_os = "macos");
-    let version = told(if macos { c"kern.osproductversion" } else { c"kern.osrelease" });
-    About {
+    let version = value(if macos { c"kern.osproductversion" } else { c"kern.osrelease" });
+    Description {
         system: format!("{} {version}", system_name()),
-        kernel: told(c"kern.version").lines().next().unwrap_or("unknown").to_owned(),
-        processor: told(if macos { c"machdep.cpu.brand_string" } else { c"hw.model" }),
-        boot: told(if macos { c"kern.bootsessionuuid" } else { c"kern.hostuuid" }),
+        kernel: value(c"kern.version").lines().next().unwrap_or("unknown").to_owned(),
+        processor: value(if macos { c"machdep.cpu.brand_string" } else { c"hw.model" }),
+        boot: value(if macos { c"kern.bootsessionuuid" } else { c"kern.hostuuid" }),
         clock_source: "CLOCK_MONOTONIC",
         // SAFETY: the call reads a number of this process.
         may_change: unsafe { libc::geteuid() } == 0,
