@@ -112,9 +112,9 @@ pub fn fuzz(input: &[u8]) {
     assert_eq!(read(input.len().max(1)), read(7));
 }
 
-/// The engine's message to a controller of nettrial.
+/// The assignment of a controller of nettrial, which the engine sends to it.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Assignment<'a> {
     application: ControllerApplication,
     mode: ControllerMode,
     paths: u32,
@@ -187,7 +187,7 @@ pub struct Handled {
 /// The work of a controller during the traffic, or the reason why it is not known.
 pub enum Outcome {
     /// The record of the controller.
-    Told(Box<ControllerRecord>),
+    Recorded(Box<ControllerRecord>),
     /// The controller ended by itself, with this last output.
     Lost(String),
 }
@@ -258,7 +258,7 @@ impl Fabric {
         let deadline = Instant::now() + self.limit;
         let (protocols, port) = match (&mut self.side, controller.application) {
             (Side::Application(program), Some(application)) => {
-                let told = Told {
+                let assignment = Assignment {
                     application,
                     mode: controller.mode,
                     paths: controller.paths,
@@ -269,7 +269,7 @@ impl Fabric {
                     hosts,
                     pairs: layout.paths.flow_pairs(),
                 };
-                program.say(&serde_json::to_string(&told)?)?;
+                program.say(&serde_json::to_string(&assignment)?)?;
                 ("OpenFlow13", PORT)
             }
             (Side::Own(own), _) => ("OpenFlow10,OpenFlow13", own.port()?),
@@ -381,7 +381,7 @@ impl Fabric {
             Side::Application(_) => "1.3",
             Side::Own(own) => own.state().version(),
         };
-        Ok(Outcome::Told(Box::new(ControllerRecord {
+        Ok(Outcome::Recorded(Box::new(ControllerRecord {
             openflow: openflow.to_owned(),
             connect_ns: ready.connect_ns,
             discovery_ns: ready.discovery_ns,

@@ -87,7 +87,7 @@ impl Findings {
     /// Adds a warning if the controller ended during the traffic. Returns its record, or its metrics as absent.
     pub fn controller(&mut self, outcome: Outcome) -> (Option<ControllerRecord>, Vec<Absence>) {
         match outcome {
-            Outcome::Told(record) => {
+            Outcome::Recorded(record) => {
                 if let Some(lost @ 1..) = record.lost_pkts {
                     self.warn(
                         "switch_overload",
@@ -96,13 +96,13 @@ impl Findings {
                         "the machine lost them, not the network: lower the rate, or spread the flows",
                     );
                 }
-                let untold = [
+                let figures = [
                     ("controller_cpu", record.cpu_ns.is_none(), "nettrial did not start the controller"),
                     ("controller_ready", record.ready_ns.is_none(), OWN),
                     ("flow_setup", record.ready_ns.is_none(), OWN),
                     ("link_discovery", record.discovery_ns.is_none(), OWN),
                 ];
-                let absent = untold.into_iter().filter(|(_, is_absent, _)| *is_absent);
+                let absent = figures.into_iter().filter(|(_, is_absent, _)| *is_absent);
                 let absent = absent.map(|(metric, _, reason)| absence(metric, reason)).collect();
                 (Some(*record), absent)
             }

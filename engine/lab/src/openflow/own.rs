@@ -114,7 +114,7 @@ impl Own {
     pub fn complain_of_end(&self) -> Result<()> {
         match &self.program {
             Some(program) if program.has_ended() => {
-                Err(Error::Program(format!("{}: {}", self.name, program.told_end())))
+                Err(Error::Program(format!("{}: {}", self.name, program.end_in_words())))
             }
             _ => Ok(()),
         }

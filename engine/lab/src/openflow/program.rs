@@ -105,7 +105,7 @@ impl Program {
     pub fn say(&mut self, lines: &str) -> Result<()> {
         let lines = if lines.ends_with('\n') { lines.to_owned() } else { format!("{lines}\n") };
         if self.input.write_all(lines.as_bytes()).and_then(|()| self.input.flush()).is_err() {
-            return Err(Error::Program(self.told_end()));
+            return Err(Error::Program(self.end_in_words()));
         }
         Ok(())
     }
@@ -117,13 +117,13 @@ impl Program {
             Err(RecvTimeoutError::Timeout) => {
                 Err(Error::Silent(format!("{} did not answer; {}", self.name, self.complaint())))
             }
-            Err(RecvTimeoutError::Disconnected) => Err(Error::Program(self.told_end())),
+            Err(RecvTimeoutError::Disconnected) => Err(Error::Program(self.end_in_words())),
         }
     }
 
     /// Returns the CPU time of the process and of the children for which it has waited.
     pub fn cpu_ns(&self) -> Result<u64> {
-        cpu_ns_of(self.process).map_err(|_| Error::Program(self.told_end()))
+        cpu_ns_of(self.process).map_err(|_| Error::Program(self.end_in_words()))
     }
 
     /// Returns true if the process has ended. Nobody has waited for it yet, so it exists as a zombie.
@@ -132,7 +132,7 @@ impl Program {
     }
 
     /// Returns a description of the program's end, with its last output.
-    pub fn told_end(&self) -> String {
+    pub fn end_in_words(&self) -> String {
         // The outputs end with the process, and the threads that read them hold the kept text until then.
         let deadline = Instant::now() + PATIENCE;
         while Arc::strong_count(&self.errors) > 1 && Instant::now() < deadline {
