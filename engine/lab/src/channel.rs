@@ -50,8 +50,8 @@ const SLOTS: usize = 4096;
 /// The time in which frames that are in a channel before the traffic must have crossed it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A station's end in the channels' namespace.
-pub struct End {
+/// The interface of a station in the channels' namespace.
+pub struct StationInterface {
     /// The index of the inner end of the station's veth pair.
     pub index: i32,
     /// The Ethernet address of the station's own end.
@@ -91,12 +91,12 @@ pub struct Driven {
 
 impl Channel {
     /// Starts the channel of `link`, which has this number in a scenario with this seed. The channel connects
-    /// `ends` in the calling thread's namespace, beginning with the access point's, and keeps its delays over time
-    /// or not. Its thread runs on `processor`, and its sleeps end `early_ns` before the medium's next event.
+    /// `interfaces` in the calling thread's namespace, beginning with the access point's, and keeps its delays over
+    /// time or not. Its thread runs on `processor`, and its sleeps end `early_ns` before the medium's next event.
     pub fn start(
         link: &Link,
         (number, seed): (usize, u64),
-        ends: Vec<End>,
+        interfaces: Vec<StationInterface>,
         keeps_delays: bool,
         processor: usize,
         early_ns: u64,
@@ -111,7 +111,7 @@ impl Channel {
         let mut stations = Vec::new();
         let mut rings = Vec::new();
         let mut addresses = Vec::new();
-        for End { index, address, held } in ends {
+        for StationInterface { index, address, held } in interfaces {
             let ring = Ring::open(index, Intake::Arriving, largest_frame, SLOTS)?;
             rings.push(ring.socket()?);
             addresses.push(

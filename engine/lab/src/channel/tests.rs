@@ -1,6 +1,6 @@
 //! Known-answer tests of a channel: numbered frames enter at one station, and are counted and timed at another.
 
-use super::{Channel, Driven, End};
+use super::{Channel, Driven, StationInterface};
 use crate::delay_line::{EARLY_NS, monotonic_ns, wall_offset_ns};
 use crate::messages::{up, veth};
 use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};
@@ -60,14 +60,15 @@ impl Bench {
         .unwrap();
         // The ring has room for all frames that a test sends, so missing ones were lost by the channel.
         let ring = |[own, _]: [i32; 2]| Ring::open(own, Intake::Arriving, FRAME_BYTES, 8_000).unwrap();
-        let end = |(station, [_, index]): (u8, [i32; 2])| End {
+        let interface = |(station, [_, index]): (u8, [i32; 2])| StationInterface {
             index,
             address: address(station).to_vec(),
             held: None,
         };
         let rings = ENDS.map(ring).into();
         let channel =
-            Channel::start(&link, (0, 1), (0..).zip(ENDS).map(end).collect(), false, 0, EARLY_NS).unwrap();
+            Channel::start(&link, (0, 1), (0..).zip(ENDS).map(interface).collect(), false, 0, EARLY_NS)
+                .unwrap();
         let outlets = ENDS.map(|[own, _]| Outlet::open(own).unwrap()).into();
         Self { channel, outlets, rings }
     }

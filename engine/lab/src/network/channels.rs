@@ -1,7 +1,7 @@
 //! The radio channels of a network, in a separate namespace.
 
 use super::inside::{Inside, processor_of};
-use crate::channel::{Channel, Driven, End, Held, tap};
+use crate::channel::{Channel, Driven, Held, StationInterface, tap};
 use crate::error::{Context, Error, Result};
 use crate::layout::Layout;
 use crate::messages::{up, veth};
@@ -26,11 +26,11 @@ struct Planned {
     /// The number of its link in the scenario.
     number: usize,
     /// The stations, the access point first.
-    ends: Vec<PlannedEnd>,
+    interfaces: Vec<PlannedInterface>,
 }
 
 /// The interface of a station in a channel that is being built.
-struct PlannedEnd {
+struct PlannedInterface {
     /// The index of the inner end.
     index: i32,
     /// The Ethernet address of the node's own end.
@@ -60,25 +60,28 @@ impl Channels {
         tap: Option<i32>,
     ) -> [LinkMessage; 2] {
         if self.links.last().is_none_or(|link| link.number != number) {
-            self.links.push(Planned { number, ends: Vec::new() });
+            self.links.push(Planned { number, interfaces: Vec::new() });
         }
-        let ends = self.links.last_mut().map(|link| &mut link.ends);
-        ends.into_iter().for_each(|ends| ends.push(PlannedEnd { index, address: address.clone(), tap }));
+        let interfaces = self.links.last_mut().map(|link| &mut link.interfaces);
+        interfaces.into_iter().for_each(|interfaces| {
+            interfaces.push(PlannedInterface { index, address: address.clone(), tap })
+        });
         [own, self.inside.end(index)]
     }
 
     /// Brings up the inner ends.
     pub fn bring_up(&mut self) -> Result<()> {
-        self.inside.bring_up(self.links.iter().flat_map(|link| &link.ends).map(|end| &end.index))
+        self.inside
+            .bring_up(self.links.iter().flat_map(|link| &link.interfaces).map(|interface| &interface.index))
     }
 
     /// Starts to move frames. Each channel stays on one CPU.
     pub fn start(&mut self, home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<()> {
-        for Planned { number, ends } in std::mem::take(&mut self.links) {
+        for Planned { number, interfaces } in std::mem::take(&mut self.links) {
             let processor = processor_of(number, placement);
-            let indexes: Vec<i32> = ends.iter().map(|end| end.index).collect();
+            let indexes: Vec<i32> = interfaces.iter().map(|interface| interface.index).collect();
             self.inside.steer(home, processor, &indexes)?;
-            let ends = ends.into_iter().map(|PlannedEnd { index, address, tap }| {
+            let interfaces = interfaces.into_iter().map(|PlannedInterface { index, address, tap }| {
                 let held = tap.and_then(|tap| match self.hold(home, tap, index) {
                     Ok(held) => Some(held),
                     Err(error) => {
@@ -86,14 +89,22 @@ impl Channels {
                         None
                     }
                 });
-                End { index, address, held }
+                StationInterface { index, address, held }
             });
-            let ends: Vec<End> = ends.collect();
+            let interfaces: Vec<StationInterface> = interfaces.collect();
             let scenario = &layout.scenario;
             let (link, seed) = (&scenario.links[number], scenario.seed);
             let keeps_delays = scenario.measurement.queue_interval.is_some();
-            let start =
-                || Channel::start(link, (number, seed), ends, keeps_delays, processor, home.clock.early_ns());
+            let start = || {
+                Channel::start(
+                    link,
+                    (number, seed),
+                    interfaces,
+                    keeps_delays,
+                    processor,
+                    home.clock.early_ns(),
+                )
+            };
             self.channels.push(home.visit(&self.inside.namespace, start)?);
         }
         Ok(())
