@@ -63,8 +63,8 @@ pub struct Paths<'a> {
 /// A host, the interface by which packets leave it, and the interface and the network at which they arrive.
 type Between = (usize, Option<usize>, usize, IpNet);
 
-/// The ends of a packet's path.
-struct Ends {
+/// The endpoints of a packet's path.
+struct Endpoints {
     /// The sender.
     start: usize,
     /// The source address, if the sender has one.
@@ -138,27 +138,27 @@ impl<'a> Paths<'a> {
     /// Returns the path MTU to `address`, in bytes, that `from` finds by ICMP alone (RFC 1191). It is above
     /// [`Paths::path_mtu`] if a router drops larger packets without an ICMP error.
     pub fn known_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
-        let ends = self.ends(from, address)?;
-        if let Some(pinned) = self.pinned_between(&ends, address) {
-            return self.told_mtu(&ends, pinned);
+        let endpoints = self.endpoints(from, address)?;
+        if let Some(pinned) = self.pinned_between(&endpoints, address) {
+            return self.mtu_known_to_sender(&endpoints, pinned);
         }
-        let key = (ends.start, ends.by, ends.place.interface, ends.place.network);
+        let key = (endpoints.start, endpoints.by, endpoints.place.interface, endpoints.place.network);
         let known = self.mtus.borrow().get(&key).copied();
         known.unwrap_or_else(|| {
-            let found = self.told_mtu(&ends, Vec::new());
+            let found = self.mtu_known_to_sender(&endpoints, Vec::new());
             self.mtus.borrow_mut().insert(key, found);
             found
         })
     }
 
     /// Returns the smallest MTU on a path of which its sender is told, in bytes.
-    fn told_mtu(&self, ends: &Ends, pinned: Vec<Hop>) -> Option<u64> {
+    fn mtu_known_to_sender(&self, endpoints: &Endpoints, pinned: Vec<Hop>) -> Option<u64> {
         let Graph { scenario, index, .. } = &self.graph;
         let is_told = |interface: &&&Interface| {
             let node = index[interface.node.as_str()];
-            node == ends.start || !scenario.nodes[node].filters_icmp
+            node == endpoints.start || !scenario.nodes[node].filters_icmp
         };
-        let passed = self.walk_between(ends, pinned, usize::MAX)?;
+        let passed = self.walk_between(endpoints, pinned, usize::MAX)?;
         passed.iter().filter(is_told).map(|interface| interface.mtu.0).min()
     }
 
@@ -171,30 +171,35 @@ impl<'a> Paths<'a> {
     /// Returns the interfaces as [`Paths::path`] does, along at most `branches` of the equal next hops of each
     /// node.
     fn walk(&self, from: &str, address: IpAddr, branches: usize) -> Option<Vec<&'a Interface>> {
-        let ends = self.ends(from, address)?;
-        let pinned = self.pinned_between(&ends, address).unwrap_or_default();
-        self.walk_between(&ends, pinned, branches)
+        let endpoints = self.endpoints(from, address)?;
+        let pinned = self.pinned_between(&endpoints, address).unwrap_or_default();
+        self.walk_between(&endpoints, pinned, branches)
     }
 
-    /// Returns the ends of the path of a packet from node `from` to `address`, whose source is the address that
+    /// Returns the endpoints of the path of a packet from node `from` to `address`, whose source is the address that
     /// `from` pairs with `address`.
-    fn ends(&self, from: &str, address: IpAddr) -> Option<Ends> {
+    fn endpoints(&self, from: &str, address: IpAddr) -> Option<Endpoints> {
         let graph = &self.graph;
         let (start, place) = (*graph.index.get(from)?, *graph.places.get(&address)?);
         let sources: Vec<IpAddr> = graph.addresses(start, IpVersion::of(address)).collect();
         let source = sources.get(place.position % sources.len().max(1)).copied();
-        Some(Ends { start, source, by: source.map(|source| graph.places[&source].interface), place })
+        Some(Endpoints { start, source, by: source.map(|source| graph.places[&source].interface), place })
     }
 
     /// Returns the next hops of a path of the two addresses' own, if they have one.
-    fn pinned_between(&self, ends: &Ends, address: IpAddr) -> Option<Vec<Hop>> {
-        self.pinned(ends.source?, address)
+    fn pinned_between(&self, endpoints: &Endpoints, address: IpAddr) -> Option<Vec<Hop>> {
+        self.pinned(endpoints.source?, address)
     }
 
     /// Returns the interfaces as [`Paths::walk`] does; `pinned` are the first next hops.
-    fn walk_between(&self, ends: &Ends, pinned: Vec<Hop>, branches: usize) -> Option<Vec<&'a Interface>> {
+    fn walk_between(
+        &self,
+        endpoints: &Endpoints,
+        pinned: Vec<Hop>,
+        branches: usize,
+    ) -> Option<Vec<&'a Interface>> {
         let graph = &self.graph;
-        let &Ends { start, by, place, .. } = ends;
+        let &Endpoints { start, by, place, .. } = endpoints;
         let destination = graph.owner[place.interface];
         let target = self.towards(place.network);
         let mut pinned = pinned.into_iter();

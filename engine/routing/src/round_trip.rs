@@ -3,7 +3,7 @@
 use crate::graph::Hop;
 use crate::graph::layer2;
 use crate::step::{Step, Target};
-use crate::{Crossing, Ends, Paths};
+use crate::{Crossing, Endpoints, Paths};
 use nettrial_scenario::{Duration, Flow, Link, ethernet};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -26,16 +26,16 @@ impl Paths<'_> {
 
     /// Returns the longest time of a packet from node `from` to `address`, in nanoseconds.
     fn one_way_ns(&self, from: &str, address: IpAddr) -> Option<u64> {
-        let ends = self.ends(from, address)?;
-        let mut pinned = self.pinned_between(&ends, address).unwrap_or_default().into_iter();
-        let (mut node, mut time_ns) = (ends.start, 0_u64);
-        let target = self.towards(ends.place.network);
+        let endpoints = self.endpoints(from, address)?;
+        let mut pinned = self.pinned_between(&endpoints, address).unwrap_or_default().into_iter();
+        let (mut node, mut time_ns) = (endpoints.start, 0_u64);
+        let target = self.towards(endpoints.place.network);
         for Hop { out, into, to, .. } in pinned.by_ref() {
             time_ns = time_ns.saturating_add(self.crossed_ns(out, into)?);
             node = to;
         }
         let mut known = HashMap::new();
-        let rest = self.longest_ns(node, &ends, &target, &mut known)?;
+        let rest = self.longest_ns(node, &endpoints, &target, &mut known)?;
         Some(time_ns.saturating_add(rest))
     }
 
@@ -44,22 +44,22 @@ impl Paths<'_> {
     fn longest_ns(
         &self,
         node: usize,
-        ends: &Ends,
+        endpoints: &Endpoints,
         target: &Target,
         known: &mut HashMap<usize, u64>,
     ) -> Option<u64> {
-        if node == self.graph.owner[ends.place.interface] {
+        if node == self.graph.owner[endpoints.place.interface] {
             return Some(0);
         }
         if let Some(&time_ns) = known.get(&node) {
             return Some(time_ns);
         }
-        let longest = match self.step(node, ends.by.filter(|_| node == ends.start), target)? {
-            Step::Deliver(out) => self.crossed_ns(out, ends.place.interface)?,
+        let longest = match self.step(node, endpoints.by.filter(|_| node == endpoints.start), target)? {
+            Step::Deliver(out) => self.crossed_ns(out, endpoints.place.interface)?,
             Step::Forward(hops) => {
                 let mut longest = 0;
                 for hop in hops {
-                    let rest = self.longest_ns(hop.to, ends, target, known)?;
+                    let rest = self.longest_ns(hop.to, endpoints, target, known)?;
                     longest = longest.max(self.crossed_ns(hop.out, hop.into)?.saturating_add(rest));
                 }
                 longest
