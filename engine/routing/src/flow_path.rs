@@ -27,7 +27,7 @@ impl Paths<'_> {
     /// the hop of a path that is the packet's own sends it as others to the same destination.
     fn flow_path_where(&self, flow: &FiveTuple, is_there: &dyn Fn(usize) -> bool) -> Option<Vec<Crossing>> {
         let graph = &self.graph;
-        let (near, far) = (*graph.places.get(&flow.source)?, *graph.places.get(&flow.destination)?);
+        let (near, far) = (*graph.attachments.get(&flow.source)?, *graph.attachments.get(&flow.destination)?);
         let (start, destination) = (graph.owner[near.interface], graph.owner[far.interface]);
         let seed = match graph.scenario.routing {
             RoutingPolicy::Ecmp { seed } => seed,

@@ -33,9 +33,9 @@ impl Hop {
     }
 }
 
-/// The interface and network of an address.
+/// The attachment of an address to a network: its interface there.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct Attachment {
     /// The interface that has the address.
     pub interface: usize,
     /// The position of the address among its node's addresses of the same IP version, in the order of the links.
@@ -67,8 +67,8 @@ pub struct Graph<'a> {
     pub of_node: Vec<Vec<usize>>,
     /// The routers that have an interface in each network.
     pub routers: HashMap<IpNet, Vec<usize>>,
-    /// The place of each address.
-    pub places: HashMap<IpAddr, Place>,
+    /// The attachment of each address.
+    pub attachments: HashMap<IpAddr, Attachment>,
     /// True for each interface by which its switch neither sends nor receives, because that would close a loop.
     pub blocked: Vec<bool>,
     /// The steps from each host and router, in the order of the links.
@@ -94,7 +94,7 @@ impl<'a> Graph<'a> {
             owner,
             of_node,
             routers: HashMap::new(),
-            places: HashMap::new(),
+            attachments: HashMap::new(),
             blocked: Vec::new(),
             hops: vec![Vec::new(); scenario.nodes.len()],
         };
@@ -141,7 +141,8 @@ impl<'a> Graph<'a> {
                 for address in &self.interfaces.get(interface).addresses {
                     let position = &mut positions[usize::from(address.address().is_ipv6())];
                     let network = address.network();
-                    self.places.insert(address.address(), Place { interface, position: *position, network });
+                    self.attachments
+                        .insert(address.address(), Attachment { interface, position: *position, network });
                     *position += 1;
                     let routers = self.routers.entry(network).or_default();
                     if self.scenario.nodes[node].kind == NodeKind::Router && routers.last() != Some(&node) {

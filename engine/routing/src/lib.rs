@@ -28,7 +28,7 @@ mod yen;
 use distance::{Distances, Neighbours};
 pub use ecmp::{FiveTuple, choose, node_seed};
 pub use graph::Crossing;
-use graph::{Graph, Hop, Place, layer2};
+use graph::{Attachment, Graph, Hop, layer2};
 pub use interfaces::Interfaces;
 use ipnet::IpNet;
 use nettrial_scenario::{Flow, Interface, IpVersion, RoutingPolicy, Scenario};
@@ -72,7 +72,7 @@ struct Endpoints {
     /// The interface of the source address.
     by: Option<usize>,
     /// The destination.
-    place: Place,
+    attachment: Attachment,
 }
 
 impl<'a> Paths<'a> {
@@ -142,7 +142,8 @@ impl<'a> Paths<'a> {
         if let Some(pinned) = self.pinned_between(&endpoints, address) {
             return self.mtu_known_to_sender(&endpoints, pinned);
         }
-        let key = (endpoints.start, endpoints.by, endpoints.place.interface, endpoints.place.network);
+        let key =
+            (endpoints.start, endpoints.by, endpoints.attachment.interface, endpoints.attachment.network);
         let known = self.mtus.borrow().get(&key).copied();
         known.unwrap_or_else(|| {
             let found = self.mtu_known_to_sender(&endpoints, Vec::new());
@@ -180,10 +181,15 @@ impl<'a> Paths<'a> {
     /// `from` pairs with `address`.
     fn endpoints(&self, from: &str, address: IpAddr) -> Option<Endpoints> {
         let graph = &self.graph;
-        let (start, place) = (*graph.index.get(from)?, *graph.places.get(&address)?);
+        let (start, attachment) = (*graph.index.get(from)?, *graph.attachments.get(&address)?);
         let sources: Vec<IpAddr> = graph.addresses(start, IpVersion::of(address)).collect();
-        let source = sources.get(place.position % sources.len().max(1)).copied();
-        Some(Endpoints { start, source, by: source.map(|source| graph.places[&source].interface), place })
+        let source = sources.get(attachment.position % sources.len().max(1)).copied();
+        Some(Endpoints {
+            start,
+            source,
+            by: source.map(|source| graph.attachments[&source].interface),
+            attachment,
+        })
     }
 
     /// Returns the next hops of a path of the two addresses' own, if they have one.
@@ -199,9 +205,9 @@ impl<'a> Paths<'a> {
         branches: usize,
     ) -> Option<Vec<&'a Interface>> {
         let graph = &self.graph;
-        let &Endpoints { start, by, place, .. } = endpoints;
-        let destination = graph.owner[place.interface];
-        let target = self.towards(place.network);
+        let &Endpoints { start, by, attachment, .. } = endpoints;
+        let destination = graph.owner[attachment.interface];
+        let target = self.towards(attachment.network);
         let mut pinned = pinned.into_iter();
         let mut crossings = Vec::new();
         let mut seen = vec![false; graph.hops.len()];
@@ -215,7 +221,7 @@ impl<'a> Paths<'a> {
                 None => self.step(node, by.filter(|_| node == start), &target)?,
             };
             match step {
-                Step::Deliver(out) => crossings.extend(layer2::between(graph, out, place.interface)?),
+                Step::Deliver(out) => crossings.extend(layer2::between(graph, out, attachment.interface)?),
                 Step::Forward(hops) => {
                     for hop in hops.iter().take(branches) {
                         crossings.extend(layer2::between(graph, hop.out, hop.into)?);

@@ -1,7 +1,7 @@
 //! Pairs of addresses that have a path of their own in both directions.
 
 use crate::Paths;
-use crate::graph::{Hop, Place};
+use crate::graph::{Attachment, Hop};
 use crate::yen::{Map, RouterPath, Search, shortest_paths};
 use nettrial_scenario::{IpVersion, NodeKind, RoutingPolicy};
 use std::net::IpAddr;
@@ -12,9 +12,9 @@ impl Paths<'_> {
     /// but the last. `None` if the pair has no path of its own.
     pub(crate) fn pinned(&self, source: IpAddr, destination: IpAddr) -> Option<Vec<Hop>> {
         let RoutingPolicy::KShortestPaths { paths } = self.graph.scenario.routing else { return None };
-        let place = |address| self.graph.places.get(&address).copied();
-        let (near, far) = (place(source)?, place(destination)?);
-        let owners = [near, far].map(|place| self.graph.owner[place.interface]);
+        let attachment = |address| self.graph.attachments.get(&address).copied();
+        let (near, far) = (attachment(source)?, attachment(destination)?);
+        let owners = [near, far].map(|attachment| self.graph.owner[attachment.interface]);
         let paths = usize::try_from(paths).unwrap_or(usize::MAX);
         // The search always starts at the host named first, so that the two directions agree.
         if owners[0] < owners[1] {
@@ -25,18 +25,19 @@ impl Paths<'_> {
     }
 
     /// Returns the next hops from `near` to `far`, or those of the reverse path.
-    fn pair_path(&self, near: Place, far: Place, paths: usize, reverse: bool) -> Option<Vec<Hop>> {
+    fn pair_path(&self, near: Attachment, far: Attachment, paths: usize, reverse: bool) -> Option<Vec<Hop>> {
         let graph = &self.graph;
         let version = IpVersion::of(near.network.addr());
-        let [from, to] = [near, far].map(|place| graph.owner[place.interface]);
+        let [from, to] = [near, far].map(|attachment| graph.owner[attachment.interface]);
         if !self.exchanges(from, to, version) || graph.is_in(near.interface, far.network) {
             return None;
         }
         let pairs = [from, to].map(|node| graph.addresses(node, version).count());
         let number = near.position.max(far.position) % paths;
-        let routers_next_to = |place: Place| -> Vec<Hop> {
-            let next_to = |hop: &&Hop| hop.out == place.interface && graph.is_in(hop.into, place.network);
-            graph.hops[graph.owner[place.interface]].iter().filter(next_to).copied().collect()
+        let routers_next_to = |attachment: Attachment| -> Vec<Hop> {
+            let next_to =
+                |hop: &&Hop| hop.out == attachment.interface && graph.is_in(hop.into, attachment.network);
+            graph.hops[graph.owner[attachment.interface]].iter().filter(next_to).copied().collect()
         };
         let (first, last) = (routers_next_to(near), routers_next_to(far));
         let search = Search {

@@ -29,7 +29,7 @@ impl Paths<'_> {
         let endpoints = self.endpoints(from, address)?;
         let mut pinned = self.pinned_between(&endpoints, address).unwrap_or_default().into_iter();
         let (mut node, mut time_ns) = (endpoints.start, 0_u64);
-        let target = self.towards(endpoints.place.network);
+        let target = self.towards(endpoints.attachment.network);
         for Hop { out, into, to, .. } in pinned.by_ref() {
             time_ns = time_ns.saturating_add(self.crossed_ns(out, into)?);
             node = to;
@@ -48,14 +48,14 @@ impl Paths<'_> {
         target: &Target,
         known: &mut HashMap<usize, u64>,
     ) -> Option<u64> {
-        if node == self.graph.owner[endpoints.place.interface] {
+        if node == self.graph.owner[endpoints.attachment.interface] {
             return Some(0);
         }
         if let Some(&time_ns) = known.get(&node) {
             return Some(time_ns);
         }
         let longest = match self.step(node, endpoints.by.filter(|_| node == endpoints.start), target)? {
-            Step::Deliver(out) => self.crossed_ns(out, endpoints.place.interface)?,
+            Step::Deliver(out) => self.crossed_ns(out, endpoints.attachment.interface)?,
             Step::Forward(hops) => {
                 let mut longest = 0;
                 for hop in hops {

@@ -65,7 +65,7 @@ impl<'a> Tables<'_, 'a> {
     /// Adds the entries that packets from `source` to `destination` need. Both are addresses of hosts.
     fn add_pair(&mut self, source: IpAddr, destination: IpAddr) {
         let graph = &self.paths.graph;
-        let (near, far) = (graph.places[&source], graph.places[&destination]);
+        let (near, far) = (graph.attachments[&source], graph.attachments[&destination]);
         let host = graph.owner[near.interface];
         let target = self.paths.towards(far.network);
         self.add_host(host, near.interface, source, &target);
@@ -152,7 +152,7 @@ impl<'a> Tables<'_, 'a> {
     fn prefer(&mut self, near: IpAddr, far: IpAddr) {
         let graph = &self.paths.graph;
         let version = IpVersion::of(near);
-        let (from, to) = (graph.places[&near], graph.places[&far]);
+        let (from, to) = (graph.attachments[&near], graph.attachments[&far]);
         let host = graph.owner[from.interface];
         if graph.addresses(host, version).nth(1).is_none() {
             return;
