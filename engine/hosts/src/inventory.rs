@@ -10,7 +10,7 @@ use std::net::IpAddr;
 #[serde(deny_unknown_fields)]
 pub struct Inventory {
     /// The machines.
-    pub machines: BTreeMap<String, Place>,
+    pub machines: BTreeMap<String, MachineEntry>,
     /// The name of the set that the machines form, which their records have.
     #[serde(default)]
     pub set: Option<String>,
@@ -19,7 +19,7 @@ pub struct Inventory {
 /// A machine of the inventory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct MachineEntry {
     /// The words of a command that connects its standard input and output to a POSIX shell on the machine, or to
     /// the engine there.
     pub reach: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Place {
     /// the engine.
     pub engine: Option<String>,
     /// The interfaces that traffic may use, in the order of the node's links.
-    pub interfaces: Vec<Given>,
+    pub interfaces: Vec<InterfaceEntry>,
     /// The settings that nettrial may change on the machine.
     #[serde(default)]
     pub may_change: Vec<Permission>,
@@ -41,7 +41,7 @@ pub struct Place {
 /// An interface of a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Given {
+pub struct InterfaceEntry {
     /// The interface's name on the machine.
     pub name: String,
     /// The addresses that traffic may use.
@@ -83,17 +83,17 @@ impl Inventory {
     ///
     /// # Errors
     /// The error is a sentence with the reason why there is no such machine.
-    pub fn of(&self, node: &str, machine: Option<&str>) -> Result<(&str, &Place), String> {
+    pub fn of(&self, node: &str, machine: Option<&str>) -> Result<(&str, &MachineEntry), String> {
         if let Some(wanted) = machine {
             let found = self.machines.get_key_value(wanted);
             return found
-                .map(|(name, place)| (name.as_str(), place))
+                .map(|(name, entry)| (name.as_str(), entry))
                 .ok_or_else(|| format!("the inventory has no machine {wanted:?}"));
         }
         let mut standing =
-            self.machines.iter().filter(|(_, place)| place.nodes.iter().any(|name| name == node));
+            self.machines.iter().filter(|(_, entry)| entry.nodes.iter().any(|name| name == node));
         match (standing.next(), standing.next()) {
-            (Some((name, place)), None) => Ok((name, place)),
+            (Some((name, entry)), None) => Ok((name, entry)),
             (None, _) => Err(format!("no machine of the inventory has {node} among its nodes")),
             (Some((one, _)), Some((other, _))) => {
                 Err(format!("both {one} and {other} have {node} among their nodes"))
@@ -112,11 +112,11 @@ mod tests {
     use super::*;
 
     fn inventory(nodes: [&[&str]; 2]) -> Inventory {
-        let place = |nodes: &[&str]| {
+        let entry = |nodes: &[&str]| {
             serde_json::json!({"reach": ["sh"], "reached_by": "sh", "engine": "x", "interfaces": [],
                 "nodes": nodes})
         };
-        let machines = serde_json::json!({"machines": {"alpha": place(nodes[0]), "beta": place(nodes[1])}});
+        let machines = serde_json::json!({"machines": {"alpha": entry(nodes[0]), "beta": entry(nodes[1])}});
         serde_json::from_value(machines).unwrap()
     }
 

@@ -53,7 +53,7 @@ use elsewhere::describe;
 pub use error::{Error, Result};
 pub use far::serve;
 pub use guard::guard;
-pub use inventory::{Given, Inventory, Permission, Place};
+pub use inventory::{InterfaceEntry, Inventory, MachineEntry, Permission};
 pub use journal::{Kept, Restored};
 pub use line::Leaver;
 pub use supported::capabilities;
@@ -145,14 +145,14 @@ impl Hosts {
     /// reasons why some could not be reached.
     fn connect(&mut self, names: &[&str]) -> Vec<Shortfall> {
         self.lines.retain(|_, line| line.is_open());
-        let places = &self.inventory.machines;
-        let missing: Vec<(&String, &Place)> = places
+        let entries = &self.inventory.machines;
+        let missing: Vec<(&String, &MachineEntry)> = entries
             .iter()
             .filter(|(name, _)| names.contains(&name.as_str()) && !self.lines.contains_key(*name))
             .collect();
         let reached: Vec<Result<(Line, Machine), Shortfall>> = std::thread::scope(|scope| {
             let threads: Vec<_> =
-                missing.iter().map(|(name, place)| scope.spawn(|| reach(name, place))).collect();
+                missing.iter().map(|(name, entry)| scope.spawn(|| reach(name, entry))).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
         });
         let mut shortfalls = Vec::new();
@@ -206,10 +206,10 @@ impl Hosts {
 }
 
 /// Connects to a machine and requests its description.
-fn reach(name: &str, place: &Place) -> Result<(Line, Machine), Shortfall> {
-    let line = Line::open(name, place)?;
+fn reach(name: &str, entry: &MachineEntry) -> Result<(Line, Machine), Shortfall> {
+    let line = Line::open(name, entry)?;
     let described = (|| {
-        let interfaces = place.interfaces.iter().map(|interface| interface.name.clone()).collect();
+        let interfaces = entry.interfaces.iter().map(|interface| interface.name.clone()).collect();
         line.ask(&ToMachine::Describe { interfaces })?;
         let FromMachine::Described(machine) = line.answer()? else {
             return Err(Error::Answer(format!("{name} does not describe itself")));
@@ -225,7 +225,7 @@ fn reach(name: &str, place: &Place) -> Result<(Line, Machine), Shortfall> {
     match described {
         Ok(machine) => Ok((line, machine)),
         Err(error) => Err(Shortfall {
-            what: format!("machine {name} ({})", place.reached_by),
+            what: format!("machine {name} ({})", entry.reached_by),
             why: nettrial_scenario::chain(&error),
             remedy: "install the engine there again: `nettrial machines install`".into(),
             kind: error.kind(),

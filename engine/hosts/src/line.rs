@@ -2,7 +2,7 @@
 //! there.
 
 use crate::error::{Context, Error, Result};
-use crate::inventory::Place;
+use crate::inventory::MachineEntry;
 use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
 use nettrial_admission::{document, one_line, pieces, read_line};
 use nettrial_scenario::{During, Failure, FailureKind, Fault, Shortfall, chain};
@@ -78,24 +78,24 @@ impl Line {
     ///
     /// # Errors
     /// Returns what was tried, the reason why it failed, and the remedy.
-    pub fn open(name: &str, place: &Place) -> Result<Self, Shortfall> {
+    pub fn open(name: &str, entry: &MachineEntry) -> Result<Self, Shortfall> {
         let said = Arc::new(Mutex::new(Vec::new()));
-        Self::reach(name, place, &said).map_err(|error| {
+        Self::reach(name, entry, &said).map_err(|error| {
             let said = String::from_utf8_lossy(&lock(&said)).trim().to_owned();
             let (told, obstacle) = (chain(&error), Obstacle::of(&error, &said));
             let why = if said.is_empty() { told } else { format!("{told}: {said}") };
             Shortfall {
-                what: format!("machine {name} ({})", place.reached_by),
-                remedy: obstacle.remedy(place),
+                what: format!("machine {name} ({})", entry.reached_by),
+                remedy: obstacle.remedy(entry),
                 kind: obstacle.kind(&error),
                 why: why.lines().map(one_line).collect::<Vec<_>>().join(" "),
             }
         })
     }
 
-    fn reach(name: &str, place: &Place, said: &Arc<Mutex<Vec<u8>>>) -> Result<Self> {
+    fn reach(name: &str, entry: &MachineEntry, said: &Arc<Mutex<Vec<u8>>>) -> Result<Self> {
         let (program, words) =
-            place.reach.split_first().ok_or(Error::Command("the inventory has no command to reach it"))?;
+            entry.reach.split_first().ok_or(Error::Command("the inventory has no command to reach it"))?;
         let mut child = Command::new(program)
             .args(words)
             .stdin(Stdio::piped())
@@ -110,7 +110,7 @@ impl Line {
             listen_to_errors(name, errors.ok_or(Error::Command("no pipe of its errors"))?, Arc::clone(said));
         // A shell reads this one line and becomes the engine, so that nothing has to be quoted for the shells and
         // programs through which the command passes its words.
-        if let Some(engine) = &place.engine {
+        if let Some(engine) = &entry.engine {
             let program = format!("\"$HOME\"/'{}'", engine.replace('\'', "'\\''"));
             let line = format!("test -x {program} && exec {program} machine serve; echo {ABSENT}; exit 1\n");
             // If this fails the command has ended, and its error output has the reason.
@@ -434,8 +434,8 @@ impl Obstacle {
         }
     }
 
-    fn remedy(self, place: &Place) -> String {
-        let by = &place.reached_by;
+    fn remedy(self, entry: &MachineEntry) -> String {
+        let by = &entry.reached_by;
         match self {
             Self::NotInstalled => "run `nettrial machines install`, which copies the engine there".into(),
             Self::OtherVersion => {
@@ -464,8 +464,8 @@ impl Obstacle {
 mod tests {
     use super::*;
 
-    fn place(reach: &[&str]) -> Place {
-        Place {
+    fn entry(reach: &[&str]) -> MachineEntry {
+        MachineEntry {
             reach: reach.iter().map(|word| (*word).to_owned()).collect(),
             reached_by: reach.join(" "),
             engine: Some("no/such/engine".into()),
@@ -476,7 +476,7 @@ mod tests {
     }
 
     fn refused(reach: &[&str]) -> Shortfall {
-        Line::open("alpha", &place(reach)).err().expect("it is not reached")
+        Line::open("alpha", &entry(reach)).err().expect("it is not reached")
     }
 
     #[test]
@@ -502,7 +502,7 @@ mod tests {
     fn greeted(sends: &str) -> Line {
         let welcome = format!("nettrial-machine {{\"version\": \"{}\"}}", env!("CARGO_PKG_VERSION"));
         let script = format!("read line; echo '{welcome}'; {sends}");
-        Line::open("alpha", &place(&["sh", "-c", &script])).expect("it greets")
+        Line::open("alpha", &entry(&["sh", "-c", &script])).expect("it greets")
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The mapping from the nodes of a scenario to the machines that stand for them.
 
 use crate::error::{Error, Result};
-use crate::inventory::{Inventory, Place as Machine};
+use crate::inventory::{Inventory, MachineEntry};
 use nettrial_routing::Paths;
 use nettrial_scenario::{Directory, Interface, IpVersion, NodeKind, Place, Problem, Scenario, Shortfall};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ pub struct Mapping<'a> {
     pub directory: Directory<'a>,
     /// The paths between the scenario's nodes.
     pub paths: Paths<'a>,
-    machines: HashMap<&'a str, (&'a str, &'a Machine)>,
+    machines: HashMap<&'a str, (&'a str, &'a MachineEntry)>,
 }
 
 impl<'a> Mapping<'a> {
@@ -26,7 +26,7 @@ impl<'a> Mapping<'a> {
     /// addresses.
     pub fn of(scenario: &'a Scenario, inventory: &'a Inventory) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
-        let mut machines: HashMap<&str, (&str, &Machine)> = HashMap::new();
+        let mut machines: HashMap<&str, (&str, &MachineEntry)> = HashMap::new();
         for (number, node) in scenario.nodes.iter().enumerate() {
             let place = Place::node(number, node);
             let wanted = node.machine.as_deref();
@@ -87,7 +87,7 @@ impl<'a> Mapping<'a> {
     }
 
     /// Returns the machine that stands for `node`, with its name.
-    pub fn machine(&self, node: &str) -> Option<(&'a str, &'a Machine)> {
+    pub fn machine(&self, node: &str) -> Option<(&'a str, &'a MachineEntry)> {
         self.machines.get(node).copied()
     }
 

@@ -1,7 +1,7 @@
 //! Finds the capabilities of the user's machines by connecting to each of them.
 
 use crate::error::{Context, Error, Result};
-use crate::inventory::Place;
+use crate::inventory::MachineEntry;
 use crate::message::{FromMachine, ToMachine};
 use crate::settings::{Change, Setting};
 use crate::{Hosts, Permission, capabilities, wanted};
@@ -22,8 +22,8 @@ pub fn examine(hosts: &mut Hosts, thorough: bool) -> Preflight {
     let mut missing = hosts.connect(&names);
     let (mut limits, mut reaches) = (Vec::new(), BTreeMap::new());
     for (name, machine) in hosts.found.iter().filter(|(name, _)| hosts.lines.contains_key(*name)) {
-        if let Some(place) = hosts.inventory.machines.get(name) {
-            missing.extend(lacking(name, place, machine));
+        if let Some(entry) = hosts.inventory.machines.get(name) {
+            missing.extend(lacking(name, entry, machine));
         }
     }
     if thorough && missing.is_empty() {
@@ -75,7 +75,7 @@ fn environment(machines: Vec<Machine>) -> Environment {
 }
 
 /// Returns what a machine lacks compared with its entry in the inventory.
-fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
+fn lacking(name: &str, entry: &MachineEntry, machine: &Machine) -> Vec<Shortfall> {
     let mut missing = Vec::new();
     let mut lack = |what: String, why: &str, remedy: String| {
         missing.push(Shortfall {
@@ -85,26 +85,30 @@ fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
             ..Shortfall::default()
         });
     };
-    for given in &place.interfaces {
-        let Some(there) = machine.interfaces.iter().find(|interface| interface.name == given.name) else {
+    for interface in &entry.interfaces {
+        let Some(there) = machine.interfaces.iter().find(|interface| interface.name == interface.name) else {
             let remedy = "name an interface in the inventory that `ip link` shows there".into();
-            lack(format!("interface {}", given.name), "the machine has no such interface", remedy);
+            lack(format!("interface {}", interface.name), "the machine has no such interface", remedy);
             continue;
         };
-        for address in given.addresses.iter().filter(|address| !there.addresses.contains(address)) {
+        for address in interface.addresses.iter().filter(|address| !there.addresses.contains(address)) {
             let remedy = format!(
                 "run `ip address add {address}/… dev {}` there, or correct the inventory",
-                given.name
+                interface.name
             );
-            lack(format!("address {address} on {}", given.name), "the interface does not have it", remedy);
+            lack(
+                format!("address {address} on {}", interface.name),
+                "the interface does not have it",
+                remedy,
+            );
         }
         if !there.is_up {
-            let remedy = format!("run `ip link set {} up` there, and check the cable", given.name);
-            lack(format!("interface {}", given.name), "its link is down", remedy);
+            let remedy = format!("run `ip link set {} up` there, and check the cable", interface.name);
+            lack(format!("interface {}", interface.name), "its link is down", remedy);
         }
     }
     let named = |wanted: &dyn Fn(&Permission) -> bool| {
-        let names = place.may_change.iter().filter(|permission| wanted(permission));
+        let names = entry.may_change.iter().filter(|permission| wanted(permission));
         names.map(|permission| permission.name()).collect::<Vec<&str>>()
     };
     let names = named(&|_| true);
@@ -146,23 +150,24 @@ fn between(hosts: &Hosts) -> Result<BTreeMap<String, Vec<MachineReach>>> {
     let mut agents = Agents::default();
     let mut probes = Vec::new();
     for (name, line) in &hosts.lines {
-        let (Some(place), Some(machine)) = (hosts.inventory.machines.get(name), hosts.found.get(name)) else {
+        let (Some(entry), Some(machine)) = (hosts.inventory.machines.get(name), hosts.found.get(name)) else {
             continue;
         };
         agents.start(name, |sink| Ok::<_, Error>(line.agent(sink)))?;
-        let may = place.may_change.contains(&Permission::Mtu);
+        let may = entry.may_change.contains(&Permission::Mtu);
         let mut settings = Vec::new();
-        for given in &place.interfaces {
-            let Some(there) = machine.interfaces.iter().find(|interface| interface.name == given.name) else {
+        for interface in &entry.interfaces {
+            let Some(there) = machine.interfaces.iter().find(|interface| interface.name == interface.name)
+            else {
                 continue;
             };
             let admitted = there.largest_mtu_bytes.unwrap_or(there.mtu_bytes).min(JUMBO);
             let largest = if may { admitted.max(there.mtu_bytes) } else { there.mtu_bytes };
             if largest != there.mtu_bytes {
-                let setting = Setting::Mtu { interface: given.name.clone() };
+                let setting = Setting::Mtu { interface: interface.name.clone() };
                 settings.push(Change { setting, value: largest.to_string() });
             }
-            let addresses = given.addresses.iter();
+            let addresses = interface.addresses.iter();
             probes.extend(addresses.map(|&address| Probe { machine: name, address, largest }));
         }
         line.ask(&ToMachine::Begin { settings, agent: true })?;

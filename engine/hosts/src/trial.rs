@@ -3,7 +3,7 @@
 use crate::disturbances::disturbances;
 use crate::error::{Error, Result};
 use crate::expectations;
-use crate::inventory::Given;
+use crate::inventory::InterfaceEntry;
 use crate::line::Line;
 use crate::mapping::Mapping;
 use crate::message::{Counted, FromMachine, Observation, ToMachine};
@@ -272,12 +272,12 @@ fn observe<'a>(mapping: &Mapping, lines: &Lines<'a>) -> Result<Vec<(&'a str, Obs
         _ => None,
     })?;
     for (node, observation) in &answers {
-        let asked = mapping.machine(node).map_or(&[][..], |(_, machine)| &machine.interfaces);
-        let is_same = |(asked, told): (&Given, &Counted)| asked.name == told.name;
-        let told = &observation.interfaces;
-        if !(asked.len() == told.len() && asked.iter().zip(told).all(is_same)) {
+        let entries = mapping.machine(node).map_or(&[][..], |(_, machine)| &machine.interfaces);
+        let is_same = |(entry, counted): (&InterfaceEntry, &Counted)| entry.name == counted.name;
+        let counted = &observation.interfaces;
+        if !(entries.len() == counted.len() && entries.iter().zip(counted).all(is_same)) {
             return Err(Error::Answer(format!(
-                "the machine of {node} reported other interfaces than it was asked for"
+                "the machine of {node} reported other interfaces than it was entries for"
             )));
         }
     }
