@@ -128,8 +128,8 @@ fn in_words(radio: &Wireless) -> String {
         radio.signal_dbm.map(|signal| format!("heard at {signal} dBm")),
         radio.access_point.as_ref().map(|address| format!("access point {address}")),
     ];
-    let told: Vec<String> = parts.into_iter().flatten().collect();
-    if told.is_empty() { "its driver reports nothing".into() } else { told.join(", ") }
+    let counts: Vec<String> = parts.into_iter().flatten().collect();
+    if counts.is_empty() { "its driver reports nothing".into() } else { counts.join(", ") }
 }
 
 /// Returns an upper bound on the bytes of IP packets that a host's flows cause in both directions; `None` if a

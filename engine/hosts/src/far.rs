@@ -66,7 +66,7 @@ pub fn serve() -> Result<()> {
 fn listen(heard: Arc<AtomicI64>, sender: SyncSender<Heard>) {
     std::thread::spawn(move || {
         let lines = nettrial_admission::lines(std::io::stdin().lock(), MOST_REPORT_BYTES);
-        for line in lines.map_while(told) {
+        for line in lines.map_while(line_or_log) {
             let heard_ns = monotonic_ns();
             heard.store(heard_ns, Ordering::Relaxed);
             match serde_json::from_str(&line) {
@@ -88,8 +88,8 @@ fn listen(heard: Arc<AtomicI64>, sender: SyncSender<Heard>) {
     });
 }
 
-/// Returns a line, and tells the error that ends the input.
-fn told(line: std::io::Result<String>) -> Option<String> {
+/// Returns a line, and logs the error that ends the input.
+fn line_or_log(line: std::io::Result<String>) -> Option<String> {
     line.inspect_err(|error| eprintln!("the session is over: the other end sent {error}")).ok()
 }
 
@@ -243,7 +243,7 @@ impl State {
             return Ok(());
         }
         if let Some(guard) = self.guard.take() {
-            eprintln!("the guard of this session ended ({}) and is replaced", guard.told_end());
+            eprintln!("the guard of this session ended ({}) and is replaced", guard.end_in_words());
         }
         let (_, lock) =
             self.journal.as_ref().ok_or(Error::State("this session does not hold the machine"))?;

@@ -7,7 +7,7 @@
 //! next session waits until it is done.
 
 use crate::error::{Context, Error, Result};
-use crate::{journal, lock, place};
+use crate::{journal, lock, state};
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Guard {
     }
 
     /// Returns a description of the end of a guard that has ended.
-    pub fn told_end(mut self) -> String {
+    pub fn end_in_words(mut self) -> String {
         let said = self.said.join().unwrap_or_default();
         let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
         format!("{status} {}", said.trim()).trim().to_owned()
@@ -145,7 +145,7 @@ pub fn guard() -> Result<()> {
     let _ = std::io::stdin().read(&mut [0]);
     // The session may be gone. If it is still there, it has the name.
     let _name = lock::name::take();
-    let outcome = journal::restore(&place::directory(), &[])?;
+    let outcome = journal::restore(&state::directory(), &[])?;
     // The process that asked may be gone, but the journal still has the settings that failed.
     match outcome.blocking() {
         None => Ok(()),

@@ -5,8 +5,8 @@
 //! An entry leaves the journal only when it was carried out, or when the user discards it.
 
 use crate::error::{Context, Error, Result};
-use crate::place;
 use crate::settings::{Change, Setting};
+use crate::state;
 use nettrial_admission::one_line;
 use nettrial_scenario::chain;
 use serde::Serialize;
@@ -33,7 +33,7 @@ impl Journal {
     /// Fails if it can't be read.
     pub fn open(directory: &Path) -> Result<Self> {
         let path = directory.join(NAME);
-        let entries = entries(&place::read(&path)?.unwrap_or_default());
+        let entries = entries(&state::read(&path)?.unwrap_or_default());
         let known = entries.into_iter().filter_map(|entry| Some(entry.change.ok()?.setting)).collect();
         Ok(Self { path, known })
     }
@@ -48,10 +48,10 @@ impl Journal {
             return Ok(());
         }
         let change = Change { setting: setting.clone(), value: setting.read()? };
-        let mut all = place::read(&self.path)?.unwrap_or_default();
+        let mut all = state::read(&self.path)?.unwrap_or_default();
         all.extend(serde_json::to_vec(&change)?);
         all.push(b'\n');
-        place::replace(&self.path, &all)
+        state::replace(&self.path, &all)
             .with_context(|| format!("writing to the journal {}", self.path.display()))?;
         self.known.insert(setting.clone());
         Ok(())
@@ -86,18 +86,18 @@ impl Restored {
     /// Returns the entries that keep other sessions from this machine: those whose setting may still be changed.
     /// `None` if there are none.
     pub fn blocking(&self) -> Option<String> {
-        told(self.kept.iter().filter(|kept| !kept.is_absent))
+        in_words(self.kept.iter().filter(|kept| !kept.is_absent))
     }
 
     /// Returns all entries that could not be carried out; `None` if there are none.
     pub fn failed(&self) -> Option<String> {
-        told(self.kept.iter())
+        in_words(self.kept.iter())
     }
 }
 
-fn told<'a>(kept: impl Iterator<Item = &'a Kept>) -> Option<String> {
-    let told: Vec<String> = kept.map(|kept| format!("{}: {}", kept.entry, kept.why)).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+fn in_words<'a>(kept: impl Iterator<Item = &'a Kept>) -> Option<String> {
+    let descriptions: Vec<String> = kept.map(|kept| format!("{}: {}", kept.entry, kept.why)).collect();
+    (!descriptions.is_empty()).then(|| descriptions.join("; "))
 }
 
 /// A line of the journal.
@@ -143,9 +143,9 @@ pub fn restore(directory: &Path, keys: &[String]) -> Result<Restored> {
         }
     }
     if outcome.kept.len() < entries.len() {
-        match place::replace(&path, &left) {
+        match state::replace(&path, &left) {
             // Every setting has its old value already, and a user with more privileges can remove the entries.
-            Err(error) if place::is_refused(&error) && !has_changed && keys.is_empty() => {}
+            Err(error) if state::is_refused(&error) && !has_changed && keys.is_empty() => {}
             written => written.with_context(|| format!("writing the journal {}", path.display()))?,
         }
     }
@@ -155,12 +155,12 @@ pub fn restore(directory: &Path, keys: &[String]) -> Result<Restored> {
 /// Returns the content of the journal at `path`. The entries of a journal in the place of earlier versions become
 /// its first entries.
 fn take_over(path: &Path) -> Result<Vec<u8>> {
-    let current = place::read(path)?.unwrap_or_default();
+    let current = state::read(path)?.unwrap_or_default();
     let Some((former, mut all)) = former()?.filter(|(former, _)| former != path) else { return Ok(current) };
     all.extend(current);
     let moving = || format!("moving the entries of {} to {}", former.display(), path.display());
     if !all.is_empty() {
-        place::replace(path, &all).with_context(moving)?;
+        state::replace(path, &all).with_context(moving)?;
     }
     fs::remove_file(&former).with_context(moving)?;
     Ok(all)
@@ -171,12 +171,12 @@ fn take_over(path: &Path) -> Result<Vec<u8>> {
 /// # Errors
 /// Fails if it is not a file of root or of this user.
 pub fn former() -> Result<Option<(PathBuf, Vec<u8>)>> {
-    let Some(path) = place::former_directory().map(|directory| directory.join(NAME)) else { return Ok(None) };
-    if File::open(&path).is_err_and(|error| place::is_refused(&error)) {
+    let Some(path) = state::former_directory().map(|directory| directory.join(NAME)) else { return Ok(None) };
+    if File::open(&path).is_err_and(|error| state::is_refused(&error)) {
         return Ok(None);
     }
     let hint = || format!("move {} away if it is not a journal of nettrial", path.display());
-    let Some(mut lines) = place::read(&path).with_context(hint)? else { return Ok(None) };
+    let Some(mut lines) = state::read(&path).with_context(hint)? else { return Ok(None) };
     // Earlier versions appended. If a power cut left a line incomplete, its setting was not changed.
     lines.truncate(lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
     Ok(Some((path, lines)))

@@ -36,13 +36,13 @@ mod message;
 mod pace;
 #[cfg(target_os = "linux")]
 mod pci;
-mod place;
 #[cfg(target_os = "linux")]
 mod ports;
 mod preflight;
 #[cfg(any(not(target_os = "linux"), test, fuzzing))]
 mod radio;
 mod settings;
+mod state;
 mod supported;
 mod trial;
 mod wanted;
@@ -73,14 +73,15 @@ pub type Leavers = Arc<Mutex<Vec<Leaver>>>;
 pub struct Hosts {
     inventory: Inventory,
     lines: BTreeMap<String, Line>,
-    found: BTreeMap<String, Machine>,
+    /// The descriptions of the machines, by their names.
+    machines: BTreeMap<String, Machine>,
     leavers: Leavers,
 }
 
 impl Hosts {
     /// Creates a backend for trials on the machines of `inventory`, without connecting to any of them.
     pub fn new(inventory: Inventory) -> Self {
-        Self { inventory, lines: BTreeMap::new(), found: BTreeMap::new(), leavers: Arc::default() }
+        Self { inventory, lines: BTreeMap::new(), machines: BTreeMap::new(), leavers: Arc::default() }
     }
 
     /// Returns handles with which another thread ends all sessions of this backend.
@@ -109,11 +110,12 @@ impl Hosts {
         let names = mapping.machines();
         let unreached = self.connect(&names);
         if !unreached.is_empty() {
-            let told = unreached.iter().map(|shortfall| mapping.unreached(shortfall));
-            return told.collect();
+            let problems = unreached.iter().map(|shortfall| mapping.unreached(shortfall));
+            return problems.collect();
         }
-        problems.extend(wanted::problems(&mapping, &self.found));
-        problems.extend(self.asked(&mapping).unwrap_or_else(|error| vec![mapping.failed(&error)]));
+        problems.extend(wanted::problems(&mapping, &self.machines));
+        problems
+            .extend(self.reported_problems(&mapping).unwrap_or_else(|error| vec![mapping.failed(&error)]));
         problems
     }
 
@@ -131,14 +133,14 @@ impl Hosts {
         if let Some(problem) = self.check(scenario).first() {
             return Err(Error::Scenario(Box::new(problem.clone())));
         }
-        let made = trial::run(scenario, &mapping, &self.lines, &self.found);
-        if made.is_err() {
+        let record = trial::run(scenario, &mapping, &self.lines, &self.machines);
+        if record.is_err() {
             // The last questions may not be answered yet, so the next trial connects to the machines anew.
             for name in mapping.machines() {
                 self.lines.remove(name);
             }
         }
-        made.map(|record| Record { set: self.inventory.set.clone(), ..record })
+        record.map(|record| Record { set: self.inventory.set.clone(), ..record })
     }
 
     /// Connects to the machines called `names` that are not connected yet, all at the same time. Returns the
@@ -161,7 +163,7 @@ impl Hosts {
             match outcome {
                 Ok((line, machine)) => {
                     leavers.push(line.leaver());
-                    self.found.insert(line.name.clone(), machine);
+                    self.machines.insert(line.name.clone(), machine);
                     self.lines.insert(line.name.clone(), line);
                 }
                 Err(shortfall) => shortfalls.push(shortfall),
@@ -171,8 +173,8 @@ impl Hosts {
     }
 
     /// Returns the flows and congestion controls that the machines report as impossible.
-    fn asked(&self, mapping: &Mapping) -> Result<Vec<Problem>> {
-        let mut asked = Vec::new();
+    fn reported_problems(&self, mapping: &Mapping) -> Result<Vec<Problem>> {
+        let mut asked_lines = Vec::new();
         for name in mapping.machines() {
             let is_here = |node: &str| mapping.machine(node).is_some_and(|(machine, _)| machine == name);
             let flows = mapping.scenario.workload.iter().enumerate();
@@ -187,10 +189,10 @@ impl Hosts {
             let nodes = mapping.scenario.nodes.iter().filter(|node| is_here(&node.name));
             let controls = nodes.filter_map(|node| Some(node.stack.as_ref()?.congestion_control.clone()));
             line.ask(&ToMachine::Problems { flows, controls: controls.collect() })?;
-            asked.push(line);
+            asked_lines.push(line);
         }
         let (mut problems, mut absent) = (Vec::new(), BTreeMap::new());
-        for line in asked {
+        for line in asked_lines {
             let FromMachine::Problems { flows, without } = line.answer()? else {
                 return Err(Error::Answer(format!("{} sent an unexpected answer", line.name)));
             };
@@ -200,7 +202,7 @@ impl Hosts {
                 ..problem
             }));
         }
-        problems.extend(wanted::absent_controls(mapping, &self.found, &absent));
+        problems.extend(wanted::absent_controls(mapping, &self.machines, &absent));
         Ok(problems)
     }
 }

@@ -82,8 +82,8 @@ impl Line {
         let said = Arc::new(Mutex::new(Vec::new()));
         Self::reach(name, entry, &said).map_err(|error| {
             let said = String::from_utf8_lossy(&lock(&said)).trim().to_owned();
-            let (told, obstacle) = (chain(&error), Obstacle::of(&error, &said));
-            let why = if said.is_empty() { told } else { format!("{told}: {said}") };
+            let (reason, obstacle) = (chain(&error), Obstacle::of(&error, &said));
+            let why = if said.is_empty() { reason } else { format!("{reason}: {said}") };
             Shortfall {
                 what: format!("machine {name} ({})", entry.reached_by),
                 remedy: obstacle.remedy(entry),

@@ -1,7 +1,7 @@
 //! The right to change settings of a machine, which only one session has at a time, whoever runs it.
 
 use crate::error::{Context, Error, Result};
-use crate::place;
+use crate::state;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -41,8 +41,8 @@ impl Lock {
     pub fn take(patience: Duration) -> Result<Taken> {
         let deadline = Instant::now() + patience;
         let Some(name) = until(deadline, name::take)? else { return Ok(Taken::By(name::holder())) };
-        let directory = place::directory();
-        if !place::prepare(&directory)? {
+        let directory = state::directory();
+        if !state::prepare(&directory)? {
             return Ok(Taken::Lock(Self { directory: None, file: None, _name: name }));
         }
         let path = directory.join("lock");
@@ -62,7 +62,7 @@ impl Lock {
             format!(
                 "this user can't create {}, where the old values of changed settings are kept: run nettrial \
                  there as root",
-                place::directory().display()
+                state::directory().display()
             )
         }))
     }
@@ -99,12 +99,12 @@ fn until<T>(deadline: Instant, mut attempt: impl FnMut() -> io::Result<Option<T>
 /// Opens the lock's file at `path`, and creates it if there is none. Returns `None` if this user can't.
 fn open(path: &Path, options: &OpenOptions) -> io::Result<Option<File>> {
     // A user who may not write to it can still lock it.
-    match place::own::file(path, options.clone().read(true)) {
+    match state::own::file(path, options.clone().read(true)) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         found => return found.map(Some),
     }
-    match place::own::file(path, options.clone().write(true).create(true).truncate(false)) {
-        Err(error) if place::is_refused(&error) => Ok(None),
+    match state::own::file(path, options.clone().write(true).create(true).truncate(false)) {
+        Err(error) if state::is_refused(&error) => Ok(None),
         made => made.map(Some),
     }
 }

@@ -67,8 +67,8 @@ fn line(folder: &Path, name: &str) -> Option<String> {
 pub fn changes(before: &Pace, after: &Pace) -> Vec<String> {
     let mut found = Vec::new();
     if before.policies != after.policies {
-        let told = |pace: &Pace| pace.policies.join(" kHz, ");
-        let (was, is) = (told(before), told(after));
+        let policies = |pace: &Pace| pace.policies.join(" kHz, ");
+        let (was, is) = (policies(before), policies(after));
         found.push(format!("governor and highest frequency were {was} kHz, and later {is} kHz"));
     }
     if let (Some(was), Some(is)) = (before.on_mains, after.on_mains)

@@ -21,7 +21,7 @@ pub fn examine(hosts: &mut Hosts, thorough: bool) -> Preflight {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut missing = hosts.connect(&names);
     let (mut limits, mut reaches) = (Vec::new(), BTreeMap::new());
-    for (name, machine) in hosts.found.iter().filter(|(name, _)| hosts.lines.contains_key(*name)) {
+    for (name, machine) in hosts.machines.iter().filter(|(name, _)| hosts.lines.contains_key(*name)) {
         if let Some(entry) = hosts.inventory.machines.get(name) {
             missing.extend(lacking(name, entry, machine));
         }
@@ -44,7 +44,7 @@ pub fn examine(hosts: &mut Hosts, thorough: bool) -> Preflight {
     for (name, found) in &reaches {
         limits.extend(found.iter().filter_map(|reach| too_small(name, reach)));
     }
-    let mut machines: Vec<Machine> = hosts.found.values().cloned().collect();
+    let mut machines: Vec<Machine> = hosts.machines.values().cloned().collect();
     for machine in &mut machines {
         machine.reaches = reaches.remove(&machine.name).unwrap_or_default();
     }
@@ -86,7 +86,7 @@ fn lacking(name: &str, entry: &MachineEntry, machine: &Machine) -> Vec<Shortfall
         });
     };
     for interface in &entry.interfaces {
-        let Some(there) = machine.interfaces.iter().find(|interface| interface.name == interface.name) else {
+        let Some(there) = machine.interfaces.iter().find(|reported| reported.name == interface.name) else {
             let remedy = "name an interface in the inventory that `ip link` shows there".into();
             lack(format!("interface {}", interface.name), "the machine has no such interface", remedy);
             continue;
@@ -150,14 +150,15 @@ fn between(hosts: &Hosts) -> Result<BTreeMap<String, Vec<MachineReach>>> {
     let mut agents = Agents::default();
     let mut probes = Vec::new();
     for (name, line) in &hosts.lines {
-        let (Some(entry), Some(machine)) = (hosts.inventory.machines.get(name), hosts.found.get(name)) else {
+        let (Some(entry), Some(machine)) = (hosts.inventory.machines.get(name), hosts.machines.get(name))
+        else {
             continue;
         };
         agents.start(name, |sink| Ok::<_, Error>(line.agent(sink)))?;
         let may = entry.may_change.contains(&Permission::Mtu);
         let mut settings = Vec::new();
         for interface in &entry.interfaces {
-            let Some(there) = machine.interfaces.iter().find(|interface| interface.name == interface.name)
+            let Some(there) = machine.interfaces.iter().find(|reported| reported.name == interface.name)
             else {
                 continue;
             };

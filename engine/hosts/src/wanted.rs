@@ -18,27 +18,26 @@ pub struct Wanted {
 /// Returns all settings that the scenario needs on the machine of `node`.
 pub fn of(mapping: &Mapping, node: &str) -> Vec<Wanted> {
     let Some((_, machine)) = mapping.machine(node) else { return Vec::new() };
-    let Some((number, found)) =
-        mapping.scenario.nodes.iter().enumerate().find(|(_, found)| found.name == node)
+    let Some((number, found)) = mapping.scenario.nodes.iter().enumerate().find(|(_, each)| each.name == node)
     else {
         return Vec::new();
     };
-    let (at, mut wanted) = (Place::node(number, found), Vec::new());
+    let (at, mut wanted) = (Place::node(number, scenario_node), Vec::new());
     for (((link, number), planned), given) in mapping.interfaces(node).zip(&machine.interfaces) {
         let place = Place::link(link, &mapping.scenario.links[link]).within("ends").within(number);
         let setting = Setting::Mtu { interface: given.name.clone() };
         let change = Change { setting, value: planned.mtu.0.to_string() };
         wanted.push(Wanted { change, place, field: "mtu" });
         let setting = Setting::Offloads { interface: given.name.clone() };
-        let change = Change { setting, value: offloads_value(found.offloads) };
+        let change = Change { setting, value: offloads_value(scenario_node.offloads) };
         wanted.push(Wanted { change, place: at.clone(), field: "offloads" });
     }
-    if found.kind == NodeKind::Router {
-        let value = icmp_value(found.filters_icmp).to_owned();
+    if scenario_node.kind == NodeKind::Router {
+        let value = icmp_value(scenario_node.filters_icmp).to_owned();
         let change = Change { setting: Setting::Icmp, value };
         wanted.push(Wanted { change, place: at.clone(), field: "filters_icmp" });
     }
-    if let (Some(stack), NodeKind::Host) = (&found.stack, found.kind) {
+    if let (Some(stack), NodeKind::Host) = (&scenario_node.stack, scenario_node.kind) {
         let mut sysctl = |field, name: &str, value: String| {
             let change = Change { setting: Setting::Sysctl { name: name.into() }, value };
             wanted.push(Wanted { change, place: at.within("stack"), field });
@@ -72,9 +71,9 @@ fn sysctls(stack: &Stack) -> [(&'static str, &'static str, String); 6] {
 }
 
 /// Returns a problem for each setting that the scenario needs and that can't be set: for lack of a permission in
-/// the inventory or of privileges on the machine, or because the machine does not support it. `found` has the
+/// the inventory or of privileges on the machine, or because the machine does not support it. `machines` has the
 /// descriptions of the machines.
-pub fn problems(mapping: &Mapping, found: &BTreeMap<String, Machine>) -> Vec<Problem> {
+pub fn problems(mapping: &Mapping, machines: &BTreeMap<String, Machine>) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (number, node) in mapping.scenario.nodes.iter().enumerate() {
         let Some((name, given)) = mapping.machine(&node.name) else {
@@ -86,7 +85,7 @@ pub fn problems(mapping: &Mapping, found: &BTreeMap<String, Machine>) -> Vec<Pro
             }
             continue;
         };
-        let Some(machine) = found.get(name) else { continue };
+        let Some(machine) = machines.get(name) else { continue };
         for wanted in of(mapping, &node.name) {
             problems.extend(wanted.problem(machine, &given.may_change));
         }
@@ -98,7 +97,7 @@ pub fn problems(mapping: &Mapping, found: &BTreeMap<String, Machine>) -> Vec<Pro
 /// `without` has the missing ones by the names of the machines.
 pub fn absent_controls(
     mapping: &Mapping,
-    found: &BTreeMap<String, Machine>,
+    machines: &BTreeMap<String, Machine>,
     without: &BTreeMap<String, Vec<String>>,
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -109,7 +108,8 @@ pub fn absent_controls(
             continue;
         }
         let place = Place::node(number, node).within("stack");
-        let expected = found.get(name).map_or_else(String::new, |there| there.congestion_controls.join(", "));
+        let expected =
+            machines.get(name).map_or_else(String::new, |there| there.congestion_controls.join(", "));
         let hint = format!(
             "machine {name} does not have it, or its user may not choose it: run modprobe tcp_{control} as \
              root there; nettrial's own congestion controls exist only in the lab and the simulator"

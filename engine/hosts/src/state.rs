@@ -1,5 +1,5 @@
-//! The place of the journal and its lock: one directory of the machine, whoever runs nettrial there, and whatever
-//! the environment contains.
+//! The state that nettrial keeps on a machine, the journal and its lock: one directory of the machine, whoever runs
+//! nettrial there, and whatever the environment contains.
 
 use crate::error::{Context, Error, Result};
 use std::fs::{self, File, OpenOptions};
@@ -132,11 +132,11 @@ pub mod own {
     /// # Errors
     /// Fails if it is not a directory of root or of this user, or if others can write to it.
     pub fn directory(path: &Path) -> io::Result<()> {
-        let found = path.symlink_metadata()?;
-        if !found.is_dir() {
+        let metadata = path.symlink_metadata()?;
+        if !metadata.is_dir() {
             return Err(Error::other("it is not a directory"));
         }
-        check(&found)
+        check(&metadata)
     }
 
     /// Opens a regular file, without following a symbolic link and without waiting for a FIFO's other end. Others
@@ -148,25 +148,25 @@ pub mod own {
     pub fn file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
         let file = options.mode(0o644).custom_flags(flags.bits()).open(path)?;
-        let found = file.metadata()?;
-        if !found.is_file() || found.nlink() > 1 {
+        let metadata = file.metadata()?;
+        if !metadata.is_file() || metadata.nlink() > 1 {
             return Err(Error::other("it is not a regular file with one name"));
         }
-        check(&found)?;
+        check(&metadata)?;
         Ok(file)
     }
 
-    fn check(found: &Metadata) -> io::Result<()> {
-        let (owner, user) = (found.uid(), geteuid().as_raw());
+    fn check(metadata: &Metadata) -> io::Result<()> {
+        let (owner, user) = (metadata.uid(), geteuid().as_raw());
         if owner != 0 && owner != user {
             return Err(Error::other(format!(
                 "it belongs to user {owner}, and not to root or to user {user}"
             )));
         }
-        if found.mode() & OTHERS_WRITE != 0 {
+        if metadata.mode() & OTHERS_WRITE != 0 {
             return Err(Error::other(format!(
                 "other users can write to it (mode {:o})",
-                found.mode() & 0o7777
+                metadata.mode() & 0o7777
             )));
         }
         Ok(())
