@@ -25,12 +25,7 @@ pub fn missing(is_root: bool, jit_is_off: bool) -> Vec<Shortfall> {
     if algorithms().all(|algorithm| BuiltIn::find(algorithm).is_some()) {
         return Vec::new();
     }
-    let lacks = |what: &str, why: &str, remedy: &str| Shortfall {
-        what: what.into(),
-        why: why.into(),
-        remedy: remedy.into(),
-        ..Shortfall::default()
-    };
+    let lacks = |what: &str, why: &str, remedy: &str| Shortfall::new(what, why, remedy);
     let is_there = |path: &str| fs::exists(path).unwrap_or(false);
     [
         (!is_root).then(|| {

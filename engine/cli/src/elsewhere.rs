@@ -103,12 +103,11 @@ fn preflight(what: &str) -> Preflight {
     found.capabilities = None;
     found.environment.kernel = nettrial_traffic::system_name();
     found.environment.congestion_controls.clear();
-    found.missing = vec![Shortfall {
-        what: "Linux".to_owned(),
-        why: format!("{what} needs Linux, and this system is {}", nettrial_traffic::system_name()),
-        remedy: REMEDY.to_owned(),
-        ..Shortfall::default()
-    }];
+    found.missing = vec![Shortfall::new(
+        "Linux",
+        format!("{what} needs Linux, and this system is {}", nettrial_traffic::system_name()),
+        REMEDY,
+    )];
     found
 }
 

@@ -226,12 +226,12 @@ fn reach(name: &str, entry: &MachineEntry) -> Result<(Line, Machine), Shortfall>
     })();
     match described {
         Ok(machine) => Ok((line, machine)),
-        Err(error) => Err(Shortfall {
-            what: format!("machine {name} ({})", entry.reached_by),
-            why: nettrial_scenario::chain(&error),
-            remedy: "install the engine there again: `nettrial machines install`".into(),
-            kind: error.kind(),
-        }),
+        Err(error) => Err(Shortfall::new(
+            format!("machine {name} ({})", entry.reached_by),
+            nettrial_scenario::chain(&error),
+            "install the engine there again: `nettrial machines install`",
+        )
+        .of_kind(error.kind())),
     }
 }
 

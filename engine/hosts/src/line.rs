@@ -84,12 +84,12 @@ impl Line {
             let said = String::from_utf8_lossy(&lock(&said)).trim().to_owned();
             let (reason, obstacle) = (chain(&error), Obstacle::of(&error, &said));
             let why = if said.is_empty() { reason } else { format!("{reason}: {said}") };
-            Shortfall {
-                what: format!("machine {name} ({})", entry.reached_by),
-                remedy: obstacle.remedy(entry),
-                kind: obstacle.kind(&error),
-                why: why.lines().map(one_line).collect::<Vec<_>>().join(" "),
-            }
+            Shortfall::new(
+                format!("machine {name} ({})", entry.reached_by),
+                why.lines().map(one_line).collect::<Vec<_>>().join(" "),
+                obstacle.remedy(entry),
+            )
+            .of_kind(obstacle.kind(&error))
         })
     }
 

@@ -29,14 +29,14 @@ pub fn examine(hosts: &mut Hosts, thorough: bool) -> Preflight {
     if thorough && missing.is_empty() {
         match between(hosts) {
             Ok(found) => reaches = found,
-            Err(error) => missing.push(Shortfall {
-                what: "packets between the machines".into(),
-                why: nettrial_scenario::chain(&error),
-                remedy:
-                    "let UDP and TCP pass between the addresses in the inventory, on all ports above 1023"
-                        .into(),
-                kind: error.kind(),
-            }),
+            Err(error) => missing.push(
+                Shortfall::new(
+                    "packets between the machines",
+                    nettrial_scenario::chain(&error),
+                    "let UDP and TCP pass between the addresses in the inventory, on all ports above 1023",
+                )
+                .of_kind(error.kind()),
+            ),
         }
         // A trial connects to the machines anew.
         hosts.lines.clear();
@@ -78,12 +78,7 @@ fn environment(machines: Vec<Machine>) -> Environment {
 fn lacking(name: &str, entry: &MachineEntry, machine: &Machine) -> Vec<Shortfall> {
     let mut missing = Vec::new();
     let mut lack = |what: String, why: &str, remedy: String| {
-        missing.push(Shortfall {
-            what: format!("machine {name}: {what}"),
-            why: why.into(),
-            remedy,
-            ..Shortfall::default()
-        });
+        missing.push(Shortfall::new(format!("machine {name}: {what}"), why, remedy));
     };
     for interface in &entry.interfaces {
         let Some(there) = machine.interfaces.iter().find(|reported| reported.name == interface.name) else {
@@ -226,18 +221,14 @@ fn too_small(name: &str, reach: &MachineReach) -> Option<Shortfall> {
          smaller"
     );
     match reach.passed_bytes {
-        0 => Some(Shortfall {
+        0 => Some(Shortfall::new(
             what,
-            why: "no packet passes".into(),
-            remedy: "connect the two machines by a network, set up routes, and let UDP pass".into(),
-            ..Shortfall::default()
-        }),
-        passed if passed < reach.tried_bytes => Some(Shortfall {
-            what,
-            why: format!("the largest packet that passes has {passed} B"),
-            remedy,
-            ..Shortfall::default()
-        }),
+            "no packet passes",
+            "connect the two machines by a network, set up routes, and let UDP pass",
+        )),
+        passed if passed < reach.tried_bytes => {
+            Some(Shortfall::new(what, format!("the largest packet that passes has {passed} B"), remedy))
+        }
         _ => None,
     }
 }

@@ -18,7 +18,8 @@ pub struct Wanted {
 /// Returns all settings that the scenario needs on the machine of `node`.
 pub fn of(mapping: &Mapping, node: &str) -> Vec<Wanted> {
     let Some((_, machine)) = mapping.machine(node) else { return Vec::new() };
-    let Some((number, found)) = mapping.scenario.nodes.iter().enumerate().find(|(_, each)| each.name == node)
+    let Some((number, scenario_node)) =
+        mapping.scenario.nodes.iter().enumerate().find(|(_, each)| each.name == node)
     else {
         return Vec::new();
     };

@@ -44,12 +44,11 @@ impl Own {
         for algorithm in algorithms {
             match nettrial_bpf::verify(algorithm) {
                 Ok(()) => taken.push(algorithm),
-                Err(error) => refused.push(Shortfall {
-                    what: format!("congestion control {algorithm}"),
-                    why: chain(&error),
-                    remedy: "use another kernel, such as Linux 6.18".into(),
-                    ..Shortfall::default()
-                }),
+                Err(error) => refused.push(Shortfall::new(
+                    format!("congestion control {algorithm}"),
+                    chain(&error),
+                    "use another kernel, such as Linux 6.18",
+                )),
             }
         }
         (taken, refused)

@@ -57,25 +57,21 @@ impl Home {
             Err(as_root) => {
                 unshare(wanted | CloneFlags::CLONE_NEWUSER).map_err(|as_user| {
                     vec![
-                        Shortfall {
-                            what: "network namespaces as root".into(),
-                            why: format!("unshare(CLONE_NEWNET | CLONE_NEWNS): {}", as_root.desc()),
-                            remedy: "run as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN".into(),
-                            ..Shortfall::default()
-                        },
-                        Shortfall {
-                            what: "network namespaces through a user namespace".into(),
-                            why: format!(
+                        Shortfall::new(
+                            "network namespaces as root",
+                            format!("unshare(CLONE_NEWNET | CLONE_NEWNS): {}", as_root.desc()),
+                            "run as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN",
+                        ),
+                        Shortfall::new(
+                            "network namespaces through a user namespace",
+                            format!(
                                 "unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS): {}{}",
                                 as_user.desc(),
                                 user_namespace_settings()
                             ),
-                            remedy:
-                                "allow user namespaces: sysctl user.max_user_namespaces=10000, and on Ubuntu \
-                                     kernel.apparmor_restrict_unprivileged_userns=0"
-                                    .into(),
-                            ..Shortfall::default()
-                        },
+                            "allow user namespaces: sysctl user.max_user_namespaces=10000, and on Ubuntu \
+                                     kernel.apparmor_restrict_unprivileged_userns=0",
+                        ),
                     ]
                 })?;
                 (false, Some((user.as_raw(), group.as_raw())))
@@ -84,12 +80,11 @@ impl Home {
         // Whoever is root in a user namespace of the engine's own is nobody in the one that owns the network outside.
         let outside = outside.filter(|_| new_user_namespace.is_none());
         Self::set_up(is_root, new_user_namespace, outside, clock).map_err(|error| {
-            vec![Shortfall {
-                what: "entering the engine's namespaces".into(),
-                why: chain(&error),
-                remedy: "run as root, or on a system that does not restrict user namespaces".into(),
-                ..Shortfall::default()
-            }]
+            vec![Shortfall::new(
+                "entering the engine's namespaces",
+                chain(&error),
+                "run as root, or on a system that does not restrict user namespaces",
+            )]
         })
     }
 

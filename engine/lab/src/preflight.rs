@@ -65,7 +65,7 @@ pub fn no_timers(error: &Error) -> Shortfall {
 }
 
 fn shortfall(what: &str, error: &Error, remedy: &str) -> Shortfall {
-    Shortfall { what: what.into(), why: chain(error), remedy: remedy.into(), ..Shortfall::default() }
+    Shortfall::new(what, chain(error), remedy)
 }
 
 /// Returns everything that fails in the calling thread's namespace. Each feature is tried even if others failed.
@@ -149,24 +149,22 @@ fn limits(home: &Home) -> Vec<Shortfall> {
         }
     }
     if !mptcp::is_there() {
-        limits.push(Shortfall {
-            what: "MPTCP".into(),
-            why: "this kernel does not have it".into(),
-            remedy: "a kernel with CONFIG_MPTCP; studies that use it cannot run without".into(),
-            ..Shortfall::default()
-        });
+        limits.push(Shortfall::new(
+            "MPTCP",
+            "this kernel does not have it",
+            "a kernel with CONFIG_MPTCP; studies that use it cannot run without",
+        ));
     }
     limits.extend(routing::limits());
     let (lacking, mut remedies): (Vec<String>, Vec<&str>) =
         nettrial_traffic::lacking_tools().into_iter().unzip();
     if !lacking.is_empty() {
         remedies.dedup();
-        limits.push(Shortfall {
-            what: "some tools of studies".into(),
-            why: format!("programs are not installed: {}", lacking.join(", ")),
-            remedy: format!("those that a study asks for: {}", remedies.join("; ")),
-            ..Shortfall::default()
-        });
+        limits.push(Shortfall::new(
+            "some tools of studies",
+            format!("programs are not installed: {}", lacking.join(", ")),
+            format!("those that a study asks for: {}", remedies.join("; ")),
+        ));
     }
     if let Err(error) = try_delay_line() {
         limits.push(shortfall(
@@ -192,35 +190,30 @@ fn disciplines(home: &Home) -> Vec<Shortfall> {
     let lacking = discipline::lacking(home);
     let Some((_, why)) = lacking.first() else { return Vec::new() };
     let names: Vec<&str> = lacking.iter().map(|(name, _)| *name).collect();
-    vec![Shortfall {
-        what: format!("queue disciplines {}", names.join(", ")),
-        why: why.clone(),
-        remedy: "modprobe sch_NAME, or `--backend virtual`; studies that use them cannot run without".into(),
-        ..Shortfall::default()
-    }]
+    vec![Shortfall::new(
+        format!("queue disciplines {}", names.join(", ")),
+        why.clone(),
+        "modprobe sch_NAME, or `--backend virtual`; studies that use them cannot run without",
+    )]
 }
 
 /// Returns the missing features that only real time needs: CPUs, and programs that are not part of every kernel.
 fn limits_of_the_machine(home: &Home) -> Vec<Shortfall> {
     let mut limits = Vec::new();
     if !home.is_root {
-        limits.push(Shortfall {
-            what: "CPU time by host (cpu, service_demand)".into(),
-            why: "steering an interface's receive work to a CPU needs root".into(),
-            remedy: "run as root; without it these two metrics are absent".into(),
-            ..Shortfall::default()
-        });
+        limits.push(Shortfall::new(
+            "CPU time by host (cpu, service_demand)",
+            "steering an interface's receive work to a CPU needs root",
+            "run as root; without it these two metrics are absent",
+        ));
     }
     let processors = affinity::usable().len();
     if processors < 3 {
-        limits.push(Shortfall {
-            what: "a CPU for the router".into(),
-            why: format!("there are {processors} CPUs"),
-            remedy:
-                "with three or more, no measured CPU does the forwarding; the record says which one did it"
-                    .into(),
-            ..Shortfall::default()
-        });
+        limits.push(Shortfall::new(
+            "a CPU for the router",
+            format!("there are {processors} CPUs"),
+            "with three or more, no measured CPU does the forwarding; the record says which one did it",
+        ));
     }
     limits.extend(openflow::limits());
     limits

@@ -72,14 +72,11 @@ pub fn examine(request: &PathRequest) -> PathAnswer {
     for target in targets {
         match examine::examine(target, request) {
             Ok(path) => paths.push(path),
-            Err(error) => missing.push(Shortfall {
-                what: format!("IPv{} to {}", u8::from(IpVersion::of(target.ip())), target.ip()),
-                why: nettrial_scenario::chain(&error),
-                remedy:
-                    "check the routes and addresses of this host, and the packets that its firewall lets out"
-                        .into(),
-                ..Shortfall::default()
-            }),
+            Err(error) => missing.push(Shortfall::new(
+                format!("IPv{} to {}", u8::from(IpVersion::of(target.ip())), target.ip()),
+                nettrial_scenario::chain(&error),
+                "check the routes and addresses of this host, and the packets that its firewall lets out",
+            )),
         }
     }
     if paths.is_empty() {

@@ -215,6 +215,19 @@ pub struct Shortfall {
     pub kind: FailureKind,
 }
 
+impl Shortfall {
+    /// Creates a shortfall of a kind that programs don't tell from others.
+    pub fn new(what: impl Into<String>, why: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { what: what.into(), why: why.into(), remedy: remedy.into(), kind: FailureKind::Other }
+    }
+
+    /// Returns the shortfall with the kind of the failure that showed it.
+    #[must_use]
+    pub fn of_kind(self, kind: FailureKind) -> Self {
+        Self { kind, ..self }
+    }
+}
+
 /// The machine on which a run was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -99,12 +99,7 @@ fn answer(kernel: &Kernel, request: Request) -> Event {
 
 /// Returns the preflight of a machine that lacks a kernel which answers.
 fn lacking(why: &str, remedy: &str) -> Preflight {
-    let shortfall = Shortfall {
-        what: "a kernel in virtual time".into(),
-        why: why.into(),
-        remedy: remedy.into(),
-        ..Shortfall::default()
-    };
+    let shortfall = Shortfall::new("a kernel in virtual time", why, remedy);
     let mut found = nettrial_sim::preflight();
     found.environment.kernel = "none in virtual time".into();
     found.environment.congestion_controls.clear();

@@ -49,11 +49,12 @@ fn lacks(with_application: bool) -> Vec<Lack> {
 
 /// Returns the missing requirements of switches under a controller, which most trials do not need.
 pub fn limits() -> Vec<Shortfall> {
-    let limit = |lack: Lack| Shortfall {
-        what: "switches under an OpenFlow controller".into(),
-        why: format!("there is no {}", lack.what),
-        remedy: lack.remedy.into(),
-        ..Shortfall::default()
+    let limit = |lack: Lack| {
+        Shortfall::new(
+            "switches under an OpenFlow controller",
+            format!("there is no {}", lack.what),
+            lack.remedy,
+        )
     };
     lacks(true).into_iter().map(limit).collect()
 }

@@ -24,7 +24,7 @@ pub fn limits() -> Vec<Shortfall> {
     let mut lacks = |what: &str, setting: &str, remedy: &str| {
         if !settings::is_there(setting) {
             let why = format!("this kernel has no {setting}");
-            limits.push(Shortfall { what: what.into(), why, remedy: remedy.into(), ..Shortfall::default() });
+            limits.push(Shortfall::new(what, why, remedy));
         }
     };
     lacks(
