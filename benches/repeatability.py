@@ -136,7 +136,7 @@ def alarms(runs: Sequence[Run], with_history: bool) -> list[bool]:
             compared = Comparison(runs[first], runs[second], (), history if with_history else ())
         except BadInput:
             continue  # they have no response in common
-        for response in dict.fromkeys(each.response.name for each in compared.found.differences):
+        for response in dict.fromkeys(each.response.name for each in compared.run_comparison.differences):
             limits = [f"{response} < -{LIMIT_PERCENT}%", f"{response} > {LIMIT_PERCENT}%"]
             failed.append(any(each.outcome is Outcome.HOLDS for each in compared.judge(*limits)))
     return failed

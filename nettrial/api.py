@@ -221,16 +221,16 @@ def _permit(needed: Sequence[Request], allowed: bool) -> None:
         raise BadInput.listing(ASKING, [request.fault() for request in needed])
 
 
-def _run_trials(ready: CheckedRun, made: Run, listener: Callable[[Event], None]) -> None:
+def _run_trials(ready: CheckedRun, target: Run, listener: Callable[[Event], None]) -> None:
     # Without a handler of the caller's, Python would print warnings.
     logging.getLogger("nettrial").addHandler(logging.NullHandler())
-    with log.kept(made.directory):
-        ready.apparatus.run_trials(made, listener, Stop())
+    with log.kept(target.directory):
+        ready.apparatus.run_trials(target, listener, Stop())
 
 
-def _results(made: Run, strict: bool) -> Results:
-    refuse_failures(made, f"nettrial.resume({str(made.directory)!r})", strict)
-    return Results(made)
+def _results(target: Run, strict: bool) -> Results:
+    refuse_failures(target, f"nettrial.resume({str(target.directory)!r})", strict)
+    return Results(target)
 
 
 @contextmanager

@@ -53,15 +53,17 @@ class Comparison:
         """Compares two runs by the responses that both have, or by some of them; use `nettrial.compare`.
         `history` has further runs of the first one's system. Raises BadInput if they have nothing in
         common."""
-        found = compare_runs(first, second, history=history)
-        self._names = list(dict.fromkeys(difference.response.name for difference in found.differences))
+        whole = compare_runs(first, second, history=history)
+        self._names = list(dict.fromkeys(difference.response.name for difference in whole.differences))
         if not self._names:
             raise _nothing_common(first, second)
         for name in responses:
             self._known("--response", name, name)
         self._factors = list(first.study.factors)
         self._responses = responses
-        self.found: RunComparison = compare_runs(first, second, responses, history) if responses else found
+        self.run_comparison: RunComparison = (
+            compare_runs(first, second, responses, history) if responses else whole
+        )
         """The analysis: differences, differences of the apparatus, treatments of one run alone."""
 
     def changes(self) -> pl.DataFrame:
@@ -84,7 +86,7 @@ class Comparison:
                 *((each.interval.low, each.interval.high) if each.interval else (None, None)),
                 each.absent,
             ]
-            for each in self.found.differences
+            for each in self.run_comparison.differences
         ]
         levels = {names[name]: pl.String for name in self._factors}
         schema = {"response": pl.String, "unit": pl.String, **levels, **columns}
@@ -97,7 +99,7 @@ class Comparison:
         return [
             Judgement(each, difference)
             for each in read
-            for difference in self.found.differences
+            for difference in self.run_comparison.differences
             if difference.response.name == each.response
         ]
 
@@ -119,8 +121,10 @@ class Comparison:
             raise BadInput(READING_OPTIONS, option, text, ", ".join(names), near(name, names))
 
     def __repr__(self) -> str:
-        shown = sum(1 for difference in self.found.differences if difference.shown)
-        return f"<comparison: {shown} of {self.found.intervals} comparisons show a change; .changes()>"
+        shown = sum(1 for difference in self.run_comparison.differences if difference.shown)
+        return (
+            f"<comparison: {shown} of {self.run_comparison.intervals} comparisons show a change; .changes()>"
+        )
 
 
 def compare(

@@ -33,7 +33,7 @@ class Unsafe(Exception):
     """The error for a file or directory that somebody else may have placed where nettrial reads or writes;
     the text is the reason."""
 
-    def told(self, doing: str, path: Path) -> BadInput:
+    def as_bad_input(self, doing: str, path: Path) -> BadInput:
         """Returns the error for the user; `doing` describes the current action."""
         hint = "a directory of somebody else may lead nettrial to your files: look at it before you use it"
         if str(self) == _FOREIGN:

@@ -197,33 +197,33 @@ def _error(sides: Sequence[Sequence[float]], scale: float, exact: bool) -> Stand
     return StandardError(tuple(part(side) for side in sides))
 
 
-def _with_intervals(found: Change, log_method: str, method: str, without_spread: str) -> Change:
+def _with_intervals(raw: Change, log_method: str, method: str, without_spread: str) -> Change:
     """Returns a change with the intervals and the p-value that follow from its standard errors, or else with
     the reason why there are none."""
-    assert found.difference is not None
+    assert raw.difference is not None
     interval = difference = p_value = None
-    absent = found.absent
-    if found.difference_error is not None:
-        p_value = found.difference_error.p_value(found.difference)
-        difference = around(found.difference, found.difference_error.half_width(), method)
-    elif found.log_ratio is None:
+    absent = raw.absent
+    if raw.difference_error is not None:
+        p_value = raw.difference_error.p_value(raw.difference)
+        difference = around(raw.difference, raw.difference_error.half_width(), method)
+    elif raw.log_ratio is None:
         absent = without_spread
-    if found.log_ratio is not None and found.log_error is not None:
-        interval = in_percent(around(found.log_ratio, found.log_error.half_width(), log_method))
-        p_value = found.log_error.p_value(found.log_ratio)
-    elif found.log_ratio is not None:
+    if raw.log_ratio is not None and raw.log_error is not None:
+        interval = in_percent(around(raw.log_ratio, raw.log_error.half_width(), log_method))
+        p_value = raw.log_error.p_value(raw.log_ratio)
+    elif raw.log_ratio is not None:
         absent = without_spread
-    return replace(found, interval=interval, difference_interval=difference, p_value=p_value, absent=absent)
+    return replace(raw, interval=interval, difference_interval=difference, p_value=p_value, absent=absent)
 
 
-def with_error(found: Change, error: StandardError) -> Change:
+def with_error(estimate: Change, error: StandardError) -> Change:
     """Returns a change within blocks with another standard error of its ratio or, without a ratio, of its
     difference, and the intervals that follow from it."""
-    if found.log_ratio is None:
+    if estimate.log_ratio is None:
         return _with_intervals(
-            replace(found, difference_error=error, absent=NO_RATIO), MODEL_LOGS, MODEL, ALIKE
+            replace(estimate, difference_error=error, absent=NO_RATIO), MODEL_LOGS, MODEL, ALIKE
         )
-    return _with_intervals(replace(found, log_error=error, absent=None), MODEL_LOGS, STUDENT, ALIKE)
+    return _with_intervals(replace(estimate, log_error=error, absent=None), MODEL_LOGS, STUDENT, ALIKE)
 
 
 def unpaired_change(base: Sequence[float], values: Sequence[float], exact: bool = False) -> Change:
@@ -325,16 +325,16 @@ def corrected(changes: Sequence[Change]) -> list[Change]:
     ]
 
 
-def _corrected(found: Change, p_value: float, family: int) -> Change:
+def _corrected(raw: Change, p_value: float, family: int) -> Change:
     simultaneous = difference = None
-    if found.interval is not None and found.log_ratio is not None and found.log_error is not None:
-        method = f"{found.interval.method}, {CORRECTION} for {family}"
-        simultaneous = in_percent(around(found.log_ratio, found.log_error.half_width(family), method))
-    if found.difference_interval is not None and found.difference is not None and found.difference_error:
-        method = f"{found.difference_interval.method}, {CORRECTION} for {family}"
-        difference = around(found.difference, found.difference_error.half_width(family), method)
+    if raw.interval is not None and raw.log_ratio is not None and raw.log_error is not None:
+        method = f"{raw.interval.method}, {CORRECTION} for {family}"
+        simultaneous = in_percent(around(raw.log_ratio, raw.log_error.half_width(family), method))
+    if raw.difference_interval is not None and raw.difference is not None and raw.difference_error:
+        method = f"{raw.difference_interval.method}, {CORRECTION} for {family}"
+        difference = around(raw.difference, raw.difference_error.half_width(family), method)
     return replace(
-        found,
+        raw,
         simultaneous=simultaneous,
         simultaneous_difference=difference,
         p_corrected=p_value,

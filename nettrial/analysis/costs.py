@@ -133,9 +133,9 @@ def _held_out(work: Sequence[TreatmentWork], parts: Sequence[int]) -> dict[tuple
     return errors
 
 
-def _explained(found: HostCost) -> float | None:
-    demands = np.array([each.busy_us / each.kilobytes for each in found.work])
-    told = np.array([found.at(each.packets, each.kilobytes) / each.kilobytes for each in found.work])
+def _explained(cost: HostCost) -> float | None:
+    demands = np.array([each.busy_us / each.kilobytes for each in cost.work])
+    told = np.array([cost.at(each.packets, each.kilobytes) / each.kilobytes for each in cost.work])
     spread = float(((demands - demands.mean()) ** 2).sum())
     # Rounding leaves a spread of about 1e-16 if all are equal.
     if spread <= (1e-12 * demands.mean()) ** 2:
@@ -143,10 +143,10 @@ def _explained(found: HostCost) -> float | None:
     return 1 - float(((demands - told) ** 2).sum()) / spread
 
 
-def _doubts(found: HostCost) -> list[str]:
+def _doubts(cost: HostCost) -> list[str]:
     """Returns the limits of what the observations show."""
-    sizes = [1000 * each.kilobytes / each.packets for each in found.work]
-    if len(found.parts) < len(PARTS):
+    sizes = [1000 * each.kilobytes / each.packets for each in cost.work]
+    if len(cost.parts) < len(PARTS):
         return [
             f"the costs of a packet and of a kilobyte can't be distinguished: packets had {min(sizes):.0f} "
             "to "
@@ -156,8 +156,8 @@ def _doubts(found: HostCost) -> list[str]:
     said = [
         f"{name} is 0: this host's CPU time depends on "
         f"{'bytes' if name == PARTS[0] else 'packets'} only, or on something that is not in the model"
-        for name in found.zeros
+        for name in cost.zeros
     ]
-    if len(found.work) <= len(PARTS) - len(found.zeros):
+    if len(cost.work) <= len(PARTS) - len(cost.zeros):
         said.append("there are as many costs as treatments, so that the fit can't be tested")
     return said

@@ -68,7 +68,7 @@ class Step:
         return mean_interval(self.heights_us)
 
     @property
-    def found(self) -> bool:
+    def is_shown(self) -> bool:
         """Returns whether the heights at the boundary are evidence of a step."""
         return self.probability is not None and self.probability < FALSE_DISCOVERIES and self.height_us > 0
 
@@ -122,10 +122,10 @@ def boundaries(curve: Curve) -> list[int]:
     return [first, *range(each + last - udp, limit, each)]
 
 
-def steps(found: Sequence[Curve]) -> list[Steps]:
+def steps(curves: Sequence[Curve]) -> list[Steps]:
     """Returns the steps of each curve; probabilities are adjusted for all boundaries of all curves
     together."""
-    made = [_steps(curve) for curve in found]
+    made = [_steps(curve) for curve in curves]
     tested = [step for each in made for step in each.expected if step.probability is not None]
     if not tested:
         return made

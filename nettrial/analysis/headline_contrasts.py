@@ -73,25 +73,25 @@ def headline(
     return tuple(chosen or contrasts)
 
 
-def _of_level(study: Study, summary: ResponseSummary, found: Finding, effect: LevelEffect) -> Contrast:
+def _of_level(study: Study, summary: ResponseSummary, finding: Finding, effect: LevelEffect) -> Contrast:
     """Returns the contrast of a level: at the study's place, over all places if they agree, or else at the
     baseline's place."""
     wanted = study.headline.place if study.headline else {}
     differ = effect.is_mixed or bool(effect.exceptions)
-    place = _place(study, found, effect, wanted) if wanted or differ else None
+    place = _place(study, finding, effect, wanted) if wanted or differ else None
     places = [place] if place else list(effect.places)
     shown = place.change if place else effect.overall
     ordered = sorted((each for each in effect.places if each.change.percent is not None), key=_percent)
     return Contrast(
-        response=found.response,
-        subject=f"{study.factors[found.factor].title} {effect.level}",
-        against=found.baseline,
+        response=finding.response,
+        subject=f"{study.factors[finding.factor].title} {effect.level}",
+        against=finding.baseline,
         change=shown,
         rises=effect.rises,
         falls=effect.falls,
         places=len(effect.places),
-        values=_values(summary, found, effect, places),
-        at={name: place.others[name] for name in found.others} if place else {},
+        values=_values(summary, finding, effect, places),
+        at={name: place.others[name] for name in finding.others} if place else {},
         ends=(ordered[0], ordered[-1]) if place and differ and not wanted and len(ordered) > 1 else None,
     )
 
@@ -101,7 +101,7 @@ def _percent(place: SimpleEffect) -> float:
     return place.change.percent
 
 
-def _place(study: Study, found: Finding, effect: LevelEffect, wanted: Levels) -> SimpleEffect | None:
+def _place(study: Study, finding: Finding, effect: LevelEffect, wanted: Levels) -> SimpleEffect | None:
     """Returns the place with the `wanted` levels, and the baselines of all other factors; None if the run
     lacks it."""
     bases = {name: factor.baseline or factor.levels[0] for name, factor in study.factors.items()}
@@ -111,13 +111,13 @@ def _place(study: Study, found: Finding, effect: LevelEffect, wanted: Levels) ->
 
 
 def _values(
-    summary: ResponseSummary, found: Finding, effect: LevelEffect, places: Sequence[SimpleEffect]
+    summary: ResponseSummary, finding: Finding, effect: LevelEffect, places: Sequence[SimpleEffect]
 ) -> tuple[float, float] | None:
     """Returns the means before and after a change, over places; None if one is absent."""
     means = {tuple(sorted(cell.treatment.items())): cell.mean for cell in summary.cells}
     sides = [
-        [means.get(tuple(sorted({**place.others, found.factor: level}.items()))) for place in places]
-        for level in (found.baseline, effect.level)
+        [means.get(tuple(sorted({**place.others, finding.factor: level}.items()))) for place in places]
+        for level in (finding.baseline, effect.level)
     ]
     before, after = ([mean for mean in side if mean is not None] for side in sides)
     if len(before) < len(places) or len(after) < len(places):

@@ -131,10 +131,10 @@ def _finding(study: Study, summary: ResponseSummary, name: str) -> Finding:
 
 
 def _places(
-    combinations: Sequence[Levels], found: Sequence[Change], overall: Change
+    combinations: Sequence[Levels], simple_changes: Sequence[Change], overall: Change
 ) -> tuple[SimpleEffect, ...]:
-    ratios = [each.percent for each in found if each.percent is not None]
-    differences = [each.difference for each in found if each.difference is not None]
+    ratios = [each.percent for each in simple_changes if each.percent is not None]
+    differences = [each.difference for each in simple_changes if each.difference is not None]
     typical = None
     if overall.relative is not None and ratios:
         typical = _around(median(ratios), overall.relative)
@@ -142,7 +142,7 @@ def _places(
         typical = _around(median(differences), overall.simultaneous_difference)
     return tuple(
         SimpleEffect(others, change, _exceptional(change, overall, typical))
-        for others, change in zip(combinations, found, strict=True)
+        for others, change in zip(combinations, simple_changes, strict=True)
     )
 
 
@@ -153,18 +153,18 @@ def _around(middle: float, width: Interval) -> Interval:
     return Interval(middle - half, middle + half)
 
 
-def _exceptional(found: Change, overall: Change, typical: Interval | None) -> Exceptional:
+def _exceptional(change: Change, overall: Change, typical: Interval | None) -> Exceptional:
     """Returns the relation of a place's change to the overall change and to the typical change of places."""
-    here = found.simultaneous if overall.relative else found.simultaneous_difference
+    here = change.simultaneous if overall.relative else change.simultaneous_difference
     if here is None:
         return "absent"
     if typical is None:
         return ""
     if not overall.shown:
-        return "apart" if found.shown else ""
-    if found.shown == -overall.shown:
+        return "apart" if change.shown else ""
+    if change.shown == -overall.shown:
         return "opposite"
     above, below = here.low > typical.high, here.high < typical.low
     if above or below:
         return "larger" if above == (overall.shown > 0) else "smaller"
-    return "" if found.shown else "not shown"
+    return "" if change.shown else "not shown"

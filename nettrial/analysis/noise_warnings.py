@@ -45,15 +45,15 @@ class _Seen:
     cells: Sequence[Cell]
 
 
-def noise(summary: Summary, found: Sequence[Order], simulated: bool = False) -> list[WarningGroup]:
+def noise(summary: Summary, orders: Sequence[Order], simulated: bool = False) -> list[WarningGroup]:
     """Returns warnings about drift, correlated neighbours, skewed values and values without spread; responses
     with the same finding share a warning. For simulated trials it only checks skewness: the time and the
     order in which they ran don't matter, and values without spread are not a fault of the measurement."""
-    of_order = [p for each in found for p in (each.autocorrelation_p, each.drift_p, each.halves_p)]
+    of_order = [p for each in orders for p in (each.autocorrelation_p, each.drift_p, each.halves_p)]
     corrected = iter(holm([p for p in of_order if p is not None]))
-    skewed = iter(holm([each.skewness_p for each in found if each.skewness_p is not None]))
+    skewed = iter(holm([each.skewness_p for each in orders if each.skewness_p is not None]))
     seen: list[_Seen] = []
-    for response, each in zip(summary.responses, found, strict=True):
+    for response, each in zip(summary.responses, orders, strict=True):
         if each.drift_p is not None:
             alike, drift, halves = next(corrected), next(corrected), next(corrected)
             seen += [] if simulated else _of_order(response, each, alike, min(drift, halves))
@@ -65,48 +65,48 @@ def noise(summary: Summary, found: Sequence[Order], simulated: bool = False) -> 
     return _together(seen)
 
 
-def _of_order(response: ResponseSummary, found: Order, alike: float, moved: float) -> list[_Seen]:
+def _of_order(response: ResponseSummary, order: Order, alike: float, moved: float) -> list[_Seen]:
     """Returns the warnings about drift or, without drift, about correlated neighbours, which drift also
     causes."""
-    assert found.autocorrelation is not None
-    assert found.halves is not None
-    assert found.drift is not None
-    if moved < LEVEL and max(abs(found.halves), abs(found.drift) / 2) >= HALVES:
-        way = "rose" if found.drift > 0 else "fell"
+    assert order.autocorrelation is not None
+    assert order.halves is not None
+    assert order.drift is not None
+    if moved < LEVEL and max(abs(order.halves), abs(order.drift) / 2) >= HALVES:
+        way = "rose" if order.drift > 0 else "fell"
         message = f"values {way} from the start to the end of the run"
-        if found.drift_percent is not None and found.halves_percent is not None:
+        if order.drift_percent is not None and order.halves_percent is not None:
             message += (
-                f" by {abs(found.drift_percent):.2g}% of the mean (second half of the run against the "
-                f"first: {found.halves_percent:+.2g}%)"
+                f" by {abs(order.drift_percent):.2g}% of the mean (second half of the run against the "
+                f"first: {order.halves_percent:+.2g}%)"
             )
         consequence = (
             "changes are compared within blocks and hardly affected, but means and their intervals are: "
             "let the machine warm up longer (warmup), stop other work, and look at the run order"
         )
         return [_Seen("drift", response, message, consequence, response.cells)]
-    if alike < LEVEL and found.autocorrelation >= AUTOCORRELATION:
+    if alike < LEVEL and order.autocorrelation >= AUTOCORRELATION:
         consequence = (
             "trials close in time are correlated, so the intervals of means may be too narrow; changes are "
             "compared within blocks: rely on those, use more blocks, and stop other work on the machine"
         )
         message = (
-            f"neighbouring trials have a correlation of {found.autocorrelation:.2f} beyond that of their "
+            f"neighbouring trials have a correlation of {order.autocorrelation:.2f} beyond that of their "
             "treatments"
         )
         return [_Seen("autocorrelation", response, message, consequence, response.cells)]
     return []
 
 
-def _of_skewness(response: ResponseSummary, found: Order, skewed: float) -> list[_Seen]:
-    assert found.skewness is not None
-    if skewed >= LEVEL or abs(found.skewness) < SKEWNESS:
+def _of_skewness(response: ResponseSummary, order: Order, skewed: float) -> list[_Seen]:
+    assert order.skewness is not None
+    if skewed >= LEVEL or abs(order.skewness) < SKEWNESS:
         return []
     consequence = (
         "with few skewed values, Student's t interval contains the true mean in less than 95% of runs: "
         "look at the medians and their intervals, or use more replicates"
     )
-    side = "high" if found.skewness > 0 else "low"
-    message = f"values within treatments are skewed, with a tail of {side} values ({abs(found.skewness):.1f})"
+    side = "high" if order.skewness > 0 else "low"
+    message = f"values within treatments are skewed, with a tail of {side} values ({abs(order.skewness):.1f})"
     return [_Seen("skewed_values", response, message, consequence, response.cells)]
 
 
@@ -207,22 +207,22 @@ def _only(cell: Cell, blocks: Set[int]) -> Cell:
     )
 
 
-def _together(found: Sequence[_Seen]) -> list[WarningGroup]:
+def _together(signs: Sequence[_Seen]) -> list[WarningGroup]:
     """Merges findings that differ only in numbers, in the order of their first occurrences."""
     alike: dict[tuple[str, str, str], list[_Seen]] = {}
-    for seen in found:
+    for seen in signs:
         alike.setdefault((seen.code, pattern(seen.message), seen.consequence), []).append(seen)
     return [_group(group) for group in alike.values()]
 
 
-def _group(found: Sequence[_Seen]) -> WarningGroup:
-    concerned = [cell for seen in found for cell in seen.cells if cell.n]
+def _group(signs: Sequence[_Seen]) -> WarningGroup:
+    concerned = [cell for seen in signs for cell in seen.cells if cell.n]
     treatments = {tuple(cell.treatment.items()): cell.treatment for cell in concerned}
-    first, about = found[0], [seen.response.response for seen in found]
+    first, about = signs[0], [seen.response.response for seen in signs]
     return WarningGroup(
         first.code,
         "; ".join(each.title for each in about),
-        merge([seen.message for seen in found]),
+        merge([seen.message for seen in signs]),
         first.consequence,
         frozenset(trial for cell in concerned for trial in cell.trials.values()),
         tuple(treatments.values()),

@@ -138,16 +138,16 @@ def _inside(study: Study, cell: Cell, row: PublishedRow) -> bool | None:
     return abs(cell.mean - value) <= half + float(row.reading_error or 0)
 
 
-def _beside_difference(study: Study, found: Agreement, response: ResponseSummary) -> Agreement:
+def _beside_difference(study: Study, compared: Agreement, response: ResponseSummary) -> Agreement:
     """Returns the figure with the measured difference of both treatments, paired by block."""
-    other = response.cell(found.row.against or {})
-    if other is None or found.cell is None:
-        return found
-    measured = change(pairs(other.values, found.cell.values), study.capabilities.deterministic)
+    other = response.cell(compared.row.against or {})
+    if other is None or compared.cell is None:
+        return compared
+    measured = change(pairs(other.values, compared.cell.values), study.capabilities.deterministic)
     interval = measured.difference_interval
-    inside = interval.contains(float(found.row.difference)) if interval else None
+    inside = interval.contains(float(compared.row.difference)) if interval else None
     return replace(
-        found, difference=measured.difference, difference_interval=interval, difference_inside=inside
+        compared, difference=measured.difference, difference_interval=interval, difference_inside=inside
     )
 
 

@@ -83,25 +83,25 @@ def _read(run: Run) -> _Read:
     return kept
 
 
-def _add(found: Digest, trial: Trial, has_placements: bool) -> None:
+def _add(digest_so_far: Digest, trial: Trial, has_placements: bool) -> None:
     record, phases = trial.record, trial.record.phases
-    found.finished.append(trial.planned)
+    digest_so_far.finished.append(trial.planned)
     total = phases.network_ns + phases.checks_ns + phases.traffic_ns + phases.tear_down_ns
-    found.spans.append((phases.traffic_ns, total))
-    found.warnings += [(warning, trial.planned) for warning in record.warnings]
+    digest_so_far.spans.append((phases.traffic_ns, total))
+    digest_so_far.warnings += [(warning, trial.planned) for warning in record.warnings]
     if record.set is not None:
-        found.sets[trial.planned.number] = record.set
+        digest_so_far.sets[trial.planned.number] = record.set
     if record.disturbances:
-        found.disturbances[trial.planned.number] = record.disturbances
+        digest_so_far.disturbances[trial.planned.number] = record.disturbances
     for processor in record.processors or ():
-        found.clocks.setdefault(processor.number, []).append(processor.frequency_mhz or 0.0)
+        digest_so_far.clocks.setdefault(processor.number, []).append(processor.frequency_mhz or 0.0)
     if has_placements:
-        found.placements.update(
+        digest_so_far.placements.update(
             (host.name, host.processor, tuple(host.processor_shared_with)) for host in record.hosts
         )
     details = _details(record)
     if details is not None:
-        found.detailed.append(replace(trial, record=lean(details)))
+        digest_so_far.detailed.append(replace(trial, record=lean(details)))
 
 
 def _details(record: Record) -> Record | None:

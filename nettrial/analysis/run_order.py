@@ -128,10 +128,10 @@ class _Residuals:
         return made
 
 
-def _tested(found: Order, residuals: _Residuals, relative: float | None) -> Order:
-    """Returns `found` with the figures and tests of the order; `relative` is a standard deviation in percent
-    of the mean."""
-    trials = np.array(found.trials, dtype=float)
+def _tested(untested: Order, residuals: _Residuals, relative: float | None) -> Order:
+    """Returns `untested` with the figures and tests of the order; `relative` is a standard deviation in
+    percent of the mean."""
+    trials = np.array(untested.trials, dtype=float)
     second = (np.arange(len(trials)) >= (len(trials) + 1) // 2).astype(float)
     correlation, alike = _neighbours(residuals)
     halves, halves_p = _effect(residuals, second)
@@ -141,7 +141,7 @@ def _tested(found: Order, residuals: _Residuals, relative: float | None) -> Orde
         return None if relative is None else deviations * relative
 
     return replace(
-        found,
+        untested,
         autocorrelation=correlation,
         autocorrelation_p=alike,
         halves=halves,

@@ -87,14 +87,14 @@ class Verdict:
     """The warnings that may make the verdict wrong; None if there are none."""
 
 
-def of_published_size(found: Verdict) -> tuple[float, float] | None:
+def of_published_size(verdict: Verdict) -> tuple[float, float] | None:
     """Returns the smallest and the largest measured change, in parts of the published size, if the size of
     every comparison is known and none has the published one in its interval; otherwise None."""
-    size = found.conclusion.size
-    compared = [each.change for place in found.places for each in place.compared]
+    size = verdict.conclusion.size
+    compared = [each.change for place in verdict.places for each in place.compared]
     if not size or not compared:
         return None
-    published = -size if found.conclusion.expect == "lower" else size
+    published = -size if verdict.conclusion.expect == "lower" else size
     parts = [each.percent / published for each in compared if each.percent is not None]
     inside = any(each.simultaneous is None or each.simultaneous.contains(published) for each in compared)
     return None if inside or len(parts) < len(compared) else (min(parts), max(parts))
@@ -192,7 +192,7 @@ def _places(
     study: Study,
     conclusion: Conclusion,
     response: ResponseSummary,
-    found: Iterable[tuple[tuple[Cell, Cell | None, str], Change]],
+    place_changes: Iterable[tuple[tuple[Cell, Cell | None, str], Change]],
 ) -> tuple[JudgedPlace, ...]:
     """Returns the comparisons by the levels of the factors that the conclusion does not name."""
     subject = response.response.title
@@ -204,7 +204,7 @@ def _places(
         if len(factor.levels) > 1 and name not in _named(conclusion)
     ]
     by_levels: dict[tuple[str, ...], list[Compared]] = {}
-    for (cell, _, against), there in found:
+    for (cell, _, against), there in place_changes:
         levels = tuple(cell.treatment[name] for name in unnamed)
         by_levels.setdefault(levels, []).append(Compared(subject, against, there))
     return tuple(

@@ -158,13 +158,13 @@ def _half_width(values: Floats) -> Floats:
     return factor * error
 
 
-def ratios(study: Study, found: Sequence[Curve], groups: int | None = None) -> list[Ratio]:
+def ratios(study: Study, all_curves: Sequence[Curve], groups: int | None = None) -> list[Ratio]:
     """Returns the ratio of each curve that is not at the baseline of the rows' factor to the corresponding
     curve at the baseline, paired by block."""
     rows, base = study.layout.rows, baseline(study)
-    by_place = {(curve.flow, *_others(curve, rows), curve.treatment[rows]): curve for curve in found}
+    by_place = {(curve.flow, *_others(curve, rows), curve.treatment[rows]): curve for curve in all_curves}
     made = []
-    for curve in found:
+    for curve in all_curves:
         other = by_place.get((curve.flow, *_others(curve, rows), base))
         if curve.treatment[rows] == base or other is None:
             continue

@@ -85,16 +85,16 @@ def warnings(run: Run) -> list[WarningGroup]:
     return sorted(map(_group, groups.values()), key=lambda group: -group.trials)
 
 
-def _group(found: Sequence[tuple[Warning, PlannedTrial]]) -> WarningGroup:
+def _group(warned: Sequence[tuple[Warning, PlannedTrial]]) -> WarningGroup:
     """Merges equal warnings, each given with its trial, into one group."""
-    first, _ = found[0]
-    trials = {planned.number: planned.treatment for _, planned in found}
+    first, _ = warned[0]
+    trials = {planned.number: planned.treatment for _, planned in warned}
     treatments: list[Levels] = []
     for treatment in trials.values():
         if treatment not in treatments:
             treatments.append(treatment)
-    objects = {warning.object for warning, _ in found}
-    message = merge([warning.message for warning, _ in found])
+    objects = {warning.object for warning, _ in warned}
+    message = merge([warning.message for warning, _ in warned])
     return WarningGroup(
         first.code, _named(objects), message, first.consequence, frozenset(trials), tuple(treatments)
     )

@@ -98,22 +98,22 @@ def _beside(design: Design, overhead: float) -> float:
     return START_SECONDS + design.study.warm_up_trials * (longest + overhead)
 
 
-def _least(design: Design, small: Design, found: Durations) -> float:
+def _least(design: Design, small: Design, durations: Durations) -> float:
     """Returns the shortest budget in seconds: for the smallest pilot, and the fewest blocks of the shortest
     traffic."""
-    block = len(design.scenarios) * (found.seconds[0] + SET_UP_SECONDS)
+    block = len(design.scenarios) * (durations.seconds[0] + SET_UP_SECONDS)
     run_seconds = _fewest(design.study) * block + _beside(design, SET_UP_SECONDS)
     return math.ceil(small.seconds + START_SECONDS + run_seconds / RESERVE)
 
 
-def _why(design: Design, found: Durations) -> str:
+def _why(design: Design, durations: Durations) -> str:
     """Returns a hint with what the shortest budget is for, and how to need less."""
     treatments = numbers.counted(len(design.scenarios), "treatment")
     name, factor = max(design.study.factors.items(), key=lambda item: len(item[1].levels))
     setting = shlex.quote(f"{name}={factor.levels[0]}")
     return (
         f"that is for a pilot and {_fewest(design.study)} blocks of {treatments} with traffic of "
-        f"{found.seconds[0]:g} s; fewer levels take less: --set {setting}"
+        f"{durations.seconds[0]:g} s; fewer levels take less: --set {setting}"
     )
 
 
@@ -144,7 +144,7 @@ def _run_pilot(
 def _chosen(
     design: Design,
     options: DesignOptions,
-    found: Durations,
+    durations: Durations,
     results: Measured,
     left: float,
     manner: run.Manner,
@@ -153,17 +153,17 @@ def _chosen(
     suffice."""
     wanted = design.study.until.percent if design.study.until else None
     concerned = _concerned(design.study, results.variations, wanted)
-    choice = choose(concerned, found.seconds, results.overhead, len(design.scenarios), left, wanted)
+    choice = choose(concerned, durations.seconds, results.overhead, len(design.scenarios), left, wanted)
     fewest = _fewest(design.study)
     if choice is None or choice.fitting < fewest:
         trials = fewest * len(design.scenarios)
-        needed = numbers.as_time(trials * (results.overhead + found.seconds[0]))
+        needed = numbers.as_time(trials * (results.overhead + durations.seconds[0]))
         why = f"{trials} trials, in {fewest} blocks, take {needed}"
         lack = Lack("time", why, f"{numbers.as_time(max(left, 0))} are left after the pilot: a larger budget")
         raise CannotRun("running the study within its budget", [lack], "the pilot was run, and nothing else")
-    sets = found.settings(design.study, found.scales[list(found.seconds).index(choice.seconds)])
+    sets = durations.settings(design.study, durations.scales[list(durations.seconds).index(choice.seconds)])
     if not manner.quiet:
-        for line in _told(concerned, results.overhead, found, choice):
+        for line in _in_words(concerned, results.overhead, durations, choice):
             say(line)
     options = replace(options, sets=(*options.sets, *(f"{path}={value}" for path, value in sets.items())))
     if wanted:
@@ -180,22 +180,22 @@ def _concerned(
     return [each for each in variations if not named or each.response in named]
 
 
-def _told(
-    variations: Sequence[PilotVariation], overhead: float, found: Durations, choice: Choice
+def _in_words(
+    variations: Sequence[PilotVariation], overhead: float, durations: Durations, choice: Choice
 ) -> list[str]:
     """Returns the pilot's findings and the choice, in words."""
-    own = found.seconds[-1]
+    own = durations.seconds[-1]
     said = [
         f"pilot: {each.response} varies by {100 * math.sqrt(each.between):.2g}% between trials and by "
         f"{100 * math.sqrt(each.within / own):.2g}% within one of {own:g} s"
         for each in variations
     ]
-    if len(found.seconds) == 1:
+    if len(durations.seconds) == 1:
         said = [f"pilot: {each.response} varies by {100 * each.deviation(own):.2g}%" for each in variations]
     said.append(f"pilot: a trial takes {overhead:.2g} s beside its traffic")
     said += [
-        f"pilot: with traffic of {found.seconds[0]:g} s, {each.response} differs by {each.shift:+.2g}% from "
-        f"its value with {own:g} s: shorter traffic is not taken"
+        f"pilot: with traffic of {durations.seconds[0]:g} s, {each.response} differs by {each.shift:+.2g}% "
+        f"from its value with {own:g} s: shorter traffic is not taken"
         for each in variations
         if each.shift is not None and choice.shifted
     ]

@@ -113,16 +113,16 @@ def _options(fits: Sequence[HostFit]) -> list[str]:
     ]
 
 
-def _document(run: Run, found: Costs) -> calibrate_documents.CalibrateDocument:
+def _document(run: Run, host_costs: Costs) -> calibrate_documents.CalibrateDocument:
     return calibrate_documents.CalibrateDocument(
         run=str(run.directory),
-        trials_left_out=list(found.left_out),
-        fits=[_fit(fit) for fit in found.hosts],
-        absent=found.absent,
+        trials_left_out=list(host_costs.left_out),
+        fits=[_fit(fit) for fit in host_costs.hosts],
+        absent=host_costs.absent,
         warnings=_warned(run),
         hosts={
             fit.host: {"cost": {name: _setting(cost) for name, cost in fit.costs().items()}}
-            for fit in found.hosts
+            for fit in host_costs.hosts
         },
     )
 

@@ -80,7 +80,7 @@ def as_markdown(report: Report) -> str:
         ]
     for finding, effect in effects:
         level = f"{study.factors[finding.factor].title} {effect.level} instead of {finding.baseline}"
-        said = screen.told(finding, effect)
+        said = screen.effect_words(finding, effect)
         arrow = screen.ARROWS[said.shown] if said.interval else ""
         cells = (finding.response.title, level, arrow, said.change, said.interval, said.verdict)
         lines.append(f"| {' | '.join(map(_text, cells))} |")

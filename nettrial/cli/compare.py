@@ -60,7 +60,7 @@ def show(
     if inconclusive not in INCONCLUSIVE:
         raise BadInput(READING, "--inconclusive", inconclusive, " or ".join(INCONCLUSIVE))
     comparison = compare(first, second, only, expanded(history))
-    found = comparison.found
+    found = comparison.run_comparison
     judgements = comparison.judge(*fail_if)
     if as_json:
         documents.show(_document(found, first, second, judgements))
@@ -70,48 +70,48 @@ def show(
     return _judge(judgements, inconclusive)
 
 
-def _print(found: RunComparison, first: Path, second: Path) -> None:
+def _print(compared: RunComparison, first: Path, second: Path) -> None:
     print(f"A: {first}\nB: {second}")
-    _print_apparatus(found)
-    if found.circumstances:
+    _print_apparatus(compared)
+    if compared.circumstances:
         print("\nOther differences between the runs")
-        print_table(["", "A", "B"], found.circumstances)
+        print_table(["", "A", "B"], compared.circumstances)
     level = 100 * CONFIDENCE
-    print(f"\n{_method(found)} {_corrected(found.intervals, level)}")
+    print(f"\n{_method(compared)} {_corrected(compared.intervals, level)}")
     rows: list[list[str]] = []
-    for response in dict.fromkeys(difference.response.name for difference in found.differences):
-        rows += _rows([each for each in found.differences if each.response.name == response])
+    for response in dict.fromkeys(difference.response.name for difference in compared.differences):
+        rows += _rows([each for each in compared.differences if each.response.name == response])
     print_table(["response", "treatment", "n", "mean A", "mean B", "unit", "change", "interval", ""], rows)
-    _print_alone(found)
-    _print_biased(found)
-    _print_few(found)
-    _print_unknown(found, first, second)
-    stopped = [run for run, by_rule in zip("AB", found.stopped_by_rule, strict=True) if by_rule]
+    _print_alone(compared)
+    _print_biased(compared)
+    _print_few(compared)
+    _print_unknown(compared, first, second)
+    stopped = [run for run, by_rule in zip("AB", compared.stopped_by_rule, strict=True) if by_rule]
     if stopped:
         print(
             f"\n{numbers.listed(stopped)} had blocks added until it was precise (--until). These intervals "
             "assume a number of trials that was fixed beforehand, and may be slightly too narrow."
         )
-    shown = [difference for difference in found.differences if difference.shown]
-    print(f"\n{len(shown)} of {numbers.counted(found.intervals, 'comparison')} show a change.")
+    shown = [difference for difference in compared.differences if difference.shown]
+    print(f"\n{len(shown)} of {numbers.counted(compared.intervals, 'comparison')} show a change.")
 
 
-def _method(found: RunComparison) -> str:
+def _method(compared: RunComparison) -> str:
     """Returns a sentence about the method of the intervals."""
-    if found.sessions == 1:
+    if compared.sessions == 1:
         return f"Change from A to B in percent, by {BANERJEE} on logarithms, unpaired."
     return (
-        f"Change in percent to B from A and its history, {found.sessions} sessions in all, each of which "
+        f"Change in percent to B from A and its history, {compared.sessions} sessions in all, each of which "
         f"counts once, by {SESSIONS} on logarithms."
     )
 
 
-def _print_unknown(found: RunComparison, first: Path, second: Path) -> None:
+def _print_unknown(compared: RunComparison, first: Path, second: Path) -> None:
     """Prints what the comparison of two sessions can't tell, unless sessions are known not to differ, and
     names the runs that may be further sessions of A's system. They are not used unasked: a run does not
     record all of the system under test, such as the settings of a switch, so that only the user knows which
     runs are of the same one."""
-    if found.sessions > 1 or found.exact:
+    if compared.sessions > 1 or compared.exact:
         return
     print(
         "\nThe intervals hold for these two sessions. Two sessions of an unchanged system also differ, and "
@@ -147,33 +147,35 @@ def _like(first: Path, second: Path) -> list[Path]:
     return found
 
 
-def _print_biased(found: RunComparison) -> None:
+def _print_biased(compared: RunComparison) -> None:
     """Prints a note on warnings that may bias changes, if there are any."""
-    if any(sum(each.biased) for each in found.differences):
+    if any(sum(each.biased) for each in compared.differences):
         print(
             f"\n{BIASED}: trials have warnings that may bias the response, such as a CPU that was always in "
             "use; `nettrial report` shows them."
         )
 
 
-def _print_apparatus(found: RunComparison) -> None:
+def _print_apparatus(compared: RunComparison) -> None:
     """Prints in what the apparatus of the runs differs, or which of them did not record it."""
-    if not found.apparatus:
+    if not compared.apparatus:
         return
-    unrecorded = [run for run, said in zip("AB", found.apparatus[0][1:], strict=True) if said == NOT_RECORDED]
+    unrecorded = [
+        run for run, said in zip("AB", compared.apparatus[0][1:], strict=True) if said == NOT_RECORDED
+    ]
     if unrecorded:
         print(f"\nThe apparatus of {numbers.listed(unrecorded)} was not recorded.")
         return
     print("\nDifferences of the apparatus, to which changes may be due")
-    print_table(["", "A", "B"], found.apparatus)
+    print_table(["", "A", "B"], compared.apparatus)
 
 
-def _print_few(found: RunComparison) -> None:
+def _print_few(compared: RunComparison) -> None:
     """Prints a note on wide intervals if a treatment has few trials."""
-    counts = [min(each.counts) for each in found.differences if each.change.p_value is not None]
-    if not counts or min(counts) >= ENOUGH or found.sessions > 1:
+    counts = [min(each.counts) for each in compared.differences if each.change.p_value is not None]
+    if not counts or min(counts) >= ENOUGH or compared.sessions > 1:
         return
-    few, enough = (f"{quantile(count - 1, found.intervals):.3g}" for count in (min(counts), ENOUGH))
+    few, enough = (f"{quantile(count - 1, compared.intervals):.3g}" for count in (min(counts), ENOUGH))
     print(
         f"\nOne treatment has only {min(counts)} trials in a run, so its intervals extend {few} standard "
         "errors to each "
@@ -239,9 +241,11 @@ def _verdict(difference: Difference) -> str:
     return f"{'higher' if higher else 'lower'} ({'better' if better else 'worse'}){doubt}"
 
 
-def _print_alone(found: RunComparison) -> None:
+def _print_alone(compared: RunComparison) -> None:
     """Prints the treatments and responses that only one of the runs has."""
-    for run, treatments, responses in zip("AB", found.treatments_of_one, found.responses_of_one, strict=True):
+    for run, treatments, responses in zip(
+        "AB", compared.treatments_of_one, compared.responses_of_one, strict=True
+    ):
         if treatments:
             print(f"\nTreatments only in {run}")
             for treatment in treatments:
@@ -288,22 +292,22 @@ def _outcome(judged: Judgement) -> str:
 
 
 def _document(
-    found: RunComparison, first: Path, second: Path, judgements: Sequence[Judgement]
+    compared: RunComparison, first: Path, second: Path, judgements: Sequence[Judgement]
 ) -> compare_documents.CompareDocument:
     return compare_documents.CompareDocument(
         a=str(first),
         b=str(second),
-        apparatus=[compare_documents.Circumstance(name=name, a=a, b=b) for name, a, b in found.apparatus],
+        apparatus=[compare_documents.Circumstance(name=name, a=a, b=b) for name, a, b in compared.apparatus],
         circumstances=[
-            compare_documents.Circumstance(name=name, a=a, b=b) for name, a, b in found.circumstances
+            compare_documents.Circumstance(name=name, a=a, b=b) for name, a, b in compared.circumstances
         ],
-        sessions_of_a=found.sessions,
-        intervals=found.intervals,
-        differences=[_as_document(each) for each in found.differences],
-        treatments_of_a=list(found.treatments_of_one[0]),
-        treatments_of_b=list(found.treatments_of_one[1]),
-        responses_of_a=list(found.responses_of_one[0]),
-        responses_of_b=list(found.responses_of_one[1]),
+        sessions_of_a=compared.sessions,
+        intervals=compared.intervals,
+        differences=[_as_document(each) for each in compared.differences],
+        treatments_of_a=list(compared.treatments_of_one[0]),
+        treatments_of_b=list(compared.treatments_of_one[1]),
+        responses_of_a=list(compared.responses_of_one[0]),
+        responses_of_b=list(compared.responses_of_one[1]),
         conditions=[
             compare_documents.Judgement(
                 condition=str(each.condition),

@@ -55,7 +55,7 @@ def doctor(only: str | None = None, as_json: bool = False) -> int:
 def _preflights(only: str | None) -> dict[str, Preflight]:
     """Returns the thorough preflight of each requested backend."""
     found = {}
-    for name in _asked(only):
+    for name in _backends(only):
         if BACKENDS[name].configuration is not Configuration:
             continue  # `nettrial machines check` asks its machines what they can do
         with BACKENDS[name].start(Configuration()) as backend:
@@ -73,7 +73,7 @@ def _state(name: str, preflight: Preflight) -> doctor_documents.BackendState:
     )
 
 
-def _asked(only: str | None) -> list[str]:
+def _backends(only: str | None) -> list[str]:
     """Returns the backends to check."""
     if only is None:
         return list(BACKENDS)

@@ -26,7 +26,7 @@ def export_run(directory: Path, form: str, out: Path | None) -> None:
         try:
             refuse_foreign(directory.resolve())
         except Unsafe as why:
-            raise why.told(export.EXPORTING, target) from None
+            raise why.as_bad_input(export.EXPORTING, target) from None
     if (directory / FILE).is_file():
         from nettrial.monitor.tables import tables
 

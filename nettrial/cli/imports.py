@@ -26,7 +26,7 @@ def import_files(files: Sequence[Path], out: Path, ip: int | None) -> None:
     with Reader() as reader:
         for file in files:
             readings = reader.read(file, ip)
-            found += readings.found
+            found += readings.imported
             refused += readings.refused
     if not found:
         raise BadInput.listing(DOING, [fault for why in refused for fault in why.faults])
@@ -43,21 +43,21 @@ def import_files(files: Sequence[Path], out: Path, ip: int | None) -> None:
         raise TrialsFailed(f"{count} could not be imported; {out} has the other measurements")
 
 
-def _refuse_several_kinds(found: Sequence[Imported]) -> None:
+def _refuse_several_kinds(imported: Sequence[Imported]) -> None:
     """Raises BadInput if the measurements are not all of one kind."""
-    kinds = Counter(f"{each.title}, over IPv{each.flows[0].ip.root}" for each in found)
+    kinds = Counter(f"{each.title}, over IPv{each.flows[0].ip.root}" for each in imported)
     if len(kinds) > 1:
         value = "; ".join(f"{count} of {kind}" for kind, count in kinds.items())
         hint = "import measurements of different kinds or IP versions as separate runs"
         raise BadInput(DOING, "the files have several kinds of measurements", value, "one kind", hint)
 
 
-def _environment(found: Sequence[Imported]) -> Environment:
+def _environment(imported: Sequence[Imported]) -> Environment:
     """Returns the machine that measured, as far as the files describe it; other properties are empty."""
-    systems = dict.fromkeys(each.system for each in found if each.system)
+    systems = dict.fromkeys(each.system for each in imported if each.system)
     return Environment(
         congestion_controls=[],
-        engine_version=", ".join(dict.fromkeys(each.record.engine_version for each in found)),
+        engine_version=", ".join(dict.fromkeys(each.record.engine_version for each in imported)),
         kernel=", ".join(systems),
         privileges="",
         processor="",

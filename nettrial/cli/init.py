@@ -20,7 +20,7 @@ def write(directory: Path, source: str | None = None) -> None:
     name = directory.name
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise BadInput(READING, "DIR", str(directory), "a name of letters, digits, - and _")
-    template = _found(source) if source else TEMPLATE
+    template = _shipped_file(source) if source else TEMPLATE
     try:
         directory.mkdir(parents=True)
     except FileExistsError:
@@ -33,7 +33,7 @@ def write(directory: Path, source: str | None = None) -> None:
     say(f"wrote {file}; next: nettrial show {file}, then nettrial run {file}")
 
 
-def _found(source: str) -> Path:
+def _shipped_file(source: str) -> Path:
     """Returns the file of a shipped study or example; raises BadInput if there is none."""
     from nettrial.study import examples, load, shipped  # imported only when needed: slow to load
 

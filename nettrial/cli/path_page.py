@@ -88,21 +88,25 @@ def _title(text: str) -> None:
     print(f"\n{text}")
 
 
-def _direction(name: str, found: Direction | None) -> list[str]:
-    if found is None:
+def _direction(name: str, direction: Direction | None) -> list[str]:
+    if direction is None:
         return [name, "not measured", ""]
-    return [name, f"{found.mtu_bytes}" if found.limited else f"{found.mtu_bytes} or more", found.how]
+    return [
+        name,
+        f"{direction.mtu_bytes}" if direction.limited else f"{direction.mtu_bytes} or more",
+        direction.how,
+    ]
 
 
-def _trusting(found: Trusting | None) -> list[str]:
+def _trusting(trusts: Trusting | None) -> list[str]:
     name = "to the host, trusting ICMP"
-    if found is None:
+    if trusts is None:
         return [name, "not measured", ""]
-    steps = [f"{message.by} says {message.mtu_bytes}" for message in found.messages]
+    steps = [f"{message.by} says {message.mtu_bytes}" for message in trusts.messages]
     steps.append(
-        "that size arrives" if found.arrives else "that size is lost without a message: a black hole"
+        "that size arrives" if trusts.arrives else "that size is lost without a message: a black hole"
     )
-    return [name, f"{found.mtu_bytes}", "; ".join(steps)]
+    return [name, f"{trusts.mtu_bytes}", "; ".join(steps)]
 
 
 def _hops(path: PathRecord) -> Iterator[list[str]]:

@@ -68,9 +68,9 @@ def _title(figure: MetricValue | RepeatedMetric) -> str:
     return f"{figure.direction}: {figure.title}"
 
 
-def _row(found: RepeatedMetric) -> list[str]:
+def _row(repeated_metric: RepeatedMetric) -> list[str]:
     """Returns a row of the table of metrics."""
-    cell = found.cell
+    cell = repeated_metric.cell
     assert cell.median is not None
     median = numbers.fixed(cell.median, numbers.value_decimals([cell]))
-    return [_title(found), numbers.with_half_width(cell), median, found.unit, str(cell.n)]
+    return [_title(repeated_metric), numbers.with_half_width(cell), median, repeated_metric.unit, str(cell.n)]

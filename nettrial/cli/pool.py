@@ -41,20 +41,20 @@ def _runs(directory: Path) -> list[Path]:
     return sorted(file.parent for file in directory.glob(f"*/{RUN_FILE}")) or [directory]
 
 
-def _print(found: Pool) -> None:
-    print(pooled.title(found))
-    for table in pooled.tables(found):
+def _print(joint: Pool) -> None:
+    print(pooled.title(joint))
+    for table in pooled.tables(joint):
         print(f"\n{table.caption}")
         print_table(table.headings, table.lines)
-    if caution := pooled.caution(found):
+    if caution := pooled.caution(joint):
         say(caution)
 
 
-def _document(found: Pool, runs: Sequence[Run]) -> pool_documents.PoolDocument:
+def _document(joint: Pool, runs: Sequence[Run]) -> pool_documents.PoolDocument:
     return pool_documents.PoolDocument(
-        study=found.study.study,
+        study=joint.study.study,
         runs=[str(run.directory) for run in runs],
-        blocks=found.blocks,
+        blocks=joint.blocks,
         means=[
             pool_documents.SessionMean(
                 response=response.response.name,
@@ -65,7 +65,7 @@ def _document(found: Pool, runs: Sequence[Run]) -> pool_documents.PoolDocument:
                 interval=documents.bounds(each.interval),
                 one_more=documents.bounds(each.prediction),
             )
-            for response in found.responses
+            for response in joint.responses
             for each in response.means
         ],
         changes=[
@@ -80,7 +80,7 @@ def _document(found: Pool, runs: Sequence[Run]) -> pool_documents.PoolDocument:
                 one_more=documents.bounds(repeated_change(change)),
                 absent=change.absent,
             )
-            for response in found.responses
+            for response in joint.responses
             for finding in response.findings
             for effect in finding.effects
             for others, change in [
@@ -100,7 +100,7 @@ def _document(found: Pool, runs: Sequence[Run]) -> pool_documents.PoolDocument:
                 half_width_twice_sessions=response.gain.sessions,
                 half_width_twice_blocks=response.gain.blocks,
             )
-            for response in found.responses
+            for response in joint.responses
             if response.shares is not None and response.gain is not None
         ],
     )

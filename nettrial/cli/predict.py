@@ -59,7 +59,7 @@ def show(directory: Path, mtus: str, as_json: bool = False) -> None:
     )
 
 
-def _document(run: Run, found: Sequence[Model], sizes: Sequence[int]) -> predict_documents.PredictDocument:
+def _document(run: Run, fitted: Sequence[Model], sizes: Sequence[int]) -> predict_documents.PredictDocument:
     return predict_documents.PredictDocument(
         run=str(run.directory),
         models=[
@@ -78,7 +78,7 @@ def _document(run: Run, found: Sequence[Model], sizes: Sequence[int]) -> predict
                 ],
                 absent=model.absent,
             )
-            for model in found
+            for model in fitted
         ],
         predictions=[
             predict_documents.Predicted(
@@ -90,7 +90,7 @@ def _document(run: Run, found: Sequence[Model], sizes: Sequence[int]) -> predict
                 interval=documents.bounds(each.interval),
                 notes=list(each.notes),
             )
-            for model in found
+            for model in fitted
             for size in sizes
             for each in predict(run, model, size)
         ],

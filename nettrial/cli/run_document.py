@@ -72,19 +72,19 @@ def report_document(report: Report, page: Path | None) -> ReportDocument:
     )
 
 
-def _effect(found: Finding, effect: LevelEffect) -> report_documents.Effect:
+def _effect(finding: Finding, effect: LevelEffect) -> report_documents.Effect:
     change = effect.overall
-    shown, verdict = documents.judged(change.shown, METRICS[found.response.metric].better)
+    shown, verdict = documents.judged(change.shown, METRICS[finding.response.metric].better)
     return report_documents.Effect(
-        response=found.response.name,
-        factor=found.factor,
-        baseline=found.baseline,
+        response=finding.response.name,
+        factor=finding.factor,
+        baseline=finding.baseline,
         level=effect.level,
         percent=change.percent,
         interval=documents.bounds(change.simultaneous),
         difference=change.difference,
         difference_interval=documents.bounds(change.simultaneous_difference),
-        unit=found.response.unit,
+        unit=finding.response.unit,
         p_value=change.p_corrected,
         blocks=change.pairs,
         shown=shown,

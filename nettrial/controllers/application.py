@@ -38,7 +38,7 @@ _AGAIN_SECONDS = 0.25
 _ATTEMPTS = 8
 
 
-class EventAsked(EventBase):
+class EventCountsRequested(EventBase):
     """The event of a line from the engine."""
 
     def __init__(self, line: str) -> None:
@@ -56,14 +56,14 @@ class Controller(OSKenApp):
 
     OFP_VERSIONS = [ofp.OFP_VERSION]
     """The versions of OpenFlow that it speaks, from which os-ken chooses."""
-    _EVENTS = [EventAgain, EventAsked]
+    _EVENTS = [EventAgain, EventCountsRequested]
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         """Creates the controller of the network that the engine has described."""
         super().__init__(*arguments, **keywords)
         assert FABRIC is not None
-        self.told = FABRIC
-        self.fabric = Fabric(self.told)
+        self.description = FABRIC
+        self.fabric = Fabric(self.description)
         self.learning = Learning()
         self.switches: dict[int, Any] = {}
         """The connection of each switch, by its datapath."""
@@ -98,7 +98,7 @@ class Controller(OSKenApp):
         deadline = time.monotonic() + _LISTEN_SECONDS
         while time.monotonic() < deadline:
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.told.listen)) == 0:
+                if probe.connect_ex(("127.0.0.1", self.description.listen)) == 0:
                     break
             time.sleep(0.01)
         say("listening")
@@ -106,11 +106,11 @@ class Controller(OSKenApp):
             if line.strip() == "begin":
                 self.begun = time.monotonic()
             else:
-                self.send_event(self.name, EventAsked(line.strip()))
+                self.send_event(self.name, EventCountsRequested(line.strip()))
         os._exit(0)
 
-    @set_ev_cls(EventAsked)
-    def _asked(self, _: EventAsked) -> None:
+    @set_ev_cls(EventCountsRequested)
+    def _counts_requested(self, _: EventCountsRequested) -> None:
         """Reports the counts so far to the engine."""
         say("counts", **self.counted, setup_us=self.setup_us)
         self.setup_us = []
@@ -122,7 +122,7 @@ class Controller(OSKenApp):
             if self.switches.get(switch.id) == switch:
                 del self.switches[switch.id]
             return
-        if not 1 <= switch.id <= self.told.switches:
+        if not 1 <= switch.id <= self.description.switches:
             switch.end()  # Only switches of the trial are served.
             return
         if switch.id in self.switches:
@@ -135,7 +135,7 @@ class Controller(OSKenApp):
         self._add(switch, 0, (), own)
         # A switch that receives an LLDP frame must already have the rule for it.
         self._await_barrier(switch)
-        if len(self.switches) == self.told.switches:
+        if len(self.switches) == self.description.switches:
             self.connected = self.connected or now
 
     def _ports(self, switch: Any) -> list[int]:
@@ -194,7 +194,7 @@ class Controller(OSKenApp):
             frame = frames.read(data)
         except ValueError:
             return
-        if self.told.application == "learning":
+        if self.description.application == "learning":
             self._learn(switch, port, frame, data)
         elif frame.is_to_all:
             self._relay(switch, port, frame, data)
@@ -205,22 +205,22 @@ class Controller(OSKenApp):
         """Updates the rules after a link has appeared or disappeared."""
         self.fabric.changed()
         self.learning.forget()
-        if self.is_ready and self.told.mode == "reactive":
+        if self.is_ready and self.description.mode == "reactive":
             for switch in self.switches.values():
                 self._remove_flows(switch)
-        if self.is_ready and self.told.mode == "proactive":
+        if self.is_ready and self.description.mode == "proactive":
             self._install()
         self._look()
 
     def _look(self) -> None:
         """Installs rules once all switches and links are known, and reports when they are in place."""
-        if self.installs or self.awaited or len(self.switches) < self.told.switches:
+        if self.installs or self.awaited or len(self.switches) < self.description.switches:
             return
-        if len(self.fabric.links) < self.told.links:
+        if len(self.fabric.links) < self.description.links:
             return
         self.installs = True
         self.discovered = time.monotonic()
-        if self.told.mode == "proactive":
+        if self.description.mode == "proactive":
             self._install()
         for switch in self.switches.values():
             self._await_barrier(switch)
@@ -228,7 +228,7 @@ class Controller(OSKenApp):
     @set_ev_cls(ofp_event.EventOFPBarrierReply, MAIN_DISPATCHER)
     def _barrier(self, event: Any) -> None:
         self.awaited.discard(event.msg.datapath.id)
-        if self.awaited or self.is_ready or len(self.switches) < self.told.switches:
+        if self.awaited or self.is_ready or len(self.switches) < self.description.switches:
             return
         if not self.installs:
             for switch in self.switches.values():
@@ -289,7 +289,7 @@ class Controller(OSKenApp):
         if host is None:
             return
         rules = []
-        if frame.flow is not None and self.told.mode == "reactive":
+        if frame.flow is not None and self.description.mode == "reactive":
             rules = self.fabric.reactive(switch.id, frame.flow)
         for rule in rules:
             if rule.switch in self.switches:
@@ -304,8 +304,8 @@ class Controller(OSKenApp):
     def _relay(self, switch: Any, port: int, frame: frames.Frame, data: bytes) -> None:
         """Forwards a frame for all hosts to the host that it asks for or, if it asks for none, to all hosts
         except the sender."""
-        asked = self.fabric.by_address.get(frame.asked or "")
-        for host in [asked] if asked else self.told.hosts:
+        owner = self.fabric.by_address.get(frame.requested or "")
+        for host in [owner] if owner else self.description.hosts:
             if (host.switch, host.port) != (switch.id, port) and host.switch in self.switches:
                 self._output(self.switches[host.switch], data, [host.port])
 

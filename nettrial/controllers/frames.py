@@ -40,7 +40,7 @@ class Frame:
     """The EtherType (IEEE 802.3), such as 0x0800 for IPv4."""
     flow: FiveTuple | None
     """The flow; None for a frame without an IP packet, and for a fragment other than the first."""
-    asked: str | None
+    requested: str | None
     """The IP address whose Ethernet address is requested (ARP; RFC 4861, neighbor solicitation), or None."""
 
     @property
@@ -54,19 +54,19 @@ def read(data: bytes) -> Frame:
     if len(data) < 14:
         raise ValueError("a frame without a header")
     ethertype = struct.unpack_from("!H", data, 12)[0]
-    flow, asked = None, None
+    flow, requested = None, None
     try:
         if ethertype == IPV4:
             flow = _ipv4(data)
         elif ethertype == IPV6:
             flow = _ipv6(data)
             if flow.protocol == ICMPV6 and data[54] == _NEIGHBOR_SOLICITATION:
-                asked = str(ipaddress.IPv6Address(data[62:78]))
+                requested = str(ipaddress.IPv6Address(data[62:78]))
         elif ethertype == ARP:
-            asked = str(ipaddress.IPv4Address(data[38:42]))
+            requested = str(ipaddress.IPv4Address(data[38:42]))
     except (struct.error, IndexError, ipaddress.AddressValueError):
         raise ValueError("a packet that is cut off") from None
-    return Frame(_mac(data[:6]), _mac(data[6:12]), ethertype, flow, asked)
+    return Frame(_mac(data[:6]), _mac(data[6:12]), ethertype, flow, requested)
 
 
 def _ipv4(data: bytes) -> FiveTuple | None:

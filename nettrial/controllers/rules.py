@@ -37,12 +37,12 @@ class Rule:
 class Fabric:
     """The network as a controller knows it, and the application's choice of paths."""
 
-    def __init__(self, told: FabricDescription) -> None:
+    def __init__(self, description: FabricDescription) -> None:
         """Creates a network without links, which are discovered later."""
-        self.told = told
+        self.description = description
         self.links = Links()
-        self.by_mac = {host.mac: host for host in told.hosts}
-        self.by_address = {address: host for host in told.hosts for address in host.addresses}
+        self.by_mac = {host.mac: host for host in description.hosts}
+        self.by_address = {address: host for host in description.hosts for address in host.addresses}
         self._graph: nx.Graph | None = None
 
     @property
@@ -50,7 +50,7 @@ class Fabric:
         """Returns the graph of all switches that have links or hosts."""
         if self._graph is None:
             self._graph = self.links.graph()
-            self._graph.add_nodes_from(host.switch for host in self.told.hosts)
+            self._graph.add_nodes_from(host.switch for host in self.description.hosts)
         return self._graph
 
     def changed(self) -> None:
@@ -59,10 +59,10 @@ class Fabric:
 
     def proactive(self) -> Iterator[Rule]:
         """Returns the rules for every destination and, with `k_shortest_paths`, for every pair."""
-        for host in self.told.hosts:
+        for host in self.description.hosts:
             yield from self._to(host)
-        if self.told.application == "k_shortest_paths":
-            for near, far in self.told.pairs:
+        if self.description.application == "k_shortest_paths":
+            for near, far in self.description.pairs:
                 for source, destination in ((near, far), (far, near)):
                     yield from self._of_pair(source, destination)
 
@@ -71,8 +71,8 @@ class Fabric:
         yield Rule(host.switch, TO_HOST, match, (host.port,))
         for switch, others in next_hops(self.graph, host.switch).items():
             ports = [port for other in others for port in self.links.ports(switch, other)]
-            if self.told.application == "ecmp":
-                random.Random(f"{self.told.seed} {switch}").shuffle(ports)
+            if self.description.application == "ecmp":
+                random.Random(f"{self.description.seed} {switch}").shuffle(ports)
                 yield Rule(switch, TO_HOST, match, tuple(ports))
             else:
                 yield Rule(switch, TO_HOST, match, (ports[0],))
@@ -91,7 +91,7 @@ class Fabric:
         near, far = self.by_address.get(source), self.by_address.get(destination)
         if near is None or far is None:
             return None
-        known = shortest_paths(self.graph, near.switch, far.switch, self.told.paths)
+        known = shortest_paths(self.graph, near.switch, far.switch, self.description.paths)
         number = far.addresses.index(destination)
         return known[number % len(known)] if known else None
 
@@ -106,10 +106,10 @@ class Fabric:
         return [Rule(at, OF_FLOW, five_tuple(flow), (port,)) for at, port in reversed(hops)]
 
     def _path(self, switch: int, host: Host, flow: FiveTuple) -> list[int] | None:
-        if self.told.application == "ecmp":
-            draw = random.Random(f"{self.told.seed} {flow}")
+        if self.description.application == "ecmp":
+            draw = random.Random(f"{self.description.seed} {flow}")
             return random_shortest_path(self.graph, switch, host.switch, draw)
-        if self.told.application == "k_shortest_paths":
+        if self.description.application == "k_shortest_paths":
             path = self._path_of_pair(flow.source, flow.destination)
             if path is not None and switch in path:
                 return path[path.index(switch) :]

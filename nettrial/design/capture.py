@@ -51,7 +51,7 @@ def _refuse_foreign(directory: Path) -> None:
         refuse_link(directory, is_directory=True)
         refuse_foreign(directory)
     except Unsafe as why:
-        raise why.told("capturing packets", directory) from None
+        raise why.as_bad_input("capturing packets", directory) from None
 
 
 def refuse_unknown_interfaces(study: Study, resolved: Resolved) -> None:

@@ -32,7 +32,7 @@ def covariates(record: str) -> list[DisturbanceRecord]:
     return _Covariates.model_validate_json(record).disturbances
 
 
-def disturbance(found: Sequence[DisturbanceRecord], seconds: float) -> str:
+def disturbance(disturbances: Sequence[DisturbanceRecord], seconds: float) -> str:
     """Returns how something else disturbed a trial whose traffic was planned to take `seconds`, in words;
     empty if nothing did. The actual time does not matter, because it may be what the trial measures."""
     least = 100 * LEAST_SECONDS / max(seconds, 1e-3)
@@ -40,7 +40,7 @@ def disturbance(found: Sequence[DisturbanceRecord], seconds: float) -> str:
     most_stolen = max(DisturbanceRecord.MOST_STOLEN_PERCENT, least)
     most_step = DisturbanceRecord.MOST_CLOCK_STEP_NS
     said = []
-    for each in found:
+    for each in disturbances:
         parts = []
         if each.other_work_percent is not None and each.other_work_percent > most_work:
             parts.append(f"other processes used {each.other_work_percent:.3g}% of a CPU")

@@ -226,10 +226,10 @@ def _entries(annotation: Any) -> type[BaseModel]:
     return model
 
 
-def _struct(found: tuple[Column, ...]) -> pl.Struct:
+def _struct(members: tuple[Column, ...]) -> pl.Struct:
     """Returns the fields that lead to columns as a type for parsing JSON."""
     tree: dict[str, Any] = {}
-    for column in found:
+    for column in members:
         at = tree
         for name in column.path[:-1]:
             at = at.setdefault(name, {})

@@ -171,7 +171,7 @@ def _factors(run: Run, others: Iterable[str]) -> dict[str, str]:
     return factor_columns(run.study.factors, {*KEYS, *others})
 
 
-def _with_trials(run: Run, found: pl.LazyFrame, columns: list[str]) -> pl.LazyFrame:
+def _with_trials(run: Run, frame: pl.LazyFrame, columns: list[str]) -> pl.LazyFrame:
     """Returns rows with their trial's number, block and levels before `columns`, in run order."""
     names = _factors(run, columns)
     levels = {
@@ -185,7 +185,7 @@ def _with_trials(run: Run, found: pl.LazyFrame, columns: list[str]) -> pl.LazyFr
         "block": pl.Series("block", [trial.block for trial in run.plan], pl.Int64),
     }
     planned = pl.LazyFrame({**numbers, **levels})
-    joined = found.join(planned, on="number", how="left", maintain_order="left")
+    joined = frame.join(planned, on="number", how="left", maintain_order="left")
     return joined.select(*numbers, *levels, *columns)
 
 

@@ -74,21 +74,21 @@ def empty(table: RecordTable) -> pl.DataFrame:
     return pl.DataFrame(schema={"number": pl.Int64, **table.schema()})
 
 
-def rows(found: pl.DataFrame, table: RecordTable) -> pl.DataFrame:
+def rows(frame: pl.DataFrame, table: RecordTable) -> pl.DataFrame:
     """Returns a table's rows of some records, of which `decoded` has given the needed parts."""
     row = pl.col("record")
     kept: list[pl.Expr] = [pl.col("number")]
     for depth, name in enumerate(table.lists):
-        found = found.select(*kept, row.struct.field(name).alias("record"))
-        found = found.filter(pl.col("record").list.len() > 0).explode("record")
+        frame = frame.select(*kept, row.struct.field(name).alias("record"))
+        frame = frame.filter(pl.col("record").list.len() > 0).explode("record")
         if depth == 0 and table.outer:
             kept += [pl.col(column.name) for column in table.outer]
-            found = found.with_columns(_taken(table.outer))
-    found = found.select(*kept, *_taken(table.own))
+            frame = frame.with_columns(_taken(table.outer))
+    frame = frame.select(*kept, *_taken(table.own))
     if table.repeats:
         repeat = pl.int_ranges(1, pl.col(table.repeats[0]).list.len() + 1).alias("repeat")
-        found = found.with_columns(repeat).explode(*table.repeats, "repeat")
-    return found.select("number", *(pl.col(name).cast(kind) for name, kind in table.schema().items()))
+        frame = frame.with_columns(repeat).explode(*table.repeats, "repeat")
+    return frame.select("number", *(pl.col(name).cast(kind) for name, kind in table.schema().items()))
 
 
 def _taken(columns: Iterable[Column]) -> list[pl.Expr]:

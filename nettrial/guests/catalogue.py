@@ -238,7 +238,7 @@ class Catalogue:
                     raise BadInput(doing, name, f"{self.directory} is in use", hint=hint)
                 time.sleep(0.1)
         except Unsafe as why:
-            raise why.told(doing, self.directory) from None
+            raise why.as_bad_input(doing, self.directory) from None
         except FileNotFoundError:  # There is no cache, and so no system.
             yield
             return

@@ -147,9 +147,9 @@ class PschedulerResult(_Part):
     """The result of the test."""
 
 
-def wrapped(found: dict[str, Any]) -> dict[str, Any]:
+def wrapped(result: dict[str, Any]) -> dict[str, Any]:
     """Returns a result alone in the form of an archiver's document."""
-    return found if "result" in found else {"result": found}
+    return result if "result" in result else {"result": result}
 
 
 def imported(document: PschedulerResult, ip: int | None) -> Imported:
@@ -218,8 +218,8 @@ def seconds_of(text: str) -> float:
     )
 
 
-def _throughput(source: Source, document: PschedulerResult, found: _Summary) -> None:
-    total, udp = found.summary, document.test.spec.udp or found.summary.sent is not None
+def _throughput(source: Source, document: PschedulerResult, summary: _Summary) -> None:
+    total, udp = summary.summary, document.test.spec.udp or summary.summary.sent is not None
     seconds = total.end - total.start
     goodput = total.bits if total.received_bits is None else total.received_bits
     if goodput is None or seconds <= 0:
@@ -230,7 +230,7 @@ def _throughput(source: Source, document: PschedulerResult, found: _Summary) -> 
     source.record = {
         "goodput_bps": goodput,
         "bytes": round(goodput * seconds / 8),
-        "connections": 0 if udp else max(1, len(found.streams)),
+        "connections": 0 if udp else max(1, len(summary.streams)),
     }
     if total.received_bits is None:
         source.warnings.append(

@@ -46,7 +46,7 @@ Document = Iperf3Document | RefusedDocument | OtherDocument
 class Readings:
     """The measurements of a file."""
 
-    found: list[Imported] = field(default_factory=list)
+    imported: list[Imported] = field(default_factory=list)
     """The measurements that could be read."""
     refused: list[BadInput] = field(default_factory=list)
     """The reasons for which documents were refused."""
@@ -93,7 +93,7 @@ class Reader:
                 continue
             try:
                 place = f"{path}: document {number}" if several else str(path)
-                readings.found.append(_one(place, document, encoded, ip))
+                readings.imported.append(_one(place, document, encoded, ip))
             except BadInput as why:
                 readings.refused.append(why)
         return readings

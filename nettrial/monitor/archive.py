@@ -247,7 +247,7 @@ class Archive:
             if not os.path.lexists(file):
                 os.close(created(file))
         except Unsafe as why:
-            raise why.told(OPENING, file.parent) from None
+            raise why.as_bad_input(OPENING, file.parent) from None
         except OSError as error:
             why_not = error.strerror or str(error)
             raise BadInput(OPENING, str(file.parent), why_not, "a directory to write to") from None
@@ -354,10 +354,10 @@ class Archive:
         query = "UPDATE session SET seen_s = ?, note = coalesce(?, note) WHERE session = ?"
         self._connection.execute(query, (at_s, note, session))
 
-    def measured(self, key: str, interval: int, spent: Spent, found: Measured) -> int:
+    def measured(self, key: str, interval: int, spent: Spent, result: Measured) -> int:
         """Adds a measurement and returns the number of its entry."""
-        entry = self._enter(key, interval, interval, spent, None, "", zlib.compress(found.document.encode()))
-        for figure in found.figures:
+        entry = self._enter(key, interval, interval, spent, None, "", zlib.compress(result.document.encode()))
+        for figure in result.figures:
             self._figure(entry, figure)
         return entry
 
@@ -680,7 +680,7 @@ def _connect(file: Path, is_written: bool = False) -> sqlite3.Connection:
     try:
         uri = database(file, is_written)
     except Unsafe as why:
-        raise why.told(OPENING, file) from None
+        raise why.as_bad_input(OPENING, file) from None
     try:
         connection = sqlite3.connect(
             uri, uri=True, isolation_level=None, timeout=READER_SECONDS, check_same_thread=False

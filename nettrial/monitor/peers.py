@@ -38,10 +38,10 @@ def _missed(failed: RepeatFailed) -> Missed:
     return Missed(reason, str(failed))
 
 
-def _measured(kind: str, headline: str, found: Outcome, names: dict[str, str], size: int) -> Measured:
+def _measured(kind: str, headline: str, outcome: Outcome, names: dict[str, str], size: int) -> Measured:
     """Returns an outcome's figures under the names of its directions; raises Missed without the headline."""
     figures, absent = [], {}
-    for each in found.figures:
+    for each in outcome.figures:
         before = names[each.direction]
         name, title = f"{before}{each.metric}", f"{before.replace('_', ': ')}{each.title}"
         if isinstance(each.value, str):
@@ -54,7 +54,7 @@ def _measured(kind: str, headline: str, found: Outcome, names: dict[str, str], s
         "kind": kind,
         "figures": {each.name: each.value for each in figures},
         "absent": absent,
-        "warnings": list(found.warnings),
+        "warnings": list(outcome.warnings),
     }
     return Measured(figures, size, json.dumps(document))
 

@@ -39,10 +39,10 @@ def draw(report: Report) -> list[Chart]:
     return [chart for chart in found if chart]
 
 
-def _values(report: Report, section: Section, found: list[Agreement]) -> Chart | None:
+def _values(report: Report, section: Section, agreements: list[Agreement]) -> Chart | None:
     """Returns a chart of published and measured values, in the response's unit."""
     rows: list[Row] = []
-    for each in found:
+    for each in agreements:
         if each.row.value and each.ratio and each.cell and each.cell.mean is not None:
             # The ratio is the measured value over the published one, whatever unit the source uses.
             theirs, decimals = each.cell.mean / each.ratio, numbers.value_decimals([each.cell])
@@ -50,10 +50,10 @@ def _values(report: Report, section: Section, found: list[Agreement]) -> Chart |
     return _chart(f"{section.name}-agreement", f"{section.title}, {section.unit}", rows)
 
 
-def _changes(report: Report, section: Section, found: list[Agreement]) -> Chart | None:
+def _changes(report: Report, section: Section, agreements: list[Agreement]) -> Chart | None:
     """Returns a chart of published and measured changes from the baseline, in percent."""
     rows: list[Row] = []
-    for each in found:
+    for each in agreements:
         change = each.cell.change if each.cell else None
         if change is None or change.percent is None or change.is_unclear:
             continue

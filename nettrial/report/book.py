@@ -82,7 +82,7 @@ def chapter(run: Run) -> Chapter:
 def _facts(report: Report) -> str:
     run = report.run
     environment = run.sessions[-1].environment
-    harm = response_warnings.told(report.warnings, report.warned_trials, len(report.trials))
+    harm = response_warnings.in_one_line(report.warnings, report.warned_trials, len(report.trials))
     machine = ""
     if not run.study.capabilities.modelled_hosts:
         cpus = numbers.counted(environment.processors, "CPU") if environment.processors else ""
@@ -99,43 +99,45 @@ def _facts(report: Report) -> str:
     return f"{'; '.join(parts)}."
 
 
-def _lines(report: Report, found: Agreement) -> list[tuple[str, ...]]:
+def _lines(report: Report, agreement: Agreement) -> list[tuple[str, ...]]:
     """Returns a table row each for the value, the standard deviation, the change and the difference of a
     published figure, as far as they exist."""
-    row = found.row
+    row = agreement.row
     titles = {response.name: response.title for response in report.run.study.responses}
     place = f"Table {row.table}" if row.table.isdigit() else row.table
     of = ", ".join([titles.get(row.response, row.response), *row.levels.values()])
     lines: list[tuple[str, ...]] = []
     if row.value:
-        lines.append((place, of, tables.printed(row), *_value(found)))
+        lines.append((place, of, tables.printed(row), *_value(agreement)))
     if row.sd:
         trials = f" (n {row.n})" if row.n else ""
         lines.append(
-            (place, f"standard deviation of {of}", f"{row.sd} {row.unit}{trials}", *_deviation(found))
+            (place, f"standard deviation of {of}", f"{row.sd} {row.unit}{trials}", *_deviation(agreement))
         )
-    if found.published_change is not None:
-        change = f"{numbers.as_printed(found.published_change)}%"
-        told = f"{change} (computed)" if found.computed else change
-        lines.append((place, f"change of {of}", told, *_change(found)))
+    if agreement.published_change is not None:
+        change = f"{numbers.as_printed(agreement.published_change)}%"
+        told = f"{change} (computed)" if agreement.computed else change
+        lines.append((place, f"change of {of}", told, *_change(agreement)))
     if row.difference:
-        lines.append((place, f"difference of {of}", f"{row.difference} {row.unit}", *_difference(found)))
+        lines.append((place, f"difference of {of}", f"{row.difference} {row.unit}", *_difference(agreement)))
     return lines
 
 
-def _value(found: Agreement) -> tuple[str, str]:
-    cell = found.cell
-    if cell is None or cell.mean is None or found.ratio is None:
-        return "", found.absent or "no counterpart to compare it with"
-    shown = f"{numbers.with_half_width(cell)} {found.row.unit} (n {cell.n})"
-    return shown, f"{_PLACED[found.inside]}; measured/published {found.ratio:.3g}"
+def _value(agreement: Agreement) -> tuple[str, str]:
+    cell = agreement.cell
+    if cell is None or cell.mean is None or agreement.ratio is None:
+        return "", agreement.absent or "no counterpart to compare it with"
+    shown = f"{numbers.with_half_width(cell)} {agreement.row.unit} (n {cell.n})"
+    return shown, f"{_PLACED[agreement.inside]}; measured/published {agreement.ratio:.3g}"
 
 
-def _deviation(found: Agreement) -> tuple[str, str]:
-    spread = found.spread
-    if spread is None or spread.measured is None or found.cell is None:
-        return "", found.absent or (spread.absent if spread else None) or "no counterpart to compare it with"
-    shown = f"{spread.measured:.3g} {found.row.unit} (n {found.cell.n})"
+def _deviation(agreement: Agreement) -> tuple[str, str]:
+    spread = agreement.spread
+    if spread is None or spread.measured is None or agreement.cell is None:
+        return "", agreement.absent or (
+            spread.absent if spread else None
+        ) or "no counterpart to compare it with"
+    shown = f"{spread.measured:.3g} {agreement.row.unit} (n {agreement.cell.n})"
     if spread.interval is None:
         return shown, spread.verdict
     low, high = spread.interval.low, spread.interval.high
@@ -143,33 +145,35 @@ def _deviation(found: Agreement) -> tuple[str, str]:
     return shown, f"{said}; measured/published {spread.ratio:.3g} [{low:.3g}, {high:.3g}]"
 
 
-def _change(found: Agreement) -> tuple[str, str]:
-    change = found.cell.change if found.cell else None
-    if found.cell is not None and change is None:
+def _change(agreement: Agreement) -> tuple[str, str]:
+    change = agreement.cell.change if agreement.cell else None
+    if agreement.cell is not None and change is None:
         return "0", "baseline of both"
     if change is None or change.percent is None:
-        return "", found.absent or (change.absent if change else None) or "no counterpart to compare it with"
+        return "", agreement.absent or (
+            change.absent if change else None
+        ) or "no counterpart to compare it with"
     decimals = numbers.percent_decimals([change])
     shown = tables.UNCLEAR if change.is_unclear else f"{numbers.signed(change.percent, decimals)}%"
     if change.interval is None:
         return shown, "no interval"
     direction = {"same": "same direction", "opposite": "opposite direction"}.get(
-        found.direction or "", "no direction shown"
+        agreement.direction or "", "no direction shown"
     )
     return (
         f"{shown} {numbers.bounds(change.interval, decimals)}",
-        f"{direction}; {_PLACED[found.change_inside]}",
+        f"{direction}; {_PLACED[agreement.change_inside]}",
     )
 
 
-def _difference(found: Agreement) -> tuple[str, str]:
-    if found.difference is None:
-        return "", found.absent or "no counterpart to compare it with"
+def _difference(agreement: Agreement) -> tuple[str, str]:
+    if agreement.difference is None:
+        return "", agreement.absent or "no counterpart to compare it with"
     decimals = 3
-    bounds = found.difference_interval
+    bounds = agreement.difference_interval
     span = f" {numbers.bounds(bounds, decimals)}" if bounds else ""
-    return f"{numbers.signed(found.difference, decimals)}{span} {found.row.unit}", _PLACED[
-        found.difference_inside
+    return f"{numbers.signed(agreement.difference, decimals)}{span} {agreement.row.unit}", _PLACED[
+        agreement.difference_inside
     ]
 
 

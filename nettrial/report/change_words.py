@@ -115,15 +115,15 @@ def _is_plural(title: str) -> bool:
     return head.endswith("s") and not head.endswith(("ss", "us"))
 
 
-def _sized(told: _Estimate) -> str:
+def _sized(estimate: _Estimate) -> str:
     """Returns a change with its interval."""
-    if told.unit == "%":
-        return numbers.changed(told.middle, told.bounds)
-    text = f"{'+' if told.middle > 0 else ''}{numbers.three(told.middle)}{told.unit}"
-    if told.bounds is None:
+    if estimate.unit == "%":
+        return numbers.changed(estimate.middle, estimate.bounds)
+    text = f"{'+' if estimate.middle > 0 else ''}{numbers.three(estimate.middle)}{estimate.unit}"
+    if estimate.bounds is None:
         return text
-    low, high = (numbers.three(bound) for bound in (told.bounds.low, told.bounds.high))
-    return f"{text}, {f'{low} to {high}' if low != high else numbers.narrow(told.bounds)}"
+    low, high = (numbers.three(bound) for bound in (estimate.bounds.low, estimate.bounds.high))
+    return f"{text}, {f'{low} to {high}' if low != high else numbers.narrow(estimate.bounds)}"
 
 
 def _ends(study: Study, contrast: Contrast) -> str:
@@ -204,11 +204,15 @@ def _start(group: Sequence[_Estimate]) -> str:
     return "" if values or not start else f" from {start}"
 
 
-def _end(told: _Estimate) -> str:
+def _end(estimate: _Estimate) -> str:
     """Returns the value at a level, as far as it is known, and the change: " to 986 Mbit/s at MTU 9000 B
     (+5.6%, 5.2 to 5.9%)"."""
-    value = f" to {numbers.with_unit(numbers.three(told.values[1]), told.of_value)}" if told.values else ""
-    return f"{value} at {told.subject} ({_sized(told)})"
+    value = (
+        f" to {numbers.with_unit(numbers.three(estimate.values[1]), estimate.of_value)}"
+        if estimate.values
+        else ""
+    )
+    return f"{value} at {estimate.subject} ({_sized(estimate)})"
 
 
 def _levels(subjects: Sequence[str], levels: int, every: str) -> str:

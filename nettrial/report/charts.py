@@ -104,11 +104,11 @@ def changes(report: Report, section: Section) -> Chart | None:
     return Chart(f"{section.name}-changes", title, said, spec, section.title, note=" ".join(notes))
 
 
-def _changes(found: Sequence[tuple[Row, Change]]) -> list[Row]:
+def _changes(rows_and_changes: Sequence[tuple[Row, Change]]) -> list[Row]:
     """Returns a row for each change that has a value."""
-    decimals = numbers.percent_decimals([change for _, change in found])
+    decimals = numbers.percent_decimals([change for _, change in rows_and_changes])
     rows = []
-    for place, change in found:
+    for place, change in rows_and_changes:
         if change.percent is not None:
             said = f"{_said(place)}: {numbers.signed(change.percent, decimals)}%"
             said += f" {numbers.bounds(change.interval, decimals)}" if change.interval else ", no interval"
@@ -119,13 +119,13 @@ def _changes(found: Sequence[tuple[Row, Change]]) -> list[Row]:
     return rows
 
 
-def _together(found: Sequence[tuple[Row, Change]], shown: Sequence[Row]) -> tuple[list[Row], bool]:
+def _together(rows_and_changes: Sequence[tuple[Row, Change]], shown: Sequence[Row]) -> tuple[list[Row], bool]:
     """Returns the intervals that hold for all changes together, and whether some had to be cut: with many
     changes and few blocks they may be so wide that they would hide everything else."""
     ends = [0.0, *(row[name] for row in shown for name in ("value", "low", "high") if name in row)]
     room = max(ends) - min(ends)
     low, high = min(ends) - room, max(ends) + room
-    wider = [(place, change.simultaneous) for place, change in found if change.simultaneous]
+    wider = [(place, change.simultaneous) for place, change in rows_and_changes if change.simultaneous]
     rows = [{**place, "low": max(low, at.low), "high": min(high, at.high)} for place, at in wider]
     return rows, any(at.low < low or at.high > high for _, at in wider)
 

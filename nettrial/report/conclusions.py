@@ -55,7 +55,7 @@ def sentences(report: Report) -> list[str]:
             if len(levels) <= MOST_LEVELS
             else _many_levels(report, contrasts, len(levels))
         )
-    harm = response_warnings.told(report.warnings, report.warned_trials, len(report.trials))
+    harm = response_warnings.in_one_line(report.warnings, report.warned_trials, len(report.trials))
     return [*found, f"{harm[0].upper()}{harm[1:]}."] if harm else found
 
 

@@ -208,7 +208,7 @@ def _section(
     summary: ResponseSummary,
     rows: list[PublishedRow],
     groups: list[WarningGroup],
-    found: Answers,
+    answered: Answers,
 ) -> Section:
     response = summary.response
     metric = metrics.METRICS[response.metric]
@@ -224,15 +224,19 @@ def _section(
         published=tables.published(run.study, response.name, rows),
         published_table=next((_where(row.table) for row in rows if row.response == response.name), ""),
         comparisons=tables.comparisons(run.study, summary, measured, rows),
-        sentences=_sentences(run, summary, found, groups),
+        sentences=_sentences(run, summary, answered, groups),
     )
 
 
-def _sentences(run: Run, summary: ResponseSummary, found: Answers, groups: list[WarningGroup]) -> list[str]:
+def _sentences(
+    run: Run, summary: ResponseSummary, answered: Answers, groups: list[WarningGroup]
+) -> list[str]:
     name = summary.response.name
-    said = sentences.findings(run.study, found.findings[name])
-    said.append(sentences.variation(run.study, found.variations[name]))
-    said += [sentences.precision(run.study, each) for each in found.precisions if each.response.name == name]
+    said = sentences.findings(run.study, answered.findings[name])
+    said.append(sentences.variation(run.study, answered.variations[name]))
+    said += [
+        sentences.precision(run.study, each) for each in answered.precisions if each.response.name == name
+    ]
     said.append(sentences.outliers(run.study, summary))
     about = [number for number, group in enumerate(groups, start=1) if name in group.responses]
     said += [f"These values as a whole are subject to {numbers.numbered(about, 'warning')}."] if about else []

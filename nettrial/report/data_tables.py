@@ -243,9 +243,9 @@ def _entry(report: Report, section: Section, response: ResponseSummary, treatmen
     return table.entries[table.rows.index(treatment[study.layout.rows])][table.columns.index(group)]
 
 
-def _sweep(report: Report, found: sweeps.Sweeps) -> DataTable:
+def _sweep(report: Report, sweep_results: sweeps.Sweeps) -> DataTable:
     """Returns the table of round-trip times at the sizes that the report shows."""
-    study, table = report.run.study, found.table
+    study, table = report.run.study, sweep_results.table
     lines = [
         (size, *(text for entry in entries for text in _shown(entry)))
         for size, entries in zip(table.rows, table.entries, strict=True)
@@ -254,7 +254,7 @@ def _sweep(report: Report, found: sweeps.Sweeps) -> DataTable:
     factors = factor_columns(study.factors, columns)
     sizes = {float(size.removesuffix(" B")) for size in table.rows}
     rows: list[tuple[Raw, ...]] = []
-    for curve in found.curves:
+    for curve in sweep_results.curves:
         levels = [curve.treatment[name] for name in factors]
         shown = estimate(curve.sizes, curve.rtt_us)
         bounds = (shown.low, shown.high) if len(curve.blocks) > 1 else (None, None)
@@ -274,7 +274,7 @@ def _sweep(report: Report, found: sweeps.Sweeps) -> DataTable:
     )
 
 
-def _steps(report: Report, found: sweeps.Sweeps) -> list[DataTable]:
+def _steps(report: Report, sweep_results: sweeps.Sweeps) -> list[DataTable]:
     """Returns the table of the steps of all curves."""
     study = report.run.study
     columns = ("flow", "after_bytes", "packets", "height_s", "height_low_s", "height_high_s")
@@ -282,7 +282,7 @@ def _steps(report: Report, found: sweeps.Sweeps) -> list[DataTable]:
     factors = factor_columns(study.factors, (*columns, *judgements))
     lines: list[tuple[str, ...]] = []
     rows: list[tuple[Raw, ...]] = []
-    for each in found.steps:
+    for each in sweep_results.steps:
         curve = each.curve
         for step in sweeps.every(each):
             lines.append((sweeps.name(study, curve), *sweeps.listed(step)))

@@ -93,13 +93,13 @@ def interactions(report: Report, section: Section) -> list[Chart]:
     ]
 
 
-def _interaction(report: Report, section: Section, found: Interaction, number: int) -> Chart:
+def _interaction(report: Report, section: Section, interaction: Interaction, number: int) -> Chart:
     """Returns a chart with a line for each level of the second factor, over the levels of the first."""
     study = report.run.study
-    first, second = (study.factors[name] for name in found.factors)
+    first, second = (study.factors[name] for name in interaction.factors)
     decimals = numbers.value_decimals(section.response.cells)
     rows = []
-    for point in found.points:
+    for point in interaction.points:
         said = f"{first.title} {point.levels[0]}, {second.title} {point.levels[1]}: "
         said += f"{numbers.fixed(point.mean, decimals)} {section.unit}"
         low = high = point.mean

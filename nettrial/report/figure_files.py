@@ -74,8 +74,8 @@ def _network(report: Report, directory: Path) -> None:
     _write(directory / "network.png", network_page.in_pixels(text))
 
 
-def _write(target: Path, made: str | bytes) -> None:
+def _write(target: Path, content: str | bytes) -> None:
     try:
-        target.write_bytes(made.encode() if isinstance(made, str) else made)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise BadInput(WRITING, str(target), error.strerror or str(error), "a place to write to") from None

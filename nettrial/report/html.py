@@ -97,7 +97,7 @@ def write(run: Run, report: Report | None = None) -> Path:
     try:
         refuse_foreign(run.directory.resolve())
     except Unsafe as why:
-        raise why.told(doing, run.directory) from None
+        raise why.as_bad_input(doing, run.directory) from None
     pages.replace(target, page(report or gather(run)).encode(), doing)
     return target
 

@@ -31,21 +31,21 @@ class Live:
     def __init__(self, directory: Path) -> None:
         """Draws the first page; raises BadInput if there is no run."""
         self._directory = directory
-        self._asked = time.monotonic()
+        self._requested = time.monotonic()
         self._next = 0.0
         self.page = b""
         self.revision = ""
         self.look()
 
-    def asked(self) -> None:
+    def page_requested(self) -> None:
         """Notes that a browser has asked for the page."""
-        self._asked = time.monotonic()
+        self._requested = time.monotonic()
 
     def look(self) -> None:
         """Redraws the page if the run has grown, a browser is present, and the last drawing is long enough
         ago."""
         began = time.monotonic()
-        if self.page and (began < self._next or began > self._asked + ASKED_WITHIN):
+        if self.page and (began < self._next or began > self._requested + ASKED_WITHIN):
             return
         run = Run.open(self._directory)
         try:
@@ -68,10 +68,10 @@ class _Handler(Handler):
     def respond(self) -> tuple[HTTPStatus, str, bytes]:
         """Returns the page, or the revision."""
         if self.path == "/":
-            self.live.asked()
+            self.live.page_requested()
             return HTTPStatus.OK, "text/html", self.live.page
         if self.path == "/version":
-            self.live.asked()
+            self.live.page_requested()
             return HTTPStatus.OK, "text/plain", self.live.revision.encode()
         return HTTPStatus.NOT_FOUND, "text/plain", b"there is / and /version\n"
 

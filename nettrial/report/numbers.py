@@ -166,9 +166,9 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(rest)} and {last}" if rest else last
 
 
-def numbered(found: Sequence[int], noun: str) -> str:
+def numbered(numbers: Sequence[int], noun: str) -> str:
     """Returns numbered things as an enumeration: "trial 3", "trials 3, 5 and 8"."""
-    return f"{noun if len(found) == 1 else f'{noun}s'} {listed(map(str, found))}"
+    return f"{noun if len(numbers) == 1 else f'{noun}s'} {listed(map(str, numbers))}"
 
 
 def as_time(seconds: float) -> str:

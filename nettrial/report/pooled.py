@@ -14,23 +14,23 @@ FEW = 4
 """The number of sessions below which the intervals are very wide, and the output says so."""
 
 
-def title(found: Pool) -> str:
+def title(pool: Pool) -> str:
     """Returns the study with the numbers of sessions and blocks."""
-    sessions = numbers.counted(found.sessions, "session")
-    return f"{found.study.title}: {sessions} of {numbers.counted(found.blocks, 'block')}"
+    sessions = numbers.counted(pool.sessions, "session")
+    return f"{pool.study.title}: {sessions} of {numbers.counted(pool.blocks, 'block')}"
 
 
-def caution(found: Pool) -> str:
+def caution(pool: Pool) -> str:
     """Returns a sentence about the width of the intervals; empty if there are enough sessions."""
-    if found.sessions >= FEW:
+    if pool.sessions >= FEW:
         return ""
     return (
-        f"{numbers.counted(found.sessions, 'session')} hardly show how much sessions differ, so these "
+        f"{numbers.counted(pool.sessions, 'session')} hardly show how much sessions differ, so these "
         f"intervals are wide: with {FEW} or more they are much narrower"
     )
 
 
-def tables(found: Pool) -> list[DataTable]:
+def tables(pool: Pool) -> list[DataTable]:
     """Returns the tables of means, of changes and of the origin of the variance; the last is absent if
     nothing varies."""
     means = plain(
@@ -38,13 +38,13 @@ def tables(found: Pool) -> list[DataTable]:
         "Means over sessions, with the 95% interval of the mean of all sessions and that of one more "
         "session's mean (Student's t; a session counts once)",
         ["response", "treatment", "mean", "interval", "one more session", "unit"],
-        [row for response in found.responses for row in _means(response)],
+        [row for response in pool.responses for row in _means(response)],
     )
     changes = plain(
         "changes",
         "Changes in percent; the intervals of all places of a factor hold together at 95%",
         ["response", "change", "at", "percent", "interval", "one more session"],
-        [row for response in found.responses for row in _changes(found, response)],
+        [row for response in pool.responses for row in _changes(pool, response)],
     )
     shares = plain(
         "variance",
@@ -54,19 +54,19 @@ def tables(found: Pool) -> list[DataTable]:
             *("response", "session", "treatment by session", "block", "residual"),
             *("now", "2× sessions", "2× blocks"),
         ],
-        list(_shares(found)),
+        list(_shares(pool)),
     )
     return [table for table in (means, changes, shares) if table.lines]
 
 
-def page(found: Pool) -> str:
+def page(pool: Pool) -> str:
     """Returns a self-contained HTML page."""
     template = pages.environment().get_template("pool.html.j2")
     return template.render(
-        study=found.study,
-        title=title(found),
-        caution=caution(found),
-        tables=tables(found),
+        study=pool.study,
+        title=title(pool),
+        caution=caution(pool),
+        tables=tables(pool),
         policy=pages.policy(script=False),
     )
 
@@ -83,11 +83,11 @@ def _means(response: PooledResponse) -> Iterator[list[str]]:
         ]
 
 
-def _decimals(found: SessionMean) -> int:
+def _decimals(session_mean: SessionMean) -> int:
     """Returns the decimals that two digits of the half-width justify."""
-    if found.interval is None or found.interval.half_width <= 0:
+    if session_mean.interval is None or session_mean.interval.half_width <= 0:
         return 3
-    return numbers.decimals_of(found.interval)
+    return numbers.decimals_of(session_mean.interval)
 
 
 def _span(bounds: Interval | None, decimals: int) -> str:
@@ -96,9 +96,9 @@ def _span(bounds: Interval | None, decimals: int) -> str:
     return f"{numbers.fixed(bounds.low, decimals)} to {numbers.fixed(bounds.high, decimals)}"
 
 
-def _changes(found: Pool, response: PooledResponse) -> Iterator[list[str]]:
+def _changes(pool: Pool, response: PooledResponse) -> Iterator[list[str]]:
     for finding in response.findings:
-        factor = found.study.factors[finding.factor].title
+        factor = pool.study.factors[finding.factor].title
         for effect in finding.effects:
             name = f"{factor} {effect.level} instead of {finding.baseline}"
             if len(effect.places) > 1:
@@ -127,8 +127,8 @@ def _signed(bounds: Interval | None, decimals: int) -> str:
     return f"{numbers.signed(bounds.low, decimals)} to {numbers.signed(bounds.high, decimals)}"
 
 
-def _shares(found: Pool) -> Iterator[list[str]]:
-    for each in found.responses:
+def _shares(pool: Pool) -> Iterator[list[str]]:
+    for each in pool.responses:
         shares, gain = each.shares, each.gain
         if shares is None or gain is None:
             continue

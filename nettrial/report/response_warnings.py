@@ -34,7 +34,7 @@ def summary(groups: Sequence[WarningGroup]) -> str:
     return ", ".join(parts)
 
 
-def told(groups: Sequence[WarningGroup], warned: int, trials: int) -> str:
+def in_one_line(groups: Sequence[WarningGroup], warned: int, trials: int) -> str:
     """Returns the effect of all warnings in one line, and the number of the `warned` trials if there are any:
     warnings that follow from the values of all trials belong to none of them. Empty without warnings."""
     harm = summary(groups)

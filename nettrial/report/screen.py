@@ -87,11 +87,11 @@ class EffectWords:
     opposite changes were averaged; or the reason why the change is absent."""
 
 
-def told(found: Finding, effect: LevelEffect) -> EffectWords:
+def effect_words(finding: Finding, effect: LevelEffect) -> EffectWords:
     """Returns an effect in words: in percent or, if that is unclear, as a difference."""
     change = effect.overall
-    better = 1 if METRICS[found.response.metric].better == "higher" else -1
-    smallest, shown = found.response.smallest_effect, change.shown
+    better = 1 if METRICS[finding.response.metric].better == "higher" else -1
+    smallest, shown = finding.response.smallest_effect, change.shown
     verdict = "no change shown" if shown == 0 else "better" if shown == better else "worse"
     if change.is_smaller_than(smallest):
         shown, verdict = 0, f"below {smallest:g}%"
@@ -100,7 +100,7 @@ def told(found: Finding, effect: LevelEffect) -> EffectWords:
     bounds, middle, unit = change.relative, change.percent, "%"
     if bounds is None:
         bounds, middle = change.simultaneous_difference, change.difference
-        unit = " points" if found.response.unit == "%" else f" {found.response.unit}"
+        unit = " points" if finding.response.unit == "%" else f" {finding.response.unit}"
     if middle is None or bounds is None:
         return EffectWords(0, "absent", "", change.absent or "")
     decimals = numbers.decimals_of(bounds)
@@ -150,12 +150,12 @@ def _folded(rows: Sequence[Sequence[Text]]) -> Iterator[list[Text]]:
         yield [Text("  ") + level, *rest]
 
 
-def _row(report: Report, found: Finding, effect: LevelEffect) -> list[Text]:
-    factor = report.run.study.factors[found.factor].title
-    said = told(found, effect)
+def _row(report: Report, finding: Finding, effect: LevelEffect) -> list[Text]:
+    factor = report.run.study.factors[finding.factor].title
+    said = effect_words(finding, effect)
     style = STYLES.get(said.verdict, "")
     return [
-        Text(found.response.title),
+        Text(finding.response.title),
         Text(f"{factor} {effect.level}"),
         Text(ARROWS[said.shown] if said.interval else "", style=style),
         Text(said.change, style=style),

@@ -44,51 +44,51 @@ def quantity(title: str) -> str:
     return title if title[:2].isupper() else title[:1].lower() + title[1:]
 
 
-def findings(study: Study, found: Sequence[Finding]) -> list[str]:
+def findings(study: Study, results: Sequence[Finding]) -> list[str]:
     """Returns a sentence about the effect of each factor on a response; factors without a finding share
     one."""
-    said = [finding(study, each) for each in found if _told(each)]
+    said = [finding(study, each) for each in results if _shown_effects(each)]
     silent: dict[str, list[str]] = {}
-    for each in found:
-        if not _told(each):
+    for each in results:
+        if not _shown_effects(each):
             reason = next(effect.overall.absent or "" for effect in each.effects)
             silent.setdefault(reason, []).append(study.factors[each.factor].title)
     for reason, titles in silent.items():
-        name = quantity(found[0].response.title)
+        name = quantity(results[0].response.title)
         said.append(f"{numbers.listed(titles)}: nothing can be said about {name}: {reason}.")
     return said
 
 
-def _told(found: Finding) -> list[LevelEffect]:
+def _shown_effects(result: Finding) -> list[LevelEffect]:
     """Returns the levels that have a finding."""
-    return [effect for effect in found.effects if effect.overall.stated]
+    return [effect for effect in result.effects if effect.overall.stated]
 
 
-def finding(study: Study, found: Finding) -> str:
+def finding(study: Study, result: Finding) -> str:
     """Returns the effect of a factor on a response in a sentence: "MTU 9000 B raises throughput by 5.2% to
     5.6% over 1500 B; no pair of Sender and Receiver is an exception". At least one level must have a
     finding."""
-    name, told = quantity(found.response.title), _told(found)
-    if len(found.effects) > MOST_LEVELS:
-        return f"{_many(study, found, told)}{_exceptions(study, found)}."
-    phrases = [_effect(study, found, effect, name if i == 0 else "it") for i, effect in enumerate(told)]
+    name, shown = quantity(result.response.title), _shown_effects(result)
+    if len(result.effects) > MOST_LEVELS:
+        return f"{_many(study, result, shown)}{_exceptions(study, result)}."
+    phrases = [_effect(study, result, effect, name if i == 0 else "it") for i, effect in enumerate(shown)]
     phrases += [
-        f"nothing can be said about {study.factors[found.factor].title} {effect.level}: "
+        f"nothing can be said about {study.factors[result.factor].title} {effect.level}: "
         f"{effect.overall.absent}"
-        for effect in found.effects
-        if effect not in told
+        for effect in result.effects
+        if effect not in shown
     ]
-    return f"{'; '.join(phrases)}{_exceptions(study, found)}."
+    return f"{'; '.join(phrases)}{_exceptions(study, result)}."
 
 
-def _effect(study: Study, found: Finding, effect: LevelEffect, name: str) -> str:
+def _effect(study: Study, result: Finding, effect: LevelEffect, name: str) -> str:
     """Returns the effect of one level in words: the direction and the size of the change."""
-    level, change = f"{study.factors[found.factor].title} {effect.level}", effect.overall
-    by, unit = _bounds(change, found.response.unit)
+    level, change = f"{study.factors[result.factor].title} {effect.level}", effect.overall
+    by, unit = _bounds(change, result.response.unit)
     if not change.shown:
-        return f"{level} against {found.baseline}: no difference in {name} shown ({_span(by, unit)})"
+        return f"{level} against {result.baseline}: no difference in {name} shown ({_span(by, unit)})"
     word, against = ("raises", "over") if change.shown > 0 else ("lowers", "against")
-    return f"{level} {word} {name} by {_size(by, unit)} {against} {found.baseline}"
+    return f"{level} {word} {name} by {_size(by, unit)} {against} {result.baseline}"
 
 
 def _bounds(change: Change, unit: str) -> tuple[Interval, str]:
@@ -103,8 +103,8 @@ def _digits(bounds: Interval) -> int:
     """Returns the decimals: one, or as many as distinguish the bounds from each other, and from 0 if they
     exclude it."""
     near = 0.0 if bounds.contains(0) else min(abs(bounds.low), abs(bounds.high))
-    told = min(size for size in (bounds.half_width, near or bounds.half_width) if size >= 0)
-    return next((digits for digits in range(1, 6) if told >= 0.05 * 10 ** (1 - digits)), 1)
+    size = min(size for size in (bounds.half_width, near or bounds.half_width) if size >= 0)
+    return next((digits for digits in range(1, 6) if size >= 0.05 * 10 ** (1 - digits)), 1)
 
 
 def _span(bounds: Interval, unit: str) -> str:
@@ -124,69 +124,69 @@ def _size(bounds: Interval, unit: str) -> str:
     return f"{shown[0]}{mark} to {shown[1]}{unit}"
 
 
-def _many(study: Study, found: Finding, told: Sequence[LevelEffect]) -> str:
+def _many(study: Study, result: Finding, effects: Sequence[LevelEffect]) -> str:
     """Returns the effect of a factor with many levels in words: the numbers of levels that raise and lower
     the response, and the largest change."""
-    name = quantity(found.response.title)
-    counts = [sum(effect.overall.shown == way for effect in told) for way in (1, -1)]
-    still = len(found.effects) - sum(counts)
+    name = quantity(result.response.title)
+    counts = [sum(effect.overall.shown == way for effect in effects) for way in (1, -1)]
+    still = len(result.effects) - sum(counts)
     raised, lowered, same = (str(count) if count else "none" for count in (*counts, still))
     said = (
-        f"Of {len(found.effects)} levels of {study.factors[found.factor].title}, {raised} raise {name} "
-        f"against {found.baseline}, {lowered} lower it, and {same} show no difference"
+        f"Of {len(result.effects)} levels of {study.factors[result.factor].title}, {raised} raise {name} "
+        f"against {result.baseline}, {lowered} lower it, and {same} show no difference"
     )
-    shown = [effect for effect in told if effect.overall.shown]
+    shown = [effect for effect in effects if effect.overall.shown]
     if not shown:
         return said
     most = max(shown, key=lambda effect: abs(effect.overall.percent or effect.overall.difference or 0))
-    return f"{said}; the largest change: {_effect(study, found, most, 'it')}"
+    return f"{said}; the largest change: {_effect(study, result, most, 'it')}"
 
 
-def _exceptions(study: Study, found: Finding) -> str:
+def _exceptions(study: Study, result: Finding) -> str:
     """Returns the exceptions in words, if there are other factors."""
-    if not found.others:
+    if not result.others:
         return ""
-    titles = [study.factors[name].title for name in found.others]
-    named = [(effect, place) for effect in found.effects for place in effect.places if place.is_exception]
-    unshown = any(place.exceptional in ("not shown", "absent") for e in found.effects for place in e.places)
-    if not named and not any(effect.overall.shown for effect in found.effects):
+    titles = [study.factors[name].title for name in result.others]
+    named = [(effect, place) for effect in result.effects for place in effect.places if place.is_exception]
+    unshown = any(place.exceptional in ("not shown", "absent") for e in result.effects for place in e.places)
+    if not named and not any(effect.overall.shown for effect in result.effects):
         return ""
     if not named:
         kind = {1: "level", 2: "pair"}.get(len(titles), "combination")
         group = f"{kind} of {numbers.listed(titles)}"
         alone = ", though not each of them shows it separately" if unshown else ""
         return f"; no {group} is an exception{alone}"
-    said = [_exception(study, found, effect, place) for effect, place in named[:MOST_NAMED]]
+    said = [_exception(study, result, effect, place) for effect, place in named[:MOST_NAMED]]
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     return f"; {'exception' if len(named) == 1 else 'exceptions'}: {'; '.join(said)}{more}"
 
 
-def _exception(study: Study, found: Finding, effect: LevelEffect, place: SimpleEffect) -> str:
+def _exception(study: Study, result: Finding, effect: LevelEffect, place: SimpleEffect) -> str:
     """Returns one exception in words: its place, its level and its kind."""
-    where = label(study, {name: place.others[name] for name in found.others})
-    by, unit = _bounds(place.change, found.response.unit)
-    level = f"{effect.level}, " if len(found.effects) > 1 else ""
+    where = label(study, {name: place.others[name] for name in result.others})
+    by, unit = _bounds(place.change, result.response.unit)
+    level = f"{effect.level}, " if len(result.effects) > 1 else ""
     return f"{where} ({level}{_KINDS[place.exceptional]}: {_span(by, unit)})"
 
 
-def variation(study: Study, found: Variation) -> str:
+def variation(study: Study, shares: Variation) -> str:
     """Returns a sentence about the variation that each factor explains; empty if the design has no variation
     to explain."""
-    if not found.terms:
+    if not shares.terms:
         return ""
-    parts = [f"{_term(study, term)} {_share(term.share)}" for term in found.terms if term.share >= TOLD]
-    small = sum(term.share < TOLD for term in found.terms)
+    parts = [f"{_term(study, term)} {_share(term.share)}" for term in shares.terms if term.share >= TOLD]
+    small = sum(term.share < TOLD for term in shares.terms)
     if small:
         parts.append(f"{'all else' if small > 1 else 'the rest'} under {100 * TOLD:g}%")
-    scale = "the logarithm's variation" if found.scale == "logarithm" else "the variation"
-    left = f"; {numbers.counted(found.left_out, 'incomplete block')} left out" if found.left_out else ""
+    scale = "the logarithm's variation" if shares.scale == "logarithm" else "the variation"
+    left = f"; {numbers.counted(shares.left_out, 'incomplete block')} left out" if shares.left_out else ""
     said = f"Of {scale}: {', '.join(parts)} (eta squared{left})."
-    if found.absent:
-        return f"{said} No test: {found.absent}."
-    pairs = [" and ".join(study.factors[name].title for name in each.factors) for each in found.interactions]
-    if any(term.kind == "interaction" for term in found.terms):
+    if shares.absent:
+        return f"{said} No test: {shares.absent}."
+    pairs = [" and ".join(study.factors[name].title for name in each.factors) for each in shares.interactions]
+    if any(term.kind == "interaction" for term in shares.terms):
         what = f"interaction of {'; of '.join(pairs)}" if pairs else "no interaction"
-        weak = found.normality is not None and found.normality < NORMALITY_LEVEL
+        weak = shares.normality is not None and shares.normality < NORMALITY_LEVEL
         said += f" Shown by F tests: {what}{f' ({NOT_NORMAL})' if weak else ''}."
     return said
 
@@ -222,31 +222,32 @@ def outliers(study: Study, summary: ResponseSummary) -> str:
     return f"Far from the others of their treatment, and kept: {', '.join(named)}{rest}."
 
 
-def precision(study: Study, found: Precision) -> str:
+def precision(study: Study, achieved: Precision) -> str:
     """Returns a sentence about the treatments that did not reach the study's desired precision."""
-    name, wanted = quantity(found.response.title), f"{found.wanted:g}%"
-    if found.reached:
+    name, wanted = quantity(achieved.response.title), f"{achieved.wanted:g}%"
+    if achieved.reached:
         return f"Every treatment's interval of {name} reached ±{wanted}."
     named = [
         f"{label(study, short.treatment)} "
         f"({'no interval' if short.reached is None else f'±{short.reached:.2g}%'})"
-        for short in found.shortfalls[:MOST_NAMED]
+        for short in achieved.shortfalls[:MOST_NAMED]
     ]
-    more = len(found.shortfalls) - MOST_NAMED
+    more = len(achieved.shortfalls) - MOST_NAMED
     rest = f" and {more} more" if more > 0 else ""
-    count = f"{len(found.shortfalls)} of {numbers.counted(found.treatments, 'treatment')}"
+    count = f"{len(achieved.shortfalls)} of {numbers.counted(achieved.treatments, 'treatment')}"
     return f"The interval of {name} did not reach ±{wanted} in {count}: {', '.join(named)}{rest}."
 
 
-def agreement(found: Sequence[Agreement]) -> str:
+def agreement(agreements: Sequence[Agreement]) -> str:
     """Returns a sentence about the run's agreement with the published figures; empty if none has a
     counterpart."""
-    compared = [each for each in found if each.cell is not None and each.cell.mean is not None]
+    compared = [each for each in agreements if each.cell is not None and each.cell.mean is not None]
     if not compared:
         return ""
     directions = [each.direction for each in compared if each.direction]
     have = "has" if len(compared) == 1 else "have"
-    said = f"{len(compared)} of {numbers.counted(len(found), 'published figure')} {have} a counterpart here."
+    published = numbers.counted(len(agreements), "published figure")
+    said = f"{len(compared)} of {published} {have} a counterpart here."
     if directions:
         words = {"same": "as published", "opposite": "opposite", "not shown": "not shown"}
         counts = [f"{directions.count(way)} {word}" for way, word in words.items() if way in directions]
@@ -268,10 +269,10 @@ F_TEST = (
 """The note on the test by which spreads are compared."""
 
 
-def spreads(found: Sequence[Agreement]) -> str:
+def spreads(agreements: Sequence[Agreement]) -> str:
     """Returns sentences that compare the measured spreads with the published ones; empty if no published
     spread has a counterpart."""
-    compared = [each.spread for each in found if each.spread is not None]
+    compared = [each.spread for each in agreements if each.spread is not None]
     if not compared:
         return ""
     tested = [spread.verdict for spread in compared if spread.interval]

@@ -61,17 +61,17 @@ def sentences(run: Run) -> list[str]:
     return [end(run), KIND] if run.study.until else []
 
 
-def progress(found: Stopping) -> str:
+def progress(outcome: Stopping) -> str:
     """Returns a line about the run's distance from its end, to be shown after a block."""
-    return f"after {numbers.counted(found.blocks, 'block')}: {_wide(found)}"
+    return f"after {numbers.counted(outcome.blocks, 'block')}: {_wide(outcome)}"
 
 
-def _wide(found: Stopping) -> str:
+def _wide(outcome: Stopping) -> str:
     """Returns the number of intervals that are too wide, and the widest one, in words."""
-    wide = found.wide
+    wide = outcome.wide
     if not wide:
         return "no interval is too wide"
-    of = f"{len(wide)} of {numbers.counted(len(found.widths), 'interval')} too wide"
+    of = f"{len(wide)} of {numbers.counted(len(outcome.widths), 'interval')} too wide"
     return f"{of}, the widest {_width(wide[0])}"
 
 

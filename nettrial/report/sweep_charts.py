@@ -39,16 +39,16 @@ def draw(study: Study, sweeps: Sweeps) -> list[tuple[str, list[Chart]]]:
     return drawn
 
 
-def _charts(study: Study, found: Sequence[Curve], group: str, name: str) -> list[Chart]:
-    closest = CLOSE_UP * max(curve.mtu_bytes for curve in found)
+def _charts(study: Study, curves: Sequence[Curve], group: str, name: str) -> list[Chart]:
+    closest = CLOSE_UP * max(curve.mtu_bytes for curve in curves)
     factor = study.factors[study.layout.rows].title
     about = f"against packet size, {group}, by {factor}, with 95% intervals"
-    rtts = [(curve, curve.sizes, curve.rtt_us) for curve in found]
+    rtts = [(curve, curve.sizes, curve.rtt_us) for curve in curves]
     near = [
         (curve, curve.sizes[curve.sizes <= closest], curve.minimum_us[:, curve.sizes <= closest])
-        for curve in found
+        for curve in curves
     ]
-    totals = [(curve, curve.sizes, curve.total_us / 1000) for curve in found]
+    totals = [(curve, curve.sizes, curve.total_us / 1000) for curve in curves]
     rtt, smallest, total = (
         "Round-trip time, us",
         "Smallest round-trip time, us",
@@ -57,7 +57,7 @@ def _charts(study: Study, found: Sequence[Curve], group: str, name: str) -> list
     charts = [
         _lines(study, rtts, f"{name}-rtt", rtt, f"Round-trip time in microseconds {about}."),
         _lines(study, near, f"{name}-smallest", smallest, f"Its minimum {about}, at the smaller sizes."),
-        _ratio(study, found, f"{name}-ratio", group),
+        _ratio(study, curves, f"{name}-ratio", group),
         _lines(study, totals, f"{name}-total", total, f"Time of all bytes {about}.", rules=False),
     ]
     return [chart for chart in charts if chart]
@@ -91,10 +91,10 @@ def _lines(
     return _chart(study, name, title, said, layers)
 
 
-def _ratio(study: Study, found: Sequence[Curve], name: str, group: str) -> Chart | None:
+def _ratio(study: Study, curves: Sequence[Curve], name: str, group: str) -> Chart | None:
     """Returns a chart of the ratio of each level to the baseline."""
     rows = [
-        _rows(ratio.ratio, ratio.treatment[study.layout.rows], "") for ratio in ratios(study, found, GROUPS)
+        _rows(ratio.ratio, ratio.treatment[study.layout.rows], "") for ratio in ratios(study, curves, GROUPS)
     ]
     if not any(rows):
         return None

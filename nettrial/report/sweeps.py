@@ -71,31 +71,33 @@ def name(study: Study, curve: Curve) -> str:
     return tables.label(study, {rows: curve.treatment[rows]} | curve.treatment)
 
 
-def finding(study: Study, found: Steps) -> str:
+def finding(study: Study, reached: Steps) -> str:
     """Returns the steps of one curve in words."""
-    curve = found.curve
+    curve = reached.curve
     kind = "fragment" if curve.transport == "udp" else "segment"
     parts = []
-    if found.expected:
-        shown = sum(step.found for step in found.expected)
-        costs = found.packet_us
+    if reached.expected:
+        shown = sum(step.is_shown for step in reached.expected)
+        costs = reached.packet_us
         bounds = mean_interval(costs)
         cost = numbers.signed(fmean(costs), DECIMALS)
         cost += f" {numbers.bounds(bounds, DECIMALS)}" if bounds else ""
         parts.append(f"one more {kind} costs {cost} us on average")
-        alone = f"individually, {shown} of {numbers.counted(len(found.expected), 'step')} are shown"
+        alone = f"individually, {shown} of {numbers.counted(len(reached.expected), 'step')} are shown"
         parts.append(alone if bounds else "one trial can't show single steps")
-    if found.skipped:
-        parts.append(f"too few sizes to test {numbers.counted(found.skipped, 'further step')}")
-    if found.unsearched:
-        parts.append(f"no search for other steps: {found.unsearched}")
+    if reached.skipped:
+        parts.append(f"too few sizes to test {numbers.counted(reached.skipped, 'further step')}")
+    if reached.unsearched:
+        parts.append(f"no search for other steps: {reached.unsearched}")
     else:
-        seen = sum(step.seen for step in found.in_reach)
+        seen = sum(step.seen for step in reached.in_reach)
         parts.append(
-            f"a search without knowledge of the boundaries finds {seen} of the {len(found.in_reach)} within "
-            "its range"
+            f"a search without knowledge of the boundaries finds {seen} of the {len(reached.in_reach)} "
+            "within its range"
         )
-        others = numbers.listed(_elsewhere(step) for step in found.other) if found.other else "none elsewhere"
+        others = (
+            numbers.listed(_elsewhere(step) for step in reached.other) if reached.other else "none elsewhere"
+        )
         parts.append(others)
     return f"{name(study, curve)}: {'; '.join(parts)}."
 
@@ -119,7 +121,7 @@ def listed(step: Step) -> list[str]:
     elif step.probability is None:
         verdict = "can't be judged with one trial"
     else:
-        verdict = "yes" if step.found else "not shown"
+        verdict = "yes" if step.is_shown else "not shown"
     return [f"{step.after_bytes:.0f} B", packets, height(step), verdict, "yes" if step.seen else "no"]
 
 
@@ -127,21 +129,21 @@ LISTED = ("after", "packets", "height of the minimum, us [95%]", "a step", "foun
 """The headings of those rows."""
 
 
-def every(found: Steps) -> list[Step]:
+def every(reached: Steps) -> list[Step]:
     """Returns the steps of a curve at boundaries and elsewhere, ordered by size."""
-    return sorted([*found.expected, *found.other], key=lambda step: step.after_bytes)
+    return sorted([*reached.expected, *reached.other], key=lambda step: step.after_bytes)
 
 
-def _table(study: Study, found: Sequence[Curve], compared: Sequence[Ratio]) -> Table:
+def _table(study: Study, all_curves: Sequence[Curve], compared: Sequence[Ratio]) -> Table:
     """Returns a table with a column for each curve, and changes from the baseline where they exist."""
     asked = {float(response.of.partition(".")[2]) for response in study.responses if "." in response.of}
-    sizes = np.unique(np.concatenate([curve.sizes for curve in found]))
+    sizes = np.unique(np.concatenate([curve.sizes for curve in all_curves]))
     spread = np.geomspace(sizes[0], sizes[-1], SIZES_SHOWN)
     chosen = {float(sizes[np.abs(sizes - size).argmin()]) for size in spread} | (asked & set(sizes))
     rows = sorted(chosen)
     changes = {tuple(ratio.treatment.values()): ratio for ratio in compared}
-    entries = tuple(tuple(_entry(curve, size, changes) for curve in found) for size in rows)
-    columns = tuple(name(study, curve) for curve in found)
+    entries = tuple(tuple(_entry(curve, size, changes) for curve in all_curves) for size in rows)
+    columns = tuple(name(study, curve) for curve in all_curves)
     return Table("Size", tuple(f"{size:.0f} B" for size in rows), columns, entries)
 
 

@@ -296,26 +296,27 @@ AGREEMENT = (
 """The columns of the table of agreement."""
 
 
-def agreement_label(study: Study, found: Sequence[Agreement], each: Agreement) -> str:
-    """Returns the levels of a published figure's counterpart that not all of `found` share: "MTU 9000 B"."""
+def agreement_label(study: Study, agreements: Sequence[Agreement], each: Agreement) -> str:
+    """Returns the levels of a published figure's counterpart that not all of `agreements` share:
+    "MTU 9000 B"."""
     assert each.cell is not None
-    there = [other.cell.treatment for other in found if other.cell and other.cell.mean is not None]
+    there = [other.cell.treatment for other in agreements if other.cell and other.cell.mean is not None]
     names = [study.layout.rows, *study.layout.columns]
     told = [name for name in names if len({treatment[name] for treatment in there}) > 1]
     shown = [f"{study.factors[name].title} {each.cell.treatment[name]}" for name in told]
     return ", ".join(shown) or "all trials"
 
 
-def agreement(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]:
+def agreement(study: Study, agreements: Sequence[Agreement]) -> list[tuple[str, ...]]:
     """Returns a row for each published figure with a measured counterpart: its label, both values, their
     ratio, and whether the published value lies within the measured interval; and the same for its change."""
     titles = {response.name: response.title for response in study.responses}
     units = {response.name: response.unit for response in study.responses}
     lines: list[tuple[str, ...]] = []
-    for each in found:
+    for each in agreements:
         if each.cell is None or each.cell.mean is None:
             continue
-        of = f"{titles[each.row.response]}, {agreement_label(study, found, each)}"
+        of = f"{titles[each.row.response]}, {agreement_label(study, agreements, each)}"
         if each.row.difference:
             lines.append((of, *_difference(study, each)))
         if not each.row.value and each.published_change is None:
@@ -367,13 +368,13 @@ SPREADS = (
 """The columns of the table of spreads."""
 
 
-def spreads(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]:
+def spreads(study: Study, agreements: Sequence[Agreement]) -> list[tuple[str, ...]]:
     """Returns a row for each published standard deviation with a measured counterpart: its label, both values
     with their numbers of trials, their ratio with its 95% interval, the p-value of the F test, and the
     verdict."""
     titles = {response.name: response.title for response in study.responses}
     lines: list[tuple[str, ...]] = []
-    for each in found:
+    for each in agreements:
         if each.spread is None or each.cell is None:
             continue
         spread = each.spread

@@ -102,13 +102,13 @@ def _section(report: Report, section: Section, console: Console, spread: bool) -
         _comparisons(console, [c for c in section.comparisons if c.measured_column == ours])
 
 
-def _sweeps(report: Report, found: sweeps.Sweeps, console: Console) -> None:
+def _sweeps(report: Report, sweep_results: sweeps.Sweeps, console: Console) -> None:
     study = report.run.study
     _title(console, "Round-trip time by packet size, us")
-    texts = [[_parts(entry) for entry in row] for row in found.table.entries]
-    _grids(console, found.table, "Sweep", f"us; change from {sweeps.caption(study)} in %", texts)
-    _list(console, "Steps of the smallest round-trip time", found.findings)
-    for each in found.steps:
+    texts = [[_parts(entry) for entry in row] for row in sweep_results.table.entries]
+    _grids(console, sweep_results.table, "Sweep", f"us; change from {sweeps.caption(study)} in %", texts)
+    _list(console, "Steps of the smallest round-trip time", sweep_results.findings)
+    for each in sweep_results.steps:
         lines = [sweeps.listed(step) for step in sweeps.every(each)]
         if lines:
             _title(console, f"Steps, {sweeps.name(study, each.curve)}")
@@ -215,7 +215,7 @@ def _verdicts(report: Report, console: Console) -> None:
     for each in found:
         _say(
             console,
-            f"{each.conclusion.name}: {verdicts.judged(each)}. {verdicts.told(report.run.study, each)}",
+            f"{each.conclusion.name}: {verdicts.judged(each)}. {verdicts.in_words(report.run.study, each)}",
             bullet="- ",
         )
 

@@ -100,13 +100,13 @@ def _channel(wlan: Wlan, study: Study) -> tuple[str, str]:
         "band": wlan.band.root if wlan.band else "",
     }
 
-    def told(*names: str) -> str:
+    def described(*names: str) -> str:
         fixed = [said[name] for name in names if f"network.wlan.{name}" not in paths]
         varied = [name.removesuffix("_mhz") for name in names if f"network.wlan.{name}" in paths]
         factors = f"{', '.join(varied)}: {'factor' if len(varied) == 1 else 'factors'}" if varied else ""
         return ", ".join(filter(None, [*fixed, factors]))
 
-    return told("standard", "band", "width_mhz"), told("streams", "mcs")
+    return described("standard", "band", "width_mhz"), described("streams", "mcs")
 
 
 def _impairment(impairment: Impairment | None, factors: set[str]) -> list[str]:

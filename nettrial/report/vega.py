@@ -291,8 +291,8 @@ def _lean(body: str) -> str:
     return _TAG.sub(_lean_tag, body)
 
 
-def _lean_tag(found: re.Match[str]) -> str:
-    tag = found[0]
+def _lean_tag(match: re.Match[str]) -> str:
+    tag = match[0]
     if _FRAME.match(tag):
         return ""
     saying = _SAYING.match(tag)

@@ -38,64 +38,64 @@ _DOUBTS = {Effect.BIAS: "may be biased", Effect.NARROWER: "intervals may be too 
 """The doubt about a verdict for each effect of warnings."""
 
 
-def counted(found: Sequence[Verdict]) -> str:
+def counted(verdicts: Sequence[Verdict]) -> str:
     """Returns the number of conclusions that have each verdict, and of the verdicts in doubt, in
     sentences."""
-    outcomes = [each.judged for each in found]
+    outcomes = [each.judged for each in verdicts]
     counts = [
         f"{outcomes.count(verdict)} {_COUNTED.get(verdict, verdict)}"
         for verdict in VERDICTS
         if verdict in outcomes
     ]
-    said = f"Of {numbers.counted(len(found), 'conclusion')} of the source: {numbers.listed(counts)}."
-    biased = sum(each.doubt is not None and each.doubt.effect is Effect.BIAS for each in found)
+    said = f"Of {numbers.counted(len(verdicts), 'conclusion')} of the source: {numbers.listed(counts)}."
+    biased = sum(each.doubt is not None and each.doubt.effect is Effect.BIAS for each in verdicts)
     if biased:
         said += f" {numbers.counted(biased, 'verdict')} may be biased: see the warnings."
     return said
 
 
-def judged(found: Verdict) -> str:
+def judged(verdict: Verdict) -> str:
     """Returns the verdict in words, with its size and its doubt: "confirmed, may be biased", "no change of 1%
     or more", "confirmed in direction, 0.02 of the published size"."""
-    said: str = found.judged
-    if found.judged == "no change":
-        said = f"no change of {found.smallest:g}% or more"
-    parts = of_published_size(found) if found.judged == "confirmed" else None
+    said: str = verdict.judged
+    if verdict.judged == "no change":
+        said = f"no change of {verdict.smallest:g}% or more"
+    parts = of_published_size(verdict) if verdict.judged == "confirmed" else None
     if parts is not None:
         least, most = (numbers.two(part) for part in parts)
         size = least if least == most else f"{least} to {most}"
         said = f"confirmed in direction, {size} of the published size"
-    if found.doubt is None or (found.doubt.effect is Effect.NARROWER and found.judged == "not shown"):
+    if verdict.doubt is None or (verdict.doubt.effect is Effect.NARROWER and verdict.judged == "not shown"):
         return said
-    return f"{said}, {_DOUBTS[found.doubt.effect]}"
+    return f"{said}, {_DOUBTS[verdict.doubt.effect]}"
 
 
-def lines(study: Study, found: Sequence[Verdict]) -> list[tuple[str, ...]]:
+def lines(study: Study, verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
     """Returns a row for each conclusion, in the columns of COLUMNS."""
     return [
         (each.conclusion.name, _source(each), judged(each), comparison(study, each), expected(each))
-        for each in found
+        for each in verdicts
     ]
 
 
-def told(study: Study, found: Verdict) -> str:
+def in_words(study: Study, verdict: Verdict) -> str:
     """Returns a conclusion with its comparison, in sentences."""
-    wanted = expected(found)
-    said = comparison(study, found)
-    return f"{_source(found)} {said[:1].upper()}{said[1:]}{f' (expected: {wanted})' if wanted else ''}."
+    wanted = expected(verdict)
+    said = comparison(study, verdict)
+    return f"{_source(verdict)} {said[:1].upper()}{said[1:]}{f' (expected: {wanted})' if wanted else ''}."
 
 
-def _source(found: Verdict) -> str:
+def _source(verdict: Verdict) -> str:
     """Returns the conclusion with its place in the source."""
-    place = found.conclusion.place
-    text = found.conclusion.says.rstrip(".")
+    place = verdict.conclusion.place
+    text = verdict.conclusion.says.rstrip(".")
     return f"{text} ({place})." if place else f"{text}."
 
 
-def expected(found: Verdict) -> str:
+def expected(verdict: Verdict) -> str:
     """Returns the difference that the conclusion expects, such as "higher by 10% or more"; empty if it is not
     testable."""
-    conclusion = found.conclusion
+    conclusion = verdict.conclusion
     if conclusion.expect is None:
         return ""
     if conclusion.expect == "same":
@@ -103,53 +103,53 @@ def expected(found: Verdict) -> str:
     return f"{conclusion.expect} by {conclusion.by:g}% or more" if conclusion.by else conclusion.expect
 
 
-def comparison(study: Study, found: Verdict) -> str:
+def comparison(study: Study, verdict: Verdict) -> str:
     """Returns the comparisons that test a conclusion, with their intervals, and the warnings of their trials;
     or the reason why there are none."""
-    if not found.places:
-        return found.absent or ""
-    conclusion = found.conclusion
+    if not verdict.places:
+        return verdict.absent or ""
+    conclusion = verdict.conclusion
     title = next(each.title for each in study.responses if each.name == conclusion.response)
     where = ", ".join(f"{study.factors[name].title} {level}" for name, level in conclusion.where.items())
-    subject = found.places[0].compared[0].subject
+    subject = verdict.places[0].compared[0].subject
     of = title if conclusion.factor is None else f"{title}, {subject}"
-    reason = f" ({found.absent})" if found.absent else ""
-    return f"{of}{f' at {where}' if where else ''} {_by_place(study, found)}{reason}{_doubt(found)}"
+    reason = f" ({verdict.absent})" if verdict.absent else ""
+    return f"{of}{f' at {where}' if where else ''} {_by_place(study, verdict)}{reason}{_doubt(verdict)}"
 
 
-def _doubt(found: Verdict) -> str:
+def _doubt(verdict: Verdict) -> str:
     """Returns the warnings that may make a verdict wrong in words; empty if there are none."""
-    if found.doubt is None:
+    if verdict.doubt is None:
         return ""
-    if found.doubt.effect is Effect.NARROWER:
+    if verdict.doubt.effect is Effect.NARROWER:
         return "; a warning says that intervals of this response may be too narrow"
-    have = "has" if found.doubt.warned == 1 else "have"
-    trials = f"{found.doubt.warned} of {numbers.counted(found.doubt.trials, 'trial')}"
+    have = "has" if verdict.doubt.warned == 1 else "have"
+    trials = f"{verdict.doubt.warned} of {numbers.counted(verdict.doubt.trials, 'trial')}"
     return f"; {trials} {have} a warning that may bias this"
 
 
-def _by_place(study: Study, found: Verdict) -> str:
+def _by_place(study: Study, verdict: Verdict) -> str:
     """Returns the comparisons at each level of the factors that the conclusion does not name. If there are
     several, their outcomes are counted, and those that disagree come first."""
-    if len(found.places) == 1:
-        return _compared(found.places[0].compared, found.unit)
-    titles = numbers.listed(study.factors[name].title for name in found.places[0].levels)
-    kind = "level" if len(found.places[0].levels) == 1 else "combination"
-    ordered = sorted(found.places, key=lambda place: list(_OUTCOMES).index(place.outcome))
+    if len(verdict.places) == 1:
+        return _compared(verdict.places[0].compared, verdict.unit)
+    titles = numbers.listed(study.factors[name].title for name in verdict.places[0].levels)
+    kind = "level" if len(verdict.places[0].levels) == 1 else "combination"
+    ordered = sorted(verdict.places, key=lambda place: list(_OUTCOMES).index(place.outcome))
     outcomes = [place.outcome for place in ordered]
     counts = [f"{word} at {outcomes.count(each)}" for each, word in _OUTCOMES.items() if each in outcomes]
     said = [f"by {kind} of {titles}: {numbers.listed(counts)} of {len(ordered)}"]
     said += [
-        f"{label(study, place.levels)} {_compared(place.compared, found.unit)}"
+        f"{label(study, place.levels)} {_compared(place.compared, verdict.unit)}"
         for place in ordered[:MOST_PLACES]
     ]
     more = len(ordered) - MOST_PLACES
     return "; ".join([*said, *([f"and {more} more"] if more > 0 else [])])
 
 
-def _compared(found: Sequence[Compared], unit: str) -> str:
+def _compared(comparisons: Sequence[Compared], unit: str) -> str:
     """Returns the comparisons at one place."""
-    return ", ".join(f"against {each.against} {_change(each, unit)}" for each in found)
+    return ", ".join(f"against {each.against} {_change(each, unit)}" for each in comparisons)
 
 
 def _change(compared: Compared, unit: str) -> str:

@@ -64,7 +64,7 @@ def opened(directory: Path) -> LogFile | None:
     try:
         return LogFile(appended(path), path)
     except Unsafe as why:
-        raise why.told("writing the log", path) from None
+        raise why.as_bad_input("writing the log", path) from None
     except OSError as error:
         ROOT.warning("can't write a log in %s: %s", directory, error.strerror)
         return None

@@ -73,7 +73,7 @@ def _is_time(path: str) -> bool:
     return path.endswith((".duration", ".start", ".traffic")) or path.startswith("network.events")
 
 
-def pilot_study(study: Study, found: Durations) -> Study:
+def pilot_study(study: Study, times: Durations) -> Study:
     """Returns the study of a pilot: two levels of the factor that the study's answer is about, the baselines
     of all others, and traffic of the shortest and the longest of the durations."""
     compared = (study.headline and study.headline.factor) or study.layout.rows
@@ -88,12 +88,12 @@ def pilot_study(study: Study, found: Durations) -> Study:
         if not isinstance(study.factors[name].sets, str):
             sets = data["factors"][name]["sets"]
             data["factors"][name]["sets"] = {level: sets[level] for level in kept}
-    if len(found.scales) > 1:
-        shown = [f"{seconds:g} s" for seconds in (found.seconds[0], found.seconds[-1])]
-        scales = (found.scales[0], found.scales[-1])
+    if len(times.scales) > 1:
+        shown = [f"{seconds:g} s" for seconds in (times.seconds[0], times.seconds[-1])]
+        scales = (times.scales[0], times.scales[-1])
         data["factors"][FACTOR] = {
             "title": "Duration",
-            "sets": {level: found.settings(study, scale) for level, scale in zip(shown, scales, strict=True)},
+            "sets": {level: times.settings(study, scale) for level, scale in zip(shown, scales, strict=True)},
             "levels": shown,
             "baseline": shown[-1],
         }
@@ -114,7 +114,7 @@ class Measured:
     """The time of a trial beside its traffic, in seconds."""
 
 
-def measured(run: Run, found: Durations) -> Measured:
+def measured(run: Run, times: Durations) -> Measured:
     """Returns the findings of a finished pilot."""
     others = [name for name in run.study.factors if name != FACTOR]
     values: dict[str, dict[float, _Groups]] = {}
@@ -122,42 +122,44 @@ def measured(run: Run, found: Durations) -> Measured:
         if each.value is None:
             continue
         levels = each.trial.treatment
-        seconds = float(levels[FACTOR].split()[0]) if FACTOR in levels else found.seconds[-1]
+        seconds = float(levels[FACTOR].split()[0]) if FACTOR in levels else times.seconds[-1]
         groups = values.setdefault(each.response, {}).setdefault(seconds, {})
         groups.setdefault(tuple(levels[name] for name in others), {})[each.trial.block] = each.value
     variations = []
     for response in run.study.responses:
         by_duration = values.get(response.name, {})
-        if len(by_duration) < min(len(found.scales), 2):
+        if len(by_duration) < min(len(times.scales), 2):
             continue
         varied = variation(response.name, _common(by_duration), response.smallest_effect)
         if varied is not None:
             variations.append(varied)
-    return Measured(variations, overhead(run, found))
+    return Measured(variations, overhead(run, times))
 
 
-def _common(found: Mapping[float, _Groups]) -> dict[float, list[list[float]]]:
+def _common(by_duration: Mapping[float, _Groups]) -> dict[float, list[list[float]]]:
     """Returns the values of the treatments and blocks that all durations have, in the same order."""
-    treatments = sorted(set.intersection(*(set(groups) for groups in found.values())))
+    treatments = sorted(set.intersection(*(set(groups) for groups in by_duration.values())))
     return {
         seconds: [
             [
                 groups[treatment][block]
-                for block in sorted(set.intersection(*(set(each[treatment]) for each in found.values())))
+                for block in sorted(
+                    set.intersection(*(set(each[treatment]) for each in by_duration.values()))
+                )
             ]
             for treatment in treatments
         ]
-        for seconds, groups in found.items()
+        for seconds, groups in by_duration.items()
     }
 
 
-def overhead(run: Run, found: Durations) -> float:
+def overhead(run: Run, times: Durations) -> float:
     """Returns the mean time between the beginnings of two trials, less the duration of the first one's
     traffic."""
     trials = sorted(run.each_trial(), key=lambda trial: trial.record.started_unix_ns)
     gaps = []
     for before, after in pairwise(trials):
         level = before.planned.treatment.get(FACTOR)
-        seconds = float(level.split()[0]) if level else found.seconds[-1]
+        seconds = float(level.split()[0]) if level else times.seconds[-1]
         gaps.append((after.record.started_unix_ns - before.record.started_unix_ns) / 1e9 - seconds)
     return max(fmean(gaps), 0.0) if gaps else 0.0

@@ -29,12 +29,12 @@ class Reruns:
         """Returns whether the run has run as many trials again as it may."""
         return self._made.total() >= self._most
 
-    def wants(self, trial: PlannedTrial, found: Sequence[DisturbanceRecord], seconds: float) -> str:
+    def wants(self, trial: PlannedTrial, disturbances: Sequence[DisturbanceRecord], seconds: float) -> str:
         """Returns why an attempt at a trial does not count and is repeated, and counts it; empty if it
         counts."""
         if self._made[trial.number] >= self._each or self.exhausted:
             return ""
-        why = disturbance(found, seconds)
+        why = disturbance(disturbances, seconds)
         if why:
             self._made[trial.number] += 1
         return why

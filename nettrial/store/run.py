@@ -184,7 +184,7 @@ class Run:
         try:
             uri = database(file)
         except Unsafe as why:
-            raise why.told(OPENING, file) from None
+            raise why.as_bad_input(OPENING, file) from None
         try:
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=READER_SECONDS)
         except sqlite3.Error as error:
@@ -441,7 +441,7 @@ class Run:
         try:
             database(self.directory / RUN_FILE, is_written=True)
         except Unsafe as why:
-            raise why.told("running the trials", self.directory) from None
+            raise why.as_bad_input("running the trials", self.directory) from None
 
     @contextmanager
     def session(

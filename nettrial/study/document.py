@@ -83,7 +83,7 @@ class Document:
             data = yaml_values.read(text)
         except yaml_values.Refused as why:
             place = shown(path) if why.line is None else f"{shown(path)}:{why.line}"
-            raise BadInput(doing, place, why.found, why.expected) from None
+            raise BadInput(doing, place, why.fault, why.expected) from None
         return cls(path, text, data, {}, data, doing)
 
     @classmethod
@@ -97,7 +97,7 @@ class Document:
             expected = "dictionaries, lists, texts, numbers, True, False or None"
             raise BadInput(READING, "the study", repr(error.args[-1]), expected) from None
         except yaml_values.Refused as why:
-            raise BadInput(READING, "the study", why.found, why.expected) from None
+            raise BadInput(READING, "the study", why.fault, why.expected) from None
         return cls(Path("study.yaml"), text, read, {}, read, is_file=False)
 
     def where(self, place: FieldPath) -> str:

@@ -254,16 +254,16 @@ class NetworkSettings(Strict):
         self.parameters.update(values)
         return self
 
-    def _wrong(self, found: Wrong) -> PydanticCustomError:
+    def _wrong(self, mistake: Wrong) -> PydanticCustomError:
         """Returns the error for a parameter, at its place."""
         own = self.parameters.get(self.topology, {})
-        inside = (self.topology,) if found.place and found.place[0] in own else ()
-        expected, hint = found.expected, found.hint
-        if found.unknown_field:
+        inside = (self.topology,) if mistake.place and mistake.place[0] in own else ()
+        expected, hint = mistake.expected, mistake.hint
+        if mistake.unknown_field:
             if not TOPOLOGIES[self.topology].settable():
                 expected = f"no such parameter with the topology {self.topology}"
             hint = hint or f"the topology {self.topology} has no such parameter"
-        return wrong(("parameters", *inside, *found.place), found.value, expected, hint)
+        return wrong(("parameters", *inside, *mistake.place), mistake.value, expected, hint)
 
     @model_validator(mode="after")
     def _forwarding_fits(self) -> NetworkSettings:

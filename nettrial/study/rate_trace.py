@@ -57,9 +57,9 @@ class TraceData(Strict):
 class TraceError(ValueError):
     """The error for a file without a valid trace, with the fault and the expectation."""
 
-    def __init__(self, found: str, expected: str) -> None:
-        """Creates the error; `found` is the fault, and `expected` the expectation."""
-        super().__init__(found)
+    def __init__(self, fault: str, expected: str) -> None:
+        """Creates the error; `fault` is the fault, and `expected` the expectation."""
+        super().__init__(fault)
         self.expected = expected
 
 

@@ -42,10 +42,10 @@ class Refused(Exception):
     """The error for a document that is not read, with its line (None if unknown), the fault and the
     expectation."""
 
-    def __init__(self, line: int | None, found: str, expected: str) -> None:
+    def __init__(self, line: int | None, fault: str, expected: str) -> None:
         """Creates the error; the first line is 1."""
-        super().__init__(found)
-        self.line, self.found, self.expected = line, found, expected
+        super().__init__(fault)
+        self.line, self.fault, self.expected = line, fault, expected
 
 
 class Fields(dict[str, Any]):

@@ -117,7 +117,7 @@ def test_ratios_are_paired_by_block(run: Run) -> None:
 def test_every_step_is_found_with_its_height(run: Run) -> None:
     for found in steps(curves(run)):
         assert found.expected
-        assert all(step.found for step in found.expected)
+        assert all(step.is_shown for step in found.expected)
         heights = [step.height_us for step in found.expected]
         assert np.mean(heights) == pytest.approx(PACKET_US, abs=0.1)
         cost = mean_interval(found.packet_us)
@@ -145,7 +145,7 @@ def noise(seed: int, trials: int = 5, step: int = 10) -> Curve:
 
 def test_without_steps_hardly_any_is_found() -> None:
     found = steps([noise(seed) for seed in range(10)])
-    wrong = [step for each in found for step in each.expected if step.found]
+    wrong = [step for each in found for step in each.expected if step.is_shown]
     assert len(wrong) <= 2
     searched = sum(bool(each.other) or any(step.seen for step in each.expected) for each in found)
     assert searched <= stats.binom.ppf(1 - 1e-4, 10, 0.01)

@@ -94,7 +94,7 @@ def test_rules_lead_every_packet_to_its_host_by_a_shortest_path(graph, applicati
     made = fabric(graph, application)
     rules = list(made.proactive())
     for _ in range(10):
-        near, far = draw.sample(made.told.hosts, 2)
+        near, far = draw.sample(made.description.hosts, 2)
         packet = {"eth_dst": far.mac, "eth_type": 0x0800}
         packet |= {"ipv4_src": near.addresses[0], "ipv4_dst": far.addresses[0]}
         path = deliver(made, rules, near.switch, packet, draw)
@@ -106,7 +106,7 @@ def test_rules_lead_every_packet_to_its_host_by_a_shortest_path(graph, applicati
 @given(graphs, st.sampled_from(["shortest_path", "ecmp", "k_shortest_paths"]), st.randoms())
 def test_a_flow_gets_rules_on_its_way_the_last_switch_first(graph, application, draw):
     made = fabric(graph, application, "reactive")
-    near, far = draw.sample(made.told.hosts, 2)
+    near, far = draw.sample(made.description.hosts, 2)
     flow = FiveTuple(near.addresses[0], far.addresses[0], frames.TCP, 40_000, 80)
     rules = made.reactive(near.switch, flow)
     assert (rules[0].switch, rules[0].ports) == (far.switch, (1,))
@@ -120,7 +120,7 @@ def test_a_flow_gets_rules_on_its_way_the_last_switch_first(graph, application, 
 def test_pairs_of_addresses_take_different_paths_and_come_back_the_same_way():
     made = fabric(ring(6), "k_shortest_paths", addresses=2)
     rules = list(made.proactive())
-    near, far = made.told.hosts[0], made.told.hosts[2]
+    near, far = made.description.hosts[0], made.description.hosts[2]
     paths = []
     for number in range(2):
         there = {"eth_type": 0x0800, "ipv4_src": near.addresses[number], "ipv4_dst": far.addresses[number]}
@@ -134,7 +134,7 @@ def test_pairs_of_addresses_take_different_paths_and_come_back_the_same_way():
 def test_equal_paths_share_a_group_and_a_link_that_fails_leaves_it():
     made = fabric(ring(4), "ecmp")
     before = list(made.proactive())
-    match = (("eth_dst", made.told.hosts[2].mac),)
+    match = (("eth_dst", made.description.hosts[2].mac),)
     [rule] = [rule for rule in before if (rule.switch, rule.match) == (1, match)]
     assert sorted(rule.ports) == [2, 3]
     in_force = {(rule.switch, rule.priority, rule.match): rule for rule in before}
@@ -216,10 +216,10 @@ def test_what_is_read_of_packets():
     assert frames.read(ETHERNET + b"\x08\x00" + later + tcp).flow is None
     v6 = b"\x60" + bytes(5) + bytes([frames.ICMPV6, 255]) + bytes(15) + b"\x01" + bytes(15) + b"\x02"
     solicited = frames.read(ETHERNET + b"\x86\xdd" + v6 + bytes([135]) + bytes(7) + bytes(15) + b"\x09")
-    assert solicited.asked == "::9"
+    assert solicited.requested == "::9"
     assert solicited.flow == FiveTuple("::1", "::2", frames.ICMPV6)
     arp = bytes(24) + bytes([10, 0, 0, 7]) + bytes(18)
-    assert frames.read(b"\xff" * 6 + ETHERNET[6:] + b"\x08\x06" + arp).asked == "10.0.0.7"
+    assert frames.read(b"\xff" * 6 + ETHERNET[6:] + b"\x08\x06" + arp).requested == "10.0.0.7"
 
 
 @settings(max_examples=200, deadline=None)

@@ -75,8 +75,8 @@ def test_an_average_of_opposite_changes_says_so_everywhere(tmp_path: Path) -> No
     assert "; over all places -17% with Receiver classic to +6." in answer
     assert forest.judged(found) == "mixed"
     effects = {(found.response.name, found.factor): (found, each) for found, each in screen.effects(report)}
-    assert screen.told(*effects["throughput", "mtu"]).verdict == "mixed"
-    assert screen.told(*effects["rtt", "mtu"]).verdict != "mixed"
+    assert screen.effect_words(*effects["throughput", "mtu"]).verdict == "mixed"
+    assert screen.effect_words(*effects["rtt", "mtu"]).verdict != "mixed"
     assert "| mixed |" in as_markdown(report)
     console = Console(width=120, record=True, file=StringIO())
     screen.render(report, console)

@@ -93,7 +93,7 @@ def only(path, ip=None):
     """Returns the only measurement of a file."""
     readings = read(path, ip)
     assert [str(why) for why in readings.refused] == []
-    (found,) = readings.found
+    (found,) = readings.imported
     return found
 
 
@@ -331,7 +331,7 @@ def test_bad_files_are_refused_with_their_fault(tmp_path, text, said):
     ip = None if "--ip" in said else 4
     readings = read(tmp_path / "bad.json", ip)
     (error,) = readings.refused
-    assert not readings.found
+    assert not readings.imported
     assert said in str(error)
     assert "bad.json" in str(error)
 
@@ -366,8 +366,8 @@ def test_hostile_documents_are_read_or_refused(tmp_path_factory, data, document)
     file = tmp_path_factory.getbasetemp() / "hostile.json"
     file.write_text(json.dumps(document))
     readings = read(file, 4)
-    assert len(readings.found) + len(readings.refused) == 1
-    for found in readings.found:
+    assert len(readings.imported) + len(readings.refused) == 1
+    for found in readings.imported:
         repeated([found.record], [flow.name for flow in found.flows])
 
 
@@ -478,7 +478,7 @@ EXAMPLES = Path(__file__).parents[1] / "iperf3"
 def test_the_documents_of_every_version_are_read(version):
     readings = read(EXAMPLES / f"{version}.json")
     assert [str(why) for why in readings.refused] == []
-    tcp, udp, reverse, *more = readings.found
+    tcp, udp, reverse, *more = readings.imported
 
     assert tcp.record.engine_version.startswith("iperf 3.16+" if version == "3.17" else f"iperf {version}")
     values = values_of(tcp)
@@ -517,7 +517,7 @@ def test_the_documents_of_every_version_are_read(version):
 @pytest.mark.parametrize("version", ["3.1", "3.10", "3.12", "3.21"])
 def test_omitted_seconds_and_the_documents_of_servers(version):
     named = {}
-    for each in read(EXAMPLES / f"{version}.json").found:
+    for each in read(EXAMPLES / f"{version}.json").imported:
         named.setdefault(each.title, []).append(each)
     _, omitted = named["iperf3, TCP, 1 stream"]
     intervals = omitted.record.flows[0].intervals

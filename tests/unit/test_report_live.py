@@ -64,7 +64,7 @@ def test_it_is_drawn_again_when_the_run_has_grown_and_somebody_looks(
     now[0] += live.ASKED_WITHIN + 1
     watched.look()
     assert len(drawn) == 2, "nobody looks"
-    watched.asked()
+    watched.page_requested()
     watched.look()
     assert len(drawn) == 3
 
@@ -83,7 +83,7 @@ def test_drawing_takes_no_more_than_its_share_of_the_time(
     watched = live.Live(run.directory)
     for _ in range(40):
         go_on(run) if run.pending() else None
-        watched.asked()
+        watched.page_requested()
         now[0] += 0.5
         watched.look()
     spent, passed = 2 * (len(drawn) - 1), now[0] - 102  # The time counts from the first drawing.

@@ -58,7 +58,7 @@ def test_the_verdict_is_that_of_the_interval_that_is_printed(tmp_path: Path) -> 
     run = make_run(tmp_path / "wild", 4, maker=wild)
     report = gather(run)
     said = {
-        found.response.name: (effect.overall, screen.told(found, effect))
+        found.response.name: (effect.overall, screen.effect_words(found, effect))
         for found, effect in screen.effects(report)
         if (found.factor, effect.level) == ("mtu", "9000 B")
     }
@@ -112,7 +112,7 @@ def test_a_change_below_the_smallest_of_interest_is_neither_better_nor_worse(tmp
 
     report = gather(make_run(tmp_path / "slight", 4, maker=slightly))
     (said,) = [
-        screen.told(found, effect)
+        screen.effect_words(found, effect)
         for found, effect in screen.effects(report)
         if found.response.name == "throughput" and found.factor == "mtu" and effect.level == "9000 B"
     ]

@@ -230,13 +230,13 @@ def _extensions(packet: bytes, base: int) -> tuple[list[tuple[int, int, int]], b
     return found, at == len(packet)
 
 
-def _is_genuine(packet: bytes, base: int, found: list[tuple[int, int, int]], key: bytes | None) -> bool:
+def _is_genuine(packet: bytes, base: int, fields: list[tuple[int, int, int]], key: bytes | None) -> bool:
     """Returns whether the extensions of an authenticated packet are those that the sender sealed: the HMAC
     TLV follows all but Extra Padding, and covers the sequence number and what is before it. Extra Padding
     alone needs none (RFC 8972, 4.8)."""
-    if key is None or all(kind == PADDING_TYPE for _, kind, _ in found):
+    if key is None or all(kind == PADDING_TYPE for _, kind, _ in fields):
         return True
-    rest = [each for each in found if each[1] != PADDING_TYPE]
+    rest = [each for each in fields if each[1] != PADDING_TYPE]
     at, kind, size = rest[-1]
     if kind != HMAC_TYPE or size != HMAC_SIZE or [each[1] for each in rest].count(HMAC_TYPE) != 1:
         return False
