@@ -1,7 +1,8 @@
 """Attacks on the ports that nettrial opens, and honest clients meanwhile.
 
-`python -m tests.attacks PORT VERSION` starts a server at the loopback addresses of an IP version, holds
-connections from many addresses, and prints how many requests of honest clients were served, as JSON. All
+`python -m tests.attacks PORT VERSION [TIMES]` starts a server at the loopback addresses of an IP version, holds
+connections from many addresses, and prints how many requests of honest clients were served, as JSON. The engine's
+server is measured TIMES times (default: 3) under each attack, because a measurement takes seconds of CPU time. All
 addresses of attackers must be local: those of IPv4 are so on every Linux, and those of IPv6 need a network
 namespace with a route (`NAMESPACE`)."""
 
@@ -139,7 +140,7 @@ def server(*words: str) -> Iterator[tuple[int, int, Callable[[], str]]]:
 
 def attacked(port: str, version: int, *before: str) -> dict[str, Any]:
     """Runs an attack in a process, after other words of a command line, and returns its figures."""
-    command = [*before, sys.executable, "-m", "tests.attacks", port, str(version)]
+    command = [*before, sys.executable, "-m", "tests.attacks", port, str(version), "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     print(done.stderr, done.stdout)
     assert done.returncode == 0
@@ -298,8 +299,9 @@ def stamp(version: int) -> dict[str, Any]:
     return {"stamp": (answers, sent), "stamp: numbers in order": in_order}
 
 
-def engine(version: int) -> dict[str, Any]:
-    """Attacks the engine's own ports: `serve` and `serve --iperf3`."""
+def engine(version: int, times: int) -> dict[str, Any]:
+    """Attacks the engine's own ports, `serve` and `serve --iperf3`, each of which is measured so many times
+    under each attack."""
     found: dict[str, Any] = {}
     for name, option in (("serve", []), ("iperf3", ["--iperf3"])):
         words = [*SERVE, *option, "--bind", LOOPBACK[version]]
@@ -316,7 +318,7 @@ def engine(version: int) -> dict[str, Any]:
 
             for many, networks in ((400, 1), (1200, NETWORKS)):
                 with Held(version, port, many, networks, b"", False):
-                    found[f"{name}: {many} silent from {networks}"] = served(ask, 3)
+                    found[f"{name}: {many} silent from {networks}"] = served(ask, times)
     return found
 
 
@@ -326,8 +328,14 @@ def main() -> None:
     if what == "serve-pages":
         serve_pages(version)
         return
-    attack = {"pages": pages, "ndt7": ndt7, "stamp": stamp, "engine": engine}[what]
-    print(json.dumps(attack(version)))
+    times = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+    attacks: dict[str, Callable[[], dict[str, Any]]] = {
+        "pages": lambda: pages(version),
+        "ndt7": lambda: ndt7(version),
+        "stamp": lambda: stamp(version),
+        "engine": lambda: engine(version, times),
+    }
+    print(json.dumps(attacks[what]()))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ tests start."""
 import contextlib
 import importlib.util
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -55,23 +54,22 @@ asyncio.run(main())
 prints the answers."""
 
 
-@pytest.fixture
-def installed(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
-    """Returns a function that starts the installed command in an own directory, with variables for the fake
-    engine."""
-    script = tmp_path / "bin" / "nettrial"
+def starter(directory: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Returns a function that starts the installed command in `work` of a directory, with variables for the
+    fake engine."""
+    script = directory / "bin" / "nettrial"
     script.parent.mkdir()
     script.write_text(
         (ROOT / "packaging/scripts/nettrial").read_text().replace("#!python", f"#!{sys.executable}")
     )
     script.chmod(0o755)
-    (tmp_path / "work").mkdir()
+    (directory / "work").mkdir()
 
     def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [script, *arguments],
-            cwd=tmp_path / "work",
-            env={**environment(tmp_path), **variables},
+            cwd=directory / "work",
+            env={**environment(directory), **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -88,7 +86,8 @@ def ends_well(process: subprocess.Popen[str]) -> str:
 
 
 @needs_dask
-def test_workers_on_this_machine_run_trials_and_import_no_module_left_there(installed, tmp_path: Path):
+def test_workers_on_this_machine_run_trials_and_import_no_module_left_there(tmp_path: Path):
+    installed = starter(tmp_path)
     planted = [tmp_path / "dask-scratch-space" / "jinja2.py", tmp_path / "work" / "multiprocessing.py"]
     planted[0].parent.mkdir()
     for module in planted:
@@ -98,11 +97,13 @@ def test_workers_on_this_machine_run_trials_and_import_no_module_left_there(inst
     assert [*tmp_path.rglob("*-was-imported")] == []
 
 
-@pytest.fixture
-def ports(installed, tmp_path: Path) -> Iterator[list[int]]:
-    """Yields the ports at which a run with a worker on this machine listens."""
+@pytest.fixture(scope="module")
+def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
+    """Yields the ports at which a run with a worker on this machine listens, until its tests are done."""
     psutil = pytest.importorskip("psutil")
-    with installed(*LOCAL, FAKE_SECONDS="1", TMPDIR=str(tmp_path)) as run:
+    directory = tmp_path_factory.mktemp("installed")
+    # The trials outlast the tests, which ask while they run.
+    with starter(directory)(*LOCAL, FAKE_SECONDS="20", TMPDIR=str(directory)) as run:
         process = psutil.Process(run.pid)
 
         def of(one: Any) -> list[int]:
@@ -116,8 +117,10 @@ def ports(installed, tmp_path: Path) -> Iterator[list[int]]:
 
         wait_until(lambda: len(found()) >= 5, "the ports of a scheduler, a nanny and a worker")
         yield found()
-        run.send_signal(signal.SIGINT)
-        run.communicate(timeout=240)
+        for one in [*process.children(recursive=True), process]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+        run.communicate()
 
 
 @needs_dask
