@@ -18,6 +18,7 @@ from nettrial.analysis.declared_precision import ImpreciseMean, Precision, preci
 from nettrial.analysis.headline_contrasts import Contrast, headline
 from nettrial.analysis.intervals import CONFIDENCE, Interval, mean_interval, median_interval
 from nettrial.analysis.level_effects import Finding, LevelEffect, SimpleEffect, findings
+from nettrial.analysis.merits import Merit, merit
 from nettrial.analysis.noise_warnings import noise
 from nettrial.analysis.outlying_values import Outlier, outliers
 from nettrial.analysis.published_figures import Agreement, agreement, published
@@ -53,6 +54,7 @@ __all__ = [
     "Interaction",
     "Interval",
     "LevelEffect",
+    "Merit",
     "Order",
     "Outlier",
     "Precision",
@@ -91,6 +93,7 @@ __all__ = [
     "headline",
     "mean_interval",
     "median_interval",
+    "merit",
     "noise",
     "order",
     "orders",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from nettrial.analysis import Merit, merit
 from nettrial.analysis.apparatus import NOT_RECORDED
 from nettrial.analysis.changes import BANERJEE, SESSIONS
 from nettrial.analysis.compare import Difference, RunComparison
@@ -17,12 +18,13 @@ from nettrial.cli import READING
 from nettrial.cli.console import print_table, say
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import compare as compare_documents
+from nettrial.cli.documents.merits import VERDICTS
 from nettrial.cli.pool import expanded
 from nettrial.comparison import Judgement, compare
 from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput, Inconclusive, NettrialError, TrialsFailed
-from nettrial.metrics import METRICS
 from nettrial.report import numbers
+from nettrial.report.change_words import merit_in_words
 from nettrial.report.tables import UNCLEAR
 from nettrial.store import Run, recorder
 from nettrial.store.run import RUN_FILE
@@ -234,11 +236,11 @@ def _verdict(difference: Difference) -> str:
     if difference.interval is None and not difference.shown:
         return difference.absent or ""
     doubt = f", {BIASED}" if sum(difference.biased) else ""
-    if not difference.shown:
-        return f"no change shown{doubt}"
-    higher = difference.shown > 0
-    better = METRICS[difference.response.metric].better == ("higher" if higher else "lower")
-    return f"{'higher' if higher else 'lower'} ({'better' if better else 'worse'}){doubt}"
+    judged = merit(difference.response, difference.change, difference.shown)
+    said = merit_in_words(judged, difference.response.smallest_effect)
+    if judged in (Merit.BETTER, Merit.WORSE):
+        said = f"{documents.direction(difference.shown)} ({said})"
+    return f"{said}{doubt}"
 
 
 def _print_alone(compared: RunComparison) -> None:
@@ -321,7 +323,6 @@ def _document(
 
 
 def _as_document(each: Difference) -> compare_documents.Difference:
-    shown, verdict = documents.judged(each.shown, METRICS[each.response.metric].better)
     return compare_documents.Difference(
         response=each.response.name,
         unit=each.response.unit,
@@ -334,8 +335,8 @@ def _as_document(each: Difference) -> compare_documents.Difference:
         mean_b=each.means[1],
         percent=each.percent,
         interval=documents.bounds(each.interval),
-        shown=shown,
-        verdict=verdict,
+        shown=documents.direction(each.shown),
+        verdict=VERDICTS[merit(each.response, each.change, each.shown)],
         absent=each.absent,
     )
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Literal
 
 from nettrial.analysis import Effect as WarningEffect
-from nettrial.analysis import Finding, LevelEffect, ResponseSummary
+from nettrial.analysis import Finding, LevelEffect, ResponseSummary, merit
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import report as report_documents
+from nettrial.cli.documents.merits import VERDICTS
 from nettrial.cli.documents.report import ReportDocument
-from nettrial.metrics import METRICS
 from nettrial.report import conclusions
 from nettrial.report.content import Report
 
@@ -74,7 +74,6 @@ def report_document(report: Report, page: Path | None) -> ReportDocument:
 
 def _effect(finding: Finding, effect: LevelEffect) -> report_documents.Effect:
     change = effect.overall
-    shown, verdict = documents.judged(change.shown, METRICS[finding.response.metric].better)
     return report_documents.Effect(
         response=finding.response.name,
         factor=finding.factor,
@@ -87,8 +86,8 @@ def _effect(finding: Finding, effect: LevelEffect) -> report_documents.Effect:
         unit=finding.response.unit,
         p_value=change.p_corrected,
         blocks=change.pairs,
-        shown=shown,
-        verdict="mixed" if effect.is_mixed else verdict,
+        shown=documents.direction(change.shown),
+        verdict=VERDICTS[merit(finding.response, change, change.shown, effect.is_mixed)],
         rises=effect.rises,
         falls=effect.falls,
         absent=change.absent,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nettrial.analysis import Change, Contrast, Interval
+from nettrial.analysis import Change, Contrast, Interval, Merit
 from nettrial.analysis.detectable import detectable
 from nettrial.report import numbers
 from nettrial.report.tables import label
@@ -85,6 +85,14 @@ def change(study: Study, contrast: Contrast, names_place: bool = True) -> str:
     if before == after:
         return f"{name} {verb} slightly, from {numbers.with_unit(before, unit)}{place} ({size}{ends})"
     return f"{name} {verb} from {before} to {numbers.with_unit(after, unit)}{place} ({size}{ends})"
+
+
+def merit_in_words(merit: Merit, smallest: float) -> str:
+    """Returns the merit of a change in words, such as "better", "no change shown" or "below 1%", where
+    `smallest` is the smallest effect of interest in percent."""
+    if merit is Merit.SMALL:
+        return f"below {smallest:g}%"
+    return "no change shown" if merit is Merit.NONE else str(merit)
 
 
 def compared(contrast: Contrast) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nettrial.analysis import Contrast
-from nettrial.metrics import METRICS
+from nettrial.analysis import Contrast, Merit, merit
 from nettrial.report import conclusions, numbers
+from nettrial.report.change_words import merit_in_words
 from nettrial.report.content import Report
 from nettrial.report.vega import COLOURS, INK, MOST_MARKS, Chart, across, beside, layer, layered, silent
 
@@ -18,18 +18,14 @@ ACROSS = 190
 """The width of the chart without labels in pixels: the whole fits on a phone."""
 HEADING = "\u2007"
 """The separator between the level and the response in the name of a place."""
-JUDGED = {"better": COLOURS[0], "worse": COLOURS[1], "mixed": COLOURS[3], "no change shown": "#5f6b76"}
-"""The colours of changes, by verdict."""
-
-
-def judged(contrast: Contrast) -> str:
-    """Returns the verdict on a change: better, worse, not shown, or mixed if opposite changes were
-    averaged."""
-    if contrast.is_mixed:
-        return "mixed"
-    shown = contrast.change.shown
-    better = 1 if METRICS[contrast.response.metric].better == "higher" else -1
-    return "no change shown" if shown == 0 else "better" if shown == better else "worse"
+JUDGED = {
+    Merit.BETTER: COLOURS[0],
+    Merit.WORSE: COLOURS[1],
+    Merit.MIXED: COLOURS[3],
+    Merit.SMALL: "#8a949c",
+    Merit.NONE: "#5f6b76",
+}
+"""The colours of changes, by merit."""
 
 
 def draw(report: Report) -> Chart | None:
@@ -39,7 +35,8 @@ def draw(report: Report) -> Chart | None:
     pairs = headline is not None and headline.pairs
     told = [each for each in contrasts if each.change.relative]
     levels = {each.subject for each in told} if pairs else set(conclusions.drawn_levels(told))
-    rows = [_row(each) for each in told if each.subject in levels][:MOST_MARKS]
+    drawn = [each for each in told if each.subject in levels][:MOST_MARKS]
+    rows = [_row(each) for each in drawn]
     if not rows:
         return None
     titles = {row["title"] for row in rows}
@@ -65,12 +62,12 @@ def draw(report: Report) -> Chart | None:
         "labelFontWeight": {"condition": {"test": is_heading, "value": "bold"}, "value": "normal"},
     }
     down = {"field": "place", "type": "nominal", "sort": None, "axis": axis, "scale": {"domain": places}}
-    kinds = [kind for kind in JUDGED if any(row["group"] == kind for row in rows)]
+    groups = {_words(each): JUDGED[kind] for kind in JUDGED for each in drawn if _merit(each) is kind}
     colour = {
         "field": "group",
         "type": "nominal",
         "legend": {"title": None, "orient": "bottom"},
-        "scale": {"domain": kinds, "range": [JUDGED[kind] for kind in kinds]},
+        "scale": {"domain": list(groups), "range": list(groups.values())},
     }
     values = [row[name] for row in rows for name in ("low", "value", "high")]
     x = across(values, ACROSS, zero=True, domain=False)
@@ -101,10 +98,18 @@ def draw(report: Report) -> Chart | None:
         title,
         said,
         spec,
-        legend=tuple(kinds),
-        colours=tuple(JUDGED[k] for k in kinds),
+        legend=tuple(groups),
+        colours=tuple(groups.values()),
         note=" ".join(notes),
     )
+
+
+def _merit(contrast: Contrast) -> Merit:
+    return merit(contrast.response, contrast.change, contrast.change.shown, contrast.is_mixed)
+
+
+def _words(contrast: Contrast) -> str:
+    return merit_in_words(_merit(contrast), contrast.response.smallest_effect)
 
 
 def _row(contrast: Contrast) -> dict[str, Any]:
@@ -119,7 +124,7 @@ def _row(contrast: Contrast) -> dict[str, Any]:
         "title": title,
         "subject": subject if subject != title else contrast.against,
         "place": f"{subject}{HEADING}{title}",
-        "group": judged(contrast),
+        "group": _words(contrast),
         "value": middle,
         "low": bounds.low,
         "high": bounds.high,

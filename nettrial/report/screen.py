@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from nettrial.analysis import Effect, Finding, LevelEffect
-from nettrial.metrics import METRICS
+from nettrial.analysis import Effect, Finding, LevelEffect, Merit, merit
 from nettrial.report import conclusions, numbers, response_warnings, verdicts
+from nettrial.report.change_words import merit_in_words
 from nettrial.report.content import Report
 
 EFFECTS_SHOWN = 14
@@ -28,12 +28,10 @@ _SHORT = {
 """The word before a warning for its effect."""
 ARROWS = {1: "▲", -1: "▼", 0: "·"}
 """The arrow for an effect by its sign, or 0 if no effect is shown."""
-STYLES = {"better": "green", "worse": "red"}
+STYLES: dict[str, str] = {Merit.BETTER: "green", Merit.WORSE: "red"}
 """The colour of each verdict on a terminal."""
-MIXED = "mixed"
-"""The verdict on an average of opposite changes."""
 MIXED_NOTE = "mixed: an average of rises and falls at different levels of the other factors (see all tables)"
-"""The note on that verdict."""
+"""The note on averages of opposite changes."""
 WIDE = 1000
 """A width at which no table is folded."""
 
@@ -90,13 +88,9 @@ class EffectWords:
 def effect_words(finding: Finding, effect: LevelEffect) -> EffectWords:
     """Returns an effect in words: in percent or, if that is unclear, as a difference."""
     change = effect.overall
-    better = 1 if METRICS[finding.response.metric].better == "higher" else -1
-    smallest, shown = finding.response.smallest_effect, change.shown
-    verdict = "no change shown" if shown == 0 else "better" if shown == better else "worse"
-    if change.is_smaller_than(smallest):
-        shown, verdict = 0, f"below {smallest:g}%"
-    if effect.is_mixed:
-        verdict = MIXED
+    judged = merit(finding.response, change, change.shown, effect.is_mixed)
+    verdict = merit_in_words(judged, finding.response.smallest_effect)
+    shown = 0 if change.is_smaller_than(finding.response.smallest_effect) else change.shown
     bounds, middle, unit = change.relative, change.percent, "%"
     if bounds is None:
         bounds, middle = change.simultaneous_difference, change.difference

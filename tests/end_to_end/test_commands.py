@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,11 +13,25 @@ from tests import forked
 ROOT = Path(__file__).parents[2]
 
 
-def nettrial(directory: Path, *arguments: str, report: bool = True) -> subprocess.CompletedProcess[str]:
+def nettrial(
+    directory: Path, *arguments: str, report: bool = True, columns: int = 160
+) -> subprocess.CompletedProcess[str]:
     """Runs a command in a directory. Making a report takes longer than a short run; without `report`, one
     line replaces it."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160", "NO_COLOR": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": str(columns), "NO_COLOR": "1"}
     return forked.run(forked.Command(arguments, environment, directory, report))
+
+
+@pytest.mark.end_to_end
+def test_the_readme_shows_what_its_first_commands_print(tmp_path: Path) -> None:
+    """The simulator gives the same answer on every machine."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"```\n(nettrial init [^`]+)```\n\n```text\n([^`]+)```", readme)
+    assert found is not None
+    for command in found[1].splitlines():
+        done = nettrial(tmp_path, *command.split()[1:], columns=72)
+        assert done.returncode == 0, done.stderr
+    assert [line.rstrip() for line in done.stdout.splitlines()] == found[2].splitlines()
 
 
 @pytest.mark.end_to_end

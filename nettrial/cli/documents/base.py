@@ -17,8 +17,9 @@ Bounds = Annotated[list[float], Field(min_length=2, max_length=2)]
 Shown = Literal["higher", "lower", "none"]
 """The direction of a change that is shown."""
 
-Verdict = Literal["better", "worse", "none"]
-"""The direction of a change that is shown, as better or worse."""
+Verdict = Literal["better", "worse", "small", "mixed", "none"]
+"""The merit of a change: `small` if it is known to be smaller than the response's smallest effect of
+interest, `mixed` if it is an average of opposite changes."""
 
 
 class Part(BaseModel):
@@ -53,10 +54,6 @@ def bounds(interval: _Interval | None) -> list[float] | None:
     return None if interval is None else [interval.low, interval.high]
 
 
-def judged(shown: int, better: str) -> tuple[Shown, Verdict]:
-    """Returns the direction of a change from its sign, and its verdict if the direction `better` is
-    better."""
-    if shown == 0:
-        return "none", "none"
-    direction: Shown = "higher" if shown > 0 else "lower"
-    return direction, "better" if direction == better else "worse"
+def direction(shown: int) -> Shown:
+    """Returns the direction of a change from its sign."""
+    return "none" if shown == 0 else "higher" if shown > 0 else "lower"

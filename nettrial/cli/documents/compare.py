@@ -46,7 +46,8 @@ class Difference(Part):
     shown: Shown
     """The direction of the change, if its interval excludes zero."""
     verdict: Verdict
-    """The same as better or worse: for some metrics, lower is better."""
+    """The same as better or worse: for some metrics, lower is better. `small` if the change is known to be
+    smaller than the response's `smallest_effect`."""
     absent: str | None
     """The reason why the change or its interval is absent."""
 

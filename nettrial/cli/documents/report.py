@@ -75,9 +75,10 @@ class Effect(Part):
     shown: Shown
     """The direction of the change, if its interval excludes zero: `interval` or, where that is null or
     reaches a hundredfold, `difference_interval`."""
-    verdict: Verdict | Literal["mixed"]
-    """The same as better or worse: for some metrics, lower is better. `mixed` if both `rises` and `falls` are
-    above 0: the change is an average of opposite changes."""
+    verdict: Verdict
+    """The same as better or worse: for some metrics, lower is better. `small` if the change is known to be
+    smaller than the response's `smallest_effect`; `mixed` if both `rises` and `falls` are above 0: the change
+    is an average of opposite changes."""
     rises: int
     """The number of combinations of the other factors' levels at which a rise is shown."""
     falls: int
