@@ -1,10 +1,10 @@
 """Attacks on the ports that nettrial opens, and honest clients meanwhile.
 
-`python -m tests.attacks PORT VERSION [TIMES]` starts a server at the loopback addresses of an IP version, holds
-connections from many addresses, and prints how many requests of honest clients were served, as JSON. The engine's
-server is measured TIMES times (default: 3) under each attack, because a measurement takes seconds of CPU time. All
-addresses of attackers must be local: those of IPv4 are so on every Linux, and those of IPv6 need a network
-namespace with a route (`NAMESPACE`)."""
+`python -m tests.attacks PORT VERSION [TIMES]` starts a server at the loopback addresses of an IP version,
+holds connections from many addresses, and prints how many requests of honest clients were served, as JSON.
+The engine's server is measured TIMES times (default: 3) under each attack, because a measurement takes
+seconds of CPU time. All addresses of attackers must be local: those of IPv4 are so on every Linux, and those
+of IPv6 need a network namespace with a route (`NAMESPACE`)."""
 
 import asyncio
 import contextlib

@@ -35,7 +35,14 @@ def lines_of(record: Record) -> dict[str, str]:
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize(("delay_ms", "topology"), [(20, "pair"), (5, "routed"), (20, "switched")])
+@pytest.mark.parametrize(
+    ("delay_ms", "topology"),
+    [
+        (5, "routed"),
+        pytest.param(20, "pair", marks=pytest.mark.slow),
+        pytest.param(20, "switched", marks=pytest.mark.slow),
+    ],
+)
 def test_the_round_trip_takes_the_delays_of_its_links(
     delay_ms: int, topology: str, resolve: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:

@@ -70,7 +70,7 @@ def test_what_is_sent_arrives_or_is_lost(ip: int, resolve: Resolve, run: Run) ->
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("ip", [4, 6])
+@pytest.mark.parametrize("ip", [pytest.param(4, marks=pytest.mark.slow), 6])
 def test_what_is_too_much_gets_what_the_wire_carries_and_waits_in_its_queue(
     ip: int, resolve: Resolve, holds: Holds
 ) -> None:
@@ -116,7 +116,7 @@ def test_an_internet_mix_arrives_as_it_was_drawn(resolve: Resolve, run: Run) -> 
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("rate", [10, 100])
+@pytest.mark.parametrize("rate", [pytest.param(10, marks=pytest.mark.slow), 100])
 def test_a_rate_is_kept(rate: int, resolve: Resolve, holds: Holds) -> None:
     flow = packets(size=constant("1250 B"), rate=f"{rate} Mbit/s", duration="1 s")
     scenario = network(resolve, flow)

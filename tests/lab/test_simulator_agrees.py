@@ -15,7 +15,7 @@ from tests.lab.lacking import lacking
 from tests.measuring import Attempt, Run
 
 SEEDS = 3
-SOME_CASES = ["MTU 9000", "8 flows", "MPTCP LIA"]
+SOME_CASES = ["8 flows", "MPTCP LIA"]
 """The cases that differ most from each other. The others are part of the longer sweep."""
 REPEATS = 5
 """The number of trials in the lab for a comparison of means, in the longer sweep."""

@@ -108,7 +108,9 @@ def test_a_connection_for_each_request(
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("transport", ALL)
+@pytest.mark.parametrize(
+    "transport", ["tcp", *(pytest.param(one, marks=pytest.mark.slow) for one in ("mptcp", "udp"))]
+)
 def test_several_in_flight_give_more_transactions(
     transport: str, prepare: Prepare, holds: Callable[[Attempt], None]
 ) -> None:

@@ -111,7 +111,7 @@ def test_wire_bytes_are_payload_and_overhead(
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("topology", ["pair", "switched"])
+@pytest.mark.parametrize("topology", [pytest.param("pair", marks=pytest.mark.slow), "switched"])
 def test_other_topologies_carry_as_much(
     topology: str, resolve: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from nettrial import systems
 from tests.unit.conftest import ROOT, environment
 
-RUN = "nettrial run jumbo-ipv6 --backend sim --set mtu=1500,9000 --replicates 2 --seed 1 --out"
+RUN = "nettrial run examples/loss --replicates 2 --seed 1 --out"
 REACHED = [
     "nettrial list studies",
     f"{RUN} one",
@@ -63,7 +63,7 @@ def test_what_is_simulated_needs_nothing_of_posix(tmp_path):
     assert answers["held_twice"] == [False, True]
     assert answers["lacking"] == ["fcntl", "geteuid"], "the double has what Windows lacks"
     assert "\N{MINUS SIGN}" in output or "\N{MULTIPLICATION SIGN}" in output
-    assert (tmp_path / "one" / "report.html").stat().st_size > 100_000
+    assert (tmp_path / "one" / "report.html").read_text(encoding="utf-8").endswith("</html>")
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".nettrial")]
 
 
