@@ -145,7 +145,7 @@ class Headline(Strict):
     """The level of the factor that is compared with the baseline; by default, each."""
     place: Annotated[dict[str, Annotated[str, BeforeValidator(as_text)]], Field(default_factory=dict)]
     """The levels of the other factors at which it is compared, by factor; factors that are not named have
-    their baseline. By default, changes are averaged over all places, if these agree."""
+    their baseline. By default, changes are averaged over the other factors, if these do not matter."""
 
 
 class Source(Strict):
