@@ -21,9 +21,9 @@ from nettrial.fields import as_text
 from nettrial.results import Results
 from nettrial.running import log
 from nettrial.running.events import Event
-from nettrial.running.permission import ASKING, Request
+from nettrial.running.permission import ASKING, PermissionRequest
 from nettrial.running.session import is_unfinished
-from nettrial.running.start import CheckedRun, Target, new_run, refuse_failures, resumed_run
+from nettrial.running.start import CheckedRun, TrialMachines, new_run, refuse_failures, resumed_run
 from nettrial.running.stop import Stop
 from nettrial.running.study_design import DesignOptions
 from nettrial.store import Run
@@ -203,8 +203,8 @@ def _until(until: float | str | Mapping[str, float] | None) -> tuple[str, ...]:
     return (until if isinstance(until, str) else f"{until:g}%",)
 
 
-def _target(machines: str | Path | None, on: str | None) -> Target:
-    return Target(Path(machines) if machines is not None else None, on)
+def _target(machines: str | Path | None, on: str | None) -> TrialMachines:
+    return TrialMachines(Path(machines) if machines is not None else None, on)
 
 
 def _listener(progress: Listener | None) -> Callable[[Event], None]:
@@ -215,7 +215,7 @@ def _listener(progress: Listener | None) -> Callable[[Event], None]:
     return hear
 
 
-def _permit(needed: Sequence[Request], allowed: bool) -> None:
+def _permit(needed: Sequence[PermissionRequest], allowed: bool) -> None:
     """Raises BadInput if the study needs permission, and has none."""
     if needed and not allowed:
         raise BadInput.listing(ASKING, [request.fault() for request in needed])

@@ -223,18 +223,18 @@ def serve_pages(version: int) -> None:
 
 def ndt7(version: int) -> dict[str, Any]:
     """Attacks an ndt7 server, with and without TLS."""
-    from nettrial.protocols.ndt7.client import NotReached, Target, transfer
+    from nettrial.protocols.ndt7.client import Ndt7NotReached, Ndt7Server, transfer
 
     found: dict[str, Any] = {}
     for plain, count in ((False, 1300), (True, 1300)):
         words = [*SERVE, "--ndt7", "--bind", LOOPBACK[version]]
         with server(*words, *(["--plain"] if plain else [])) as (process, port, said):
-            target = Target("localhost", LOOPBACK[version], port, plain=plain, verify=False)
+            target = Ndt7Server("localhost", LOOPBACK[version], port, plain=plain, verify=False)
 
-            def ask(target: Target = target) -> bool:
+            def ask(target: Ndt7Server = target) -> bool:
                 try:
                     return asyncio.run(transfer(target, "download", 1.0)).num_bytes > 0
-                except NotReached as why:
+                except Ndt7NotReached as why:
                     print(f"not served: {why}", file=sys.stderr)
                     return False
 
@@ -256,7 +256,7 @@ def stamp(version: int) -> dict[str, Any]:
     """Attacks a reflector of STAMP: 32 sessions from each of eight addresses, again and again."""
     from nettrial.protocols.stamp.clock import ntp
     from nettrial.protocols.stamp.packet import Sent, sender_packet
-    from nettrial.protocols.stamp.sender import NotReached, Sender, Session
+    from nettrial.protocols.stamp.sender import ReflectorSession, Sender, StampNotReached
 
     family = socket.AF_INET if version == 4 else socket.AF_INET6
     with (
@@ -289,10 +289,10 @@ def stamp(version: int) -> dict[str, Any]:
         thread = threading.Thread(target=go_on)
         thread.start()
         try:
-            result = Sender(Session(LOOPBACK[version], port, 5, 0.02, 44)).run()
+            result = Sender(ReflectorSession(LOOPBACK[version], port, 5, 0.02, 44)).run()
             answers, sent = len({each.number for each in result.answers}), result.sent
             in_order = [each.reflector_number for each in result.answers] == list(range(5))
-        except NotReached:
+        except StampNotReached:
             answers, sent, in_order = 0, 5, False
         ended.set()
         thread.join()

@@ -31,7 +31,7 @@ from nettrial.analysis.stopping_rule import Stopping, Width, stopping
 from nettrial.analysis.study_verdicts import VERDICTS, Compared, Verdict, verdicts
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, cell_of, summarise
 from nettrial.analysis.sweep_curves import Curve, CurveMeans, Ratio, curves, estimate, ratios
-from nettrial.analysis.warning_effects import Effect
+from nettrial.analysis.warning_effects import HarmOfWarnings
 from nettrial.analysis.warning_groups import FailureGroup, WarningGroup, failures, warnings
 from nettrial.study.published import PublishedRow
 
@@ -47,9 +47,9 @@ __all__ = [
     "Contrast",
     "Curve",
     "CurveMeans",
-    "Effect",
     "FailureGroup",
     "Finding",
+    "HarmOfWarnings",
     "ImpreciseMean",
     "Interaction",
     "Interval",

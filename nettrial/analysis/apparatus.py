@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.store import Run, Session
-from nettrial.store.fingerprint import Difference, differences
+from nettrial.store.fingerprint import FingerprintDifference, differences
 
 CODE = "another_apparatus"
 """The code of the warning about sessions with different apparatus."""
@@ -14,7 +14,7 @@ NOT_RECORDED = "not recorded"
 """The text that stands for the apparatus of a run that did not record it."""
 
 
-def conflict(run: Run, now: Mapping[str, str]) -> list[Difference]:
+def conflict(run: Run, now: Mapping[str, str]) -> list[FingerprintDifference]:
     """Returns what differs between the apparatus of now and that of the last session which finished trials;
     nothing if it is that of any such session, or if none was recorded."""
     recorded = [differences(facts, now) for session in run.sessions if (facts := _facts(session))]

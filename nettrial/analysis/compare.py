@@ -16,7 +16,7 @@ from nettrial.analysis.intervals import Interval
 from nettrial.analysis.outcomes import Outcome, above, below
 from nettrial.analysis.run_digest import digest, trial_responses
 from nettrial.analysis.summary import Levels, plan_treatments
-from nettrial.analysis.warning_effects import Effect
+from nettrial.analysis.warning_effects import HarmOfWarnings
 from nettrial.analysis.warning_groups import warnings
 from nettrial.metrics import METRICS
 from nettrial.store import Run
@@ -180,7 +180,7 @@ class _Trials:
         self._numbers: dict[tuple[str, ...], set[int]] = {}
         for planned in run.plan:
             self._numbers.setdefault(_key(planned.treatment), set()).add(planned.number)
-        self._warnings = [group for group in warnings(run) if group.effect is Effect.BIAS]
+        self._warnings = [group for group in warnings(run) if group.effect is HarmOfWarnings.BIAS]
         self._hosts = {each.of for each in run.study.responses if METRICS[each.metric].of == "host"}
 
     def biased(self, response: Response, treatment: Levels) -> int:

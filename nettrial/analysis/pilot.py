@@ -94,7 +94,7 @@ def _shift(
 
 
 @dataclass(frozen=True)
-class Choice:
+class DesignChoice:
     """The duration and the number of replicates of a run."""
 
     seconds: float
@@ -116,7 +116,7 @@ def choose(
     treatments: int,
     budget: float,
     wanted: Mapping[str, float] | None = None,
-) -> Choice | None:
+) -> DesignChoice | None:
     """Returns the choice with the narrowest expected intervals of the least precise response within `budget`
     seconds, or the one that reaches the `wanted` half-widths (percent by response) soonest. Returns None if
     not even two blocks of the shortest traffic fit.
@@ -131,7 +131,7 @@ def choose(
         shifted = [seconds for seconds in fitting if seconds < max(durations)]
         fitting = {max(durations): fitting[max(durations)]}
     choices = [
-        Choice(seconds, blocks, blocks, _widths(variations, seconds, blocks), shifted)
+        DesignChoice(seconds, blocks, blocks, _widths(variations, seconds, blocks), shifted)
         for seconds, blocks in fitting.items()
     ]
     if wanted:
@@ -150,18 +150,18 @@ def _widths(variations: Sequence[PilotVariation], seconds: float, blocks: int) -
 
 
 def _soonest(
-    choices: Sequence[Choice],
+    choices: Sequence[DesignChoice],
     variations: Sequence[PilotVariation],
     overhead: float,
     wanted: Mapping[str, float],
-) -> Choice:
+) -> DesignChoice:
     """Returns the choice that needs the least time for the precision, with the number of blocks that it
     takes, up to those that fit."""
 
     def factor(count: int) -> float:
         return widening(count, CONFIDENCE)
 
-    def needed(choice: Choice) -> float:
+    def needed(choice: DesignChoice) -> float:
         blocks: list[float] = [FEWEST_REPLICATES]
         for each in variations:
             if each.response in wanted:
@@ -172,7 +172,7 @@ def _soonest(
     best = min(choices, key=lambda each: (needed(each) * (each.seconds + overhead), -each.seconds))
     blocks = int(min(needed(best), best.replicates))
     widths = _widths(variations, best.seconds, blocks)
-    return Choice(best.seconds, blocks, best.replicates, widths, best.shifted)
+    return DesignChoice(best.seconds, blocks, best.replicates, widths, best.shifted)
 
 
 def _fewest(factor: Callable[[int], float], deviation: float, wanted: float) -> float:

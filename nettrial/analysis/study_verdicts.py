@@ -12,7 +12,7 @@ from nettrial.analysis.outcomes import Outcome, above, below, together, within
 from nettrial.analysis.run_model import changes, pairs
 from nettrial.analysis.sequential import family
 from nettrial.analysis.summary import Cell, Levels, ResponseSummary, Summary
-from nettrial.analysis.warning_effects import Effect
+from nettrial.analysis.warning_effects import HarmOfWarnings
 from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.metrics import METRICS
 from nettrial.study import Conclusion, Response, Study
@@ -58,7 +58,7 @@ class JudgedPlace:
 class Doubt:
     """Warnings of trials that a verdict rests on."""
 
-    effect: Effect
+    effect: HarmOfWarnings
     """The gravest effect of the warnings: the verdict may be biased, or its intervals may be too narrow."""
     warned: int
     """The number of trials with such a warning."""
@@ -267,7 +267,7 @@ def _doubt(
     """Returns the warnings of the trials of these cells that may bias the responses, or else those by which
     intervals may be too narrow."""
     trials = {trial for cell in cells for trial in cell.trials.values()}
-    for effect in (Effect.BIAS, Effect.NARROWER):
+    for effect in (HarmOfWarnings.BIAS, HarmOfWarnings.NARROWER):
         warned = {
             number
             for group in warnings

@@ -3,7 +3,7 @@
 from enum import IntEnum
 
 
-class Effect(IntEnum):
+class HarmOfWarnings(IntEnum):
     """The effect on the changes that a run estimates, the gravest last.
 
     A temporary disturbance affects all treatments alike, because their order is random within blocks, and so
@@ -29,7 +29,11 @@ _NARROWER = ("autocorrelation", "equal_values", "noisy_treatment", "skewed_value
 _NOTHING = ("nothing_coalesced", "zerocopy_copied", "server_shared")
 
 
-def effect_of(code: str) -> Effect:
+def effect_of(code: str) -> HarmOfWarnings:
     """Returns the effect of warnings with a code; for an unknown code, the gravest."""
-    known = {Effect.WIDER: _WIDER, Effect.NARROWER: _NARROWER, Effect.NOTHING: _NOTHING}
-    return next((effect for effect, codes in known.items() if code in codes), Effect.BIAS)
+    known = {
+        HarmOfWarnings.WIDER: _WIDER,
+        HarmOfWarnings.NARROWER: _NARROWER,
+        HarmOfWarnings.NOTHING: _NOTHING,
+    }
+    return next((effect for effect, codes in known.items() if code in codes), HarmOfWarnings.BIAS)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nettrial.analysis.run_digest import digest
 from nettrial.analysis.summary import Levels
-from nettrial.analysis.warning_effects import Effect, effect_of
+from nettrial.analysis.warning_effects import HarmOfWarnings, effect_of
 from nettrial.design import PlannedTrial
 from nettrial.metrics import METRICS
 from nettrial.scenario import Warning
@@ -42,7 +42,7 @@ class WarningGroup:
         return len(self.numbers)
 
     @property
-    def effect(self) -> Effect:
+    def effect(self) -> HarmOfWarnings:
         """Returns the effect that it can have on the answer."""
         return effect_of(self.code)
 

@@ -45,7 +45,7 @@ class TrialFailed(Exception):
         self.kind = kind
 
 
-class TrialLost(TrialFailed):
+class TrialInterrupted(TrialFailed):
     """The error for a trial that gave no record because its engine was lost, so that another attempt may
     succeed."""
 
@@ -116,7 +116,7 @@ class Backend(Keeper):
         try:
             event = self.event(Request(request), timeout).root
         except EngineLost as lost:
-            raise TrialLost(str(lost)) from None
+            raise TrialInterrupted(str(lost)) from None
         if isinstance(event, RecordEvent) and event.trial == trial:
             return event.record
         if isinstance(event, FailedEvent) and event.trial == trial:

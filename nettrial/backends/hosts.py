@@ -226,7 +226,7 @@ def restore(name: str, machine: Reachable) -> Done:
     return _engine(name, machine, "machine", "restore")
 
 
-class Entry(BaseModel):
+class JournalEntry(BaseModel):
     """An entry of a machine's journal that can't be carried out."""
 
     model_config = ConfigDict(extra="forbid")
@@ -248,7 +248,7 @@ class Journal(BaseModel):
 
     restored: list[str] = []
     """The settings that were restored, in words."""
-    kept: list[Entry] = []
+    kept: list[JournalEntry] = []
     """The entries that can't be carried out, which are still there."""
     forgotten: list[str] = []
     """The entries that were discarded, in words."""

@@ -39,7 +39,7 @@ _ENDED: dict[str, None] = {}
 _USED: WeakKeyDictionary[Keeper, float] = WeakKeyDictionary()
 
 
-class SessionEnded(Exception):
+class EngineStopped(Exception):
     """The error for a trial of a session that has ended."""
 
 
@@ -96,7 +96,7 @@ def _engine(session: str, kind: tuple[str, ...], make: Callable[[], Kept]) -> It
     `make` returns."""
     with _LOCK:
         if session in _ENDED:
-            raise SessionEnded
+            raise EngineStopped
         engine: Kept = _IDLE[kind].pop() if _IDLE[kind] else make()  # type: ignore[assignment]
         _RUNNING[session].add(engine)
     try:

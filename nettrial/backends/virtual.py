@@ -15,7 +15,7 @@ PACKAGE = "nettrial_kernel"
 """The package that brings a kernel."""
 
 
-class Kernel(Configuration):
+class VirtualKernel(Configuration):
     """The kernel in which trials run; None if there is none."""
 
     program: Path | None = None
@@ -41,7 +41,7 @@ def find_kernel() -> Path | None:
 
 def start(configuration: Configuration) -> Backend:
     """Prepares the backend; raises BadInput if a document of the cache of systems can't be read."""
-    return Backend("virtual", Kernel(program=find_kernel()))
+    return Backend("virtual", VirtualKernel(program=find_kernel()))
 
 
 BACKENDS.add(

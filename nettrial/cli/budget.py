@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nettrial.analysis.pilot import FEWEST_REPLICATES, Choice, PilotVariation, choose
+from nettrial.analysis.pilot import FEWEST_REPLICATES, DesignChoice, PilotVariation, choose
 from nettrial.cli import READING, permission, run
 from nettrial.cli.console import say
 from nettrial.cli.options import seconds_of
@@ -19,7 +19,7 @@ from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.report import numbers
 from nettrial.running import pilot
 from nettrial.running.default_backend import LAB
-from nettrial.running.pilot import Durations, Measured
+from nettrial.running.pilot import Durations, PilotFindings
 from nettrial.running.start import new_directory, new_run, new_seed, refuse_failures
 from nettrial.running.stop import Stop
 from nettrial.running.study_design import (
@@ -145,7 +145,7 @@ def _chosen(
     design: Design,
     options: DesignOptions,
     durations: Durations,
-    results: Measured,
+    results: PilotFindings,
     left: float,
     manner: run.Manner,
 ) -> DesignOptions:
@@ -181,7 +181,7 @@ def _concerned(
 
 
 def _in_words(
-    variations: Sequence[PilotVariation], overhead: float, durations: Durations, choice: Choice
+    variations: Sequence[PilotVariation], overhead: float, durations: Durations, choice: DesignChoice
 ) -> list[str]:
     """Returns the pilot's findings and the choice, in words."""
     own = durations.seconds[-1]

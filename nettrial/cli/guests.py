@@ -10,7 +10,7 @@ from nettrial.cli.console import print_table, say
 from nettrial.design import scenario_of
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.files import Unreadable
-from nettrial.guests import Catalogue, Disk, Entry, Kernel, kernel_tree, unpack
+from nettrial.guests import Catalogue, Disk, GuestKernel, SystemEntry, kernel_tree, unpack
 from nettrial.guests.kernel import Unfit
 from nettrial.scenario import Problem
 from nettrial.study import load
@@ -58,7 +58,7 @@ def add(
             assert package is not None
             kernel, modules = unpack(package, scratch)
         try:
-            found = Kernel.read(kernel, modules)
+            found = GuestKernel.read(kernel, modules)
         except (Unreadable, Unfit) as error:
             raise BadInput(
                 ADDING, package or str(kernel), str(error), "a kernel for x86-64 with virtio"
@@ -160,7 +160,7 @@ def show() -> None:
     )
 
 
-def _kernel(entry: Entry) -> str:
+def _kernel(entry: SystemEntry) -> str:
     if entry.program is not None:
         return f"{entry.release} in virtual time"
     return entry.release or "that of the disk"

@@ -10,7 +10,7 @@ from nettrial.cli.console import say
 from nettrial.errors import BadInput, TrialsFailed
 from nettrial.imports import Imported
 from nettrial.imports.reading import DOING, Reader
-from nettrial.measuring.measured_run import Part, keep
+from nettrial.measuring.measured_run import MeasuredPart, keep
 from nettrial.report import numbers
 from nettrial.scenario import Environment
 from nettrial.store.directory import refuse_existing
@@ -35,7 +35,7 @@ def import_files(files: Sequence[Path], out: Path, ip: int | None) -> None:
         say(str(why))
     found.sort(key=lambda each: each.record.started_unix_ns)
     flows, title = found[0].flows, f"{found[0].title}, {numbers.counted(len(found), 'measurement')}"
-    parts = [Part(flow, [flow.name]) for flow in flows]
+    parts = [MeasuredPart(flow, [flow.name]) for flow in flows]
     keep(out, title, parts, 0, [each.record for each in found], _environment(found))
     say(f"imported {numbers.counted(len(found), 'measurement')}: {out}")
     if refused:

@@ -17,7 +17,7 @@ from nettrial.running.stop import Stop
 
 
 @dataclass(frozen=True)
-class Form:
+class MeasureOutput:
     """The form of the output, and the place where the repeats are kept."""
 
     as_json: bool = False
@@ -28,7 +28,7 @@ class Form:
     """The directory of the run as which the measurement is stored; None if it is not stored."""
 
 
-def measure(options: MeasureOptions, form: Form) -> int:
+def measure(options: MeasureOptions, form: MeasureOutput) -> int:
     """Measures, prints the results, and returns the exit status; raises BadInput, CannotRun and
     TrialsFailed."""
     measured = measurement(options)

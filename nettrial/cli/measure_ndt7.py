@@ -11,11 +11,11 @@ from nettrial.cli import peers
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import measure as measure_documents
 from nettrial.measuring.ndt7 import Ndt7Measurement, Ndt7Test
-from nettrial.protocols.figures import Outcome
+from nettrial.protocols.figures import ProtocolOutcome
 from nettrial.report import numbers
 
 if TYPE_CHECKING:
-    from nettrial.protocols.ndt7.client import Transfer  # it needs the extra nettrial[ndt7]
+    from nettrial.protocols.ndt7.client import Ndt7Transfer  # it needs the extra nettrial[ndt7]
 
 
 def show(measured: Ndt7Measurement, tests: Sequence[Ndt7Test], as_json: bool) -> None:
@@ -28,7 +28,7 @@ def show(measured: Ndt7Measurement, tests: Sequence[Ndt7Test], as_json: bool) ->
 
 
 def _document(
-    server: str, tests: Sequence[Ndt7Test], outcomes: Sequence[Outcome]
+    server: str, tests: Sequence[Ndt7Test], outcomes: Sequence[ProtocolOutcome]
 ) -> measure_documents.Ndt7Document:
     return measure_documents.Ndt7Document(
         command=shlex.join(["nettrial", *sys.argv[1:]]),
@@ -43,7 +43,7 @@ def _document(
     )
 
 
-def _transfer(transfer: Transfer) -> measure_documents.Ndt7Transfer:
+def _transfer(transfer: Ndt7Transfer) -> measure_documents.Ndt7Transfer:
     return measure_documents.Ndt7Transfer(
         num_bytes=transfer.num_bytes,
         elapsed_us=transfer.elapsed_us,

@@ -10,9 +10,9 @@ from nettrial.cli import peers
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import measure as measure_documents
 from nettrial.measuring.stamp import StampMeasurement, StampSession
-from nettrial.protocols.figures import Outcome
+from nettrial.protocols.figures import ProtocolOutcome
 from nettrial.protocols.stamp.clock import ErrorEstimate
-from nettrial.protocols.stamp.sender import Result
+from nettrial.protocols.stamp.sender import StampResult
 from nettrial.report import numbers
 
 
@@ -27,7 +27,7 @@ def show(measured: StampMeasurement, sessions: Sequence[StampSession], as_json: 
 
 
 def _document(
-    server: str, sessions: Sequence[StampSession], outcomes: Sequence[Outcome]
+    server: str, sessions: Sequence[StampSession], outcomes: Sequence[ProtocolOutcome]
 ) -> measure_documents.StampDocument:
     return measure_documents.StampDocument(
         command=shlex.join(["nettrial", *sys.argv[1:]]),
@@ -39,7 +39,7 @@ def _document(
     )
 
 
-def _repeat(result: Result) -> measure_documents.StampRepeat:
+def _repeat(result: StampResult) -> measure_documents.StampRepeat:
     return measure_documents.StampRepeat(
         sent=result.sent,
         foreign=result.foreign,

@@ -9,11 +9,11 @@ from nettrial.cli.console import print_lists, print_table
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import measure as measure_documents
 from nettrial.measuring.measurement import RepeatedMetric, metrics_of
-from nettrial.protocols.figures import MetricValue, Outcome
+from nettrial.protocols.figures import MetricValue, ProtocolOutcome
 from nettrial.report import numbers
 
 
-def metrics(outcomes: Sequence[Outcome]) -> list[measure_documents.DirectedMeasured]:
+def metrics(outcomes: Sequence[ProtocolOutcome]) -> list[measure_documents.DirectedMeasured]:
     """Returns the metrics over the repeats, as they are in documents."""
     return [
         measure_documents.DirectedMeasured(
@@ -30,7 +30,7 @@ def metrics(outcomes: Sequence[Outcome]) -> list[measure_documents.DirectedMeasu
     ]
 
 
-def absent(outcomes: Sequence[Outcome]) -> list[measure_documents.AbsentMetric]:
+def absent(outcomes: Sequence[ProtocolOutcome]) -> list[measure_documents.AbsentMetric]:
     """Returns the metrics that some repeats did not give, with the reasons."""
     reasons = Counter(
         (each.direction, each.metric, each.value)
@@ -44,13 +44,13 @@ def absent(outcomes: Sequence[Outcome]) -> list[measure_documents.AbsentMetric]:
     ]
 
 
-def warnings(outcomes: Sequence[Outcome]) -> list[measure_documents.Observed]:
+def warnings(outcomes: Sequence[ProtocolOutcome]) -> list[measure_documents.Observed]:
     """Returns the warnings, with the number of repeats that have each."""
     counted = Counter(text for outcome in outcomes for text in dict.fromkeys(outcome.warnings))
     return [measure_documents.Observed(message=text, repeats=repeats) for text, repeats in counted.items()]
 
 
-def show(heading: str, outcomes: Sequence[Outcome]) -> None:
+def show(heading: str, outcomes: Sequence[ProtocolOutcome]) -> None:
     """Prints a table of the metrics, the warnings, and the metrics that are absent."""
     print(f"{heading}\n")
     columns = ["metric", "mean ± half-width of its 95% interval", "median", "unit", "repeats"]

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
-from nettrial.running.permission import ASKING, Kind, Request
+from nettrial.running.permission import ASKING, PermissionRequest, RequestKind
 
 ANSWER_CHARACTERS = 80
 """The number of characters that are read of an answer at the terminal."""
 
 
-def ask(needed: Sequence[Request], allowed: bool) -> None:
+def ask(needed: Sequence[PermissionRequest], allowed: bool) -> None:
     """Asks at the terminal for the permission to do what a study requests, unless the option has given it.
     Raises BadInput without it."""
     if not needed or allowed:
@@ -27,7 +27,7 @@ def ask(needed: Sequence[Request], allowed: bool) -> None:
     raise BadInput.listing(ASKING, [request.fault() for request in needed])
 
 
-def list_requests(needed: Sequence[Request]) -> None:
+def list_requests(needed: Sequence[PermissionRequest]) -> None:
     """Prints requests."""
     for request in needed:
-        say(f"  {request.where}: {'send ' if request.kind is Kind.FILE else ''}{request.text}")
+        say(f"  {request.where}: {'send ' if request.kind is RequestKind.FILE else ''}{request.text}")

@@ -20,7 +20,14 @@ from nettrial.running import sets
 from nettrial.running.apparatus import Apparatus
 from nettrial.running.permission import OPTION
 from nettrial.running.session import is_unfinished
-from nettrial.running.start import THIS_MACHINE, CheckedRun, Target, new_run, refuse_failures, resumed_run
+from nettrial.running.start import (
+    THIS_MACHINE,
+    CheckedRun,
+    TrialMachines,
+    new_run,
+    refuse_failures,
+    resumed_run,
+)
 from nettrial.running.stop import Stop
 from nettrial.running.study_design import Design, DesignOptions
 from nettrial.store import Run
@@ -39,7 +46,7 @@ INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
-class Form:
+class RunOutput:
     """The form of the output: one screen, all tables with `tables`, or a JSON document. `also` names the
     statistics that the tables show in addition."""
 
@@ -60,9 +67,9 @@ class Manner:
 
     strict: bool = False
     """True if a trial with a warning counts as failed."""
-    target: Target = THIS_MACHINE
+    target: TrialMachines = THIS_MACHINE
     """The machines that run the trials."""
-    form: Form = Form()
+    form: RunOutput = RunOutput()
     """The form of the report."""
     quiet: bool = False
     """True if no progress is shown."""
@@ -151,7 +158,7 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
 
 def report_again(
     directory: Path,
-    form: Form,
+    form: RunOutput,
     figures: Path | None = None,
     in_browser: bool = False,
     junit: Path | None = None,
@@ -226,7 +233,7 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
     return 0 if unwritten is None else unwritten.exit_code
 
 
-def _report(run: Run, form: Form, quiet: bool = False) -> tuple[Path | None, Report, BadInput | None]:
+def _report(run: Run, form: RunOutput, quiet: bool = False) -> tuple[Path | None, Report, BadInput | None]:
     """Writes the page and prints the report. Returns the page, the report and, if the page can't be written,
     the error instead of the page."""
     # Imported only when needed: drawing charts needs libraries that are slow to load.

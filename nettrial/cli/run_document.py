@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from nettrial.analysis import Effect as WarningEffect
-from nettrial.analysis import Finding, LevelEffect, ResponseSummary, merit
+from nettrial.analysis import Finding, HarmOfWarnings, LevelEffect, ResponseSummary, merit
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import report as report_documents
 from nettrial.cli.documents.merits import VERDICTS
@@ -14,11 +13,11 @@ from nettrial.cli.documents.report import ReportDocument
 from nettrial.report import conclusions
 from nettrial.report.content import Report
 
-EFFECTS: dict[WarningEffect, Literal["bias", "narrower", "wider", "nothing"]] = {
-    WarningEffect.BIAS: "bias",
-    WarningEffect.NARROWER: "narrower",
-    WarningEffect.WIDER: "wider",
-    WarningEffect.NOTHING: "nothing",
+EFFECTS: dict[HarmOfWarnings, Literal["bias", "narrower", "wider", "nothing"]] = {
+    HarmOfWarnings.BIAS: "bias",
+    HarmOfWarnings.NARROWER: "narrower",
+    HarmOfWarnings.WIDER: "wider",
+    HarmOfWarnings.NOTHING: "nothing",
 }
 """The word in the document for each effect of warnings."""
 

@@ -26,13 +26,13 @@ def serve(options: ServeOptions) -> None:
         raise BadInput(READING, "--key", str(options.key), "--certificate with it")
     address, port = options.address, PORT if options.port is None else options.port
     try:
-        from nettrial.protocols.ndt7.server import Server
+        from nettrial.protocols.ndt7.server import Ndt7TestServer
     except ImportError:
         raise CannotRun("serving ndt7", [LACKS]) from None
     context, note = _tls(address, options.certificate, options.key, options.plain)
 
     async def run() -> None:
-        async with Server(Log(say)).serving(address, port, context) as (at, on):
+        async with Ndt7TestServer(Log(say)).serving(address, port, context) as (at, on):
             where = f"[{at}]:{on}" if ":" in at else f"{at}:{on}"
             say(f"serving ndt7 clients at {where}; anyone who reaches it can use it")
             say(note)

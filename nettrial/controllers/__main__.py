@@ -20,7 +20,7 @@ def main() -> None:
     from os_ken.controller import controller
 
     from nettrial.controllers import application
-    from nettrial.controllers.admission import SPARE, Listener
+    from nettrial.controllers.admission import SPARE, SwitchListener
     from nettrial.controllers.fabric import FabricDescription
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
@@ -28,8 +28,8 @@ def main() -> None:
     if not line:
         return
     application.FABRIC = FabricDescription.of(line)
-    Listener.most = 2 * application.FABRIC.switches + SPARE
-    controller.StreamServer = Listener
+    SwitchListener.most = 2 * application.FABRIC.switches + SPARE
+    controller.StreamServer = SwitchListener
     own = ["--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", str(application.FABRIC.listen)]
     cfg.CONF(own, project="os_ken")
     AppManager.run_apps([application.__name__, "os_ken.controller.ofp_handler"])

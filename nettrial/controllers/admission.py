@@ -50,7 +50,7 @@ class Connection(Datapath):
             self.send(b"", close_socket=True)
 
 
-class Listener(hub.StreamServer):
+class SwitchListener(hub.StreamServer):
     """A listener for the connections of switches."""
 
     most = SPARE

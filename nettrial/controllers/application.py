@@ -51,7 +51,7 @@ class EventAgain(EventBase):
     """The event of the time for further LLDP frames."""
 
 
-class Controller(OSKenApp):
+class FabricController(OSKenApp):
     """A controller of nettrial's own."""
 
     OFP_VERSIONS = [ofp.OFP_VERSION]

@@ -37,7 +37,7 @@ from nettrial.study import (
     Study,
     Wrong,
 )
-from nettrial.topology import CHANNEL, Interface, interfaces
+from nettrial.topology import CHANNEL, AddressedInterface, interfaces
 
 FORMAT = 1
 """The version of the scenario document, `FORMAT` in the engine."""
@@ -109,10 +109,12 @@ def _refuse_too_large(study: Study, settings: Settings, nodes: int) -> None:
             raise BadInput("planning the trials", study.where(*place), f"{count} {what}", expected, hint)
 
 
-def _kinds(graph: nx.MultiGraph, links: Sequence[Sequence[Interface]], hosts: set[str]) -> list[LinkKind]:
+def _kinds(
+    graph: nx.MultiGraph, links: Sequence[Sequence[AddressedInterface]], hosts: set[str]
+) -> list[LinkKind]:
     """Returns the kind of each link."""
 
-    def kind(link: Sequence[Interface]) -> LinkKind:
+    def kind(link: Sequence[AddressedInterface]) -> LinkKind:
         first, second = link[:2]
         edges = graph.get_edge_data(first.node, second.node).values()
         if any(CHANNEL in edge for edge in edges):
@@ -182,7 +184,7 @@ def _stack(host: HostSettings) -> dict[str, Any]:
 
 
 def _links(
-    settings: Settings, pairs: Sequence[Sequence[Interface]], kinds: Sequence[LinkKind], block: Block
+    settings: Settings, pairs: Sequence[Sequence[AddressedInterface]], kinds: Sequence[LinkKind], block: Block
 ) -> Iterator[dict[str, Any]]:
     """Yields the links, of which those of a kind differ in their interfaces and random numbers alone."""
     network = settings.known_network
@@ -213,7 +215,7 @@ def _cable(delay: str, own: LinkSettings) -> dict[str, Any]:
     }
 
 
-def _channel(settings: Settings, members: Sequence[Interface]) -> dict[str, Any]:
+def _channel(settings: Settings, members: Sequence[AddressedInterface]) -> dict[str, Any]:
     """Returns a radio channel between these interfaces, of which the first belongs to the access point."""
     return {
         "medium": "wlan",
@@ -222,7 +224,7 @@ def _channel(settings: Settings, members: Sequence[Interface]) -> dict[str, Any]
     }
 
 
-def _interface(interface: Interface, mtu: str) -> dict[str, Any]:
+def _interface(interface: AddressedInterface, mtu: str) -> dict[str, Any]:
     addresses = [interface.address, *interface.further] if interface.address else []
     return {"node": interface.node, "interface": interface.name, "mtu": mtu, "addresses": addresses}
 

@@ -20,7 +20,7 @@ from nettrial.fields import Strict, SystemName
 from nettrial.files import Unreadable, Unsafe, appended, created, read_text, refuse_foreign, refuse_link
 from nettrial.guests.archive import archive
 from nettrial.guests.disk import Disk
-from nettrial.guests.kernel import Kernel
+from nettrial.guests.kernel import GuestKernel
 from nettrial.guests.kernel_tree import UserMode
 from nettrial.systems import guest_systems, hold, is_running
 
@@ -44,7 +44,7 @@ _SYSTEM_FIELDS = ("release", "kernel", "modules", "image", "format", "program")
 """The fields of an entry that describe a system's files."""
 
 
-class Entry(Strict):
+class SystemEntry(Strict):
     """A system in the cache: a kernel with its modules, a disk image, or a kernel in virtual time."""
 
     name: SystemName
@@ -65,7 +65,7 @@ class Entry(Strict):
     """The SHA-256 of the program of a kernel in virtual time."""
 
     @model_validator(mode="after")
-    def _is_one_of_three(self) -> Entry:
+    def _is_one_of_three(self) -> SystemEntry:
         given = {name for name in _SYSTEM_FIELDS if getattr(self, name) is not None}
         if given not in ({"release", "kernel", "modules"}, {"image", "format"}, {"release", "program"}):
             raise ValueError("no kernel with its modules, no image of a disk, and no kernel in virtual time")
@@ -85,7 +85,7 @@ class Catalogue:
         """Opens the cache in `directory`, by default the user's."""
         self.directory = directory or guest_systems()
 
-    def add(self, name: str, kernel: Kernel, source: str) -> Entry:
+    def add(self, name: str, kernel: GuestKernel, source: str) -> SystemEntry:
         """Stores a kernel under a name; raises BadInput if another system has that name."""
         modules = archive(
             "modules", [(f"{n:03}-{module}.ko", data) for n, (module, data) in enumerate(kernel.modules)]
@@ -93,7 +93,7 @@ class Catalogue:
         files = {"kernel": [kernel.image], "modules": [modules]}
         return self._add({"name": name, "source": source, "release": kernel.release}, files)
 
-    def add_disk(self, name: str, disk: Disk) -> Entry:
+    def add_disk(self, name: str, disk: Disk) -> SystemEntry:
         """Stores a disk image under a name; raises BadInput if another system has that name, and OSError if
         the image can't be read or written."""
         with disk.path.open("rb") as image:
@@ -101,7 +101,7 @@ class Catalogue:
             known = {"name": name, "source": str(disk.path), "format": disk.format}
             return self._add(known, {"image": pieces})
 
-    def add_program(self, name: str, kernel: UserMode, source: str) -> Entry:
+    def add_program(self, name: str, kernel: UserMode, source: str) -> SystemEntry:
         """Stores a kernel in virtual time under a name; raises BadInput if another system has that name, and
         OSError if the program can't be read or written."""
         with kernel.program.open("rb") as program:
@@ -118,11 +118,11 @@ class Catalogue:
         newest = max(entries, key=lambda entry: (_numbers(entry.release), entry.name), default=None)
         return self.directory / newest.files["program"] if newest else None
 
-    def _add(self, known: dict[str, str], files: Mapping[str, Iterable[bytes]]) -> Entry:
+    def _add(self, known: dict[str, str], files: Mapping[str, Iterable[bytes]]) -> SystemEntry:
         """Stores the files of a system, each given in pieces, and its document."""
         name = known["name"]
         try:
-            Entry(name=name, source="", image="0" * 64, format="raw")
+            SystemEntry(name=name, source="", image="0" * 64, format="raw")
         except ValidationError:
             raise BadInput(
                 "adding a system",
@@ -134,12 +134,12 @@ class Catalogue:
         with self._lock("adding a system", name):
             return self._add_alone(known, files)
 
-    def _add_alone(self, known: dict[str, str], files: Mapping[str, Iterable[bytes]]) -> Entry:
+    def _add_alone(self, known: dict[str, str], files: Mapping[str, Iterable[bytes]]) -> SystemEntry:
         """Stores a system while no other process changes the cache."""
         name = known["name"]
         self._clean()
         kept = {what: self._keep(pieces) for what, pieces in files.items()}
-        entry = Entry.model_validate({**known, **kept})
+        entry = SystemEntry.model_validate({**known, **kept})
         other = next((other for other in self.entries() if other.name == name), None)
         if other is not None and other.files != entry.files:
             self._clean()
@@ -174,11 +174,11 @@ class Catalogue:
                 file.unlink(missing_ok=True)
         intent.unlink(missing_ok=True)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[SystemEntry]:
         """Returns all systems, ordered by name; raises BadInput if a document of the cache can't be read."""
         return [self._entry(file) for file in sorted(self.directory.glob("*.json"))]
 
-    def check(self, entry: Entry) -> list[str]:
+    def check(self, entry: SystemEntry) -> list[str]:
         """Returns the faults of a system's files in a sentence each; empty if the files are unchanged."""
         problems = []
         for what, hash in entry.files.items():
@@ -247,9 +247,9 @@ class Catalogue:
         finally:
             os.close(held)
 
-    def _entry(self, file: Path) -> Entry:
+    def _entry(self, file: Path) -> SystemEntry:
         try:
-            entry = Entry.model_validate_json(read_text(file, _MOST_ENTRY_BYTES))
+            entry = SystemEntry.model_validate_json(read_text(file, _MOST_ENTRY_BYTES))
             if file.name != f"{entry.name}.json":
                 raise Unreadable(f"it is the document of {entry.name}")
             return entry

@@ -28,7 +28,7 @@ class Unfit(Exception):
 
 
 @dataclass(frozen=True)
-class Kernel:
+class GuestKernel:
     """A kernel, and the modules that a guest loads."""
 
     release: str
@@ -39,7 +39,7 @@ class Kernel:
     """The names and contents of the modules, each after the modules on which it depends."""
 
     @classmethod
-    def read(cls, image: Path, modules: Path) -> Kernel:
+    def read(cls, image: Path, modules: Path) -> GuestKernel:
         """Reads a kernel; `modules` is a directory such as /lib/modules/6.12.0. Raises Unreadable, and Unfit
         if a driver is missing."""
         data = read_bytes(image, MOST_KERNEL_BYTES)

@@ -50,14 +50,14 @@ class Imported:
     """The system of the host that measured, if the source has it."""
 
     @classmethod
-    def of(cls, title: str, sources: Sequence[Source]) -> Imported:
+    def of(cls, title: str, sources: Sequence[FigureSource]) -> Imported:
         """Returns the directions of a measurement as a record."""
         flows = tuple(source.flow() for source in sources)
         return cls(title, flows, together(sources), sources[0].system)
 
 
 @dataclass
-class Source:
+class FigureSource:
     """A measurement as a source describes it. `record` has the fields of the flow's record that it measured,
     and `absent` the reasons for metrics that it lacks."""
 
@@ -135,7 +135,7 @@ class Source:
         ]
 
 
-def together(sources: Sequence[Source], backend: str = "imported") -> Record:
+def together(sources: Sequence[FigureSource], backend: str = "imported") -> Record:
     """Returns parts of one measurement, such as its directions, as one record; each is a flow."""
     first = sources[0]
     return Record.model_validate(

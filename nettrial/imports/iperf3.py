@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nettrial.imports.figures import Imported, Source, Unusable
+from nettrial.imports.figures import FigureSource, Imported, Unusable
 from nettrial.scenario import (
     ArrivalsUnknownGap,
     BadFieldRefusal,
@@ -60,10 +60,10 @@ def unusable(refusal: Iperf3Refusal) -> Unusable:
     return Unusable(f"the test failed: {one_line(why.error)}", "a test that succeeded")
 
 
-def _source(test: Iperf3Test, direction: Iperf3Direction) -> Source:
+def _source(test: Iperf3Test, direction: Iperf3Direction) -> FigureSource:
     """Returns one direction of a test."""
     record = direction.record
-    source = Source(
+    source = FigureSource(
         title="",
         program=one_line(test.version),
         transport=record.transport.root,

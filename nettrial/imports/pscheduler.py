@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from nettrial.imports import figures
-from nettrial.imports.figures import LONGEST_SECONDS, MOST, Imported, Source, Unusable, distribution
+from nettrial.imports.figures import LONGEST_SECONDS, MOST, FigureSource, Imported, Unusable, distribution
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Number = Annotated[float, Field(ge=0, le=MOST, allow_inf_nan=False)]
@@ -69,7 +69,7 @@ class _Hop(_Part):
     rtt: Text | None = None
 
 
-class Result(_Part):
+class PschedulerOutput(_Part):
     """A result. It has more fields, which are ignored."""
 
     succeeded: bool = True
@@ -143,7 +143,7 @@ class PschedulerResult(_Part):
     """The program that made the test."""
     run: _Run = _Run()
     """The time of the test."""
-    result: Result
+    result: PschedulerOutput
     """The result of the test."""
 
 
@@ -161,7 +161,7 @@ def imported(document: PschedulerResult, ip: int | None) -> Imported:
             f"the test failed{f': {result.error}' if result.error else ''}", "a test that succeeded"
         )
     tool = document.tool if isinstance(document.tool, str) else document.tool.name
-    source = Source(
+    source = FigureSource(
         title="",
         program=f"pScheduler{f' with {tool}' if tool else ''}",
         transport="udp",
@@ -218,7 +218,7 @@ def seconds_of(text: str) -> float:
     )
 
 
-def _throughput(source: Source, document: PschedulerResult, summary: _Summary) -> None:
+def _throughput(source: FigureSource, document: PschedulerResult, summary: _Summary) -> None:
     total, udp = summary.summary, document.test.spec.udp or summary.summary.sent is not None
     seconds = total.end - total.start
     goodput = total.bits if total.received_bits is None else total.received_bits
@@ -272,13 +272,13 @@ def _packets(sent: int, lost: int, reordered: int | None, duplicated: int | None
     return found if duplicated is None else {**found, "duplicated_pkts": duplicated}
 
 
-def _requests(source: Source, seconds: list[float]) -> None:
+def _requests(source: FigureSource, seconds: list[float]) -> None:
     """Sets the fields of a record of requests and responses from these round-trip times."""
     source.record = {"rtt_us": distribution([each * 1e6 for each in seconds])}
     source.absent |= UNTIMED
 
 
-def _round_trips(source: Source, result: Result, texts: list[str | None]) -> None:
+def _round_trips(source: FigureSource, result: PschedulerOutput, texts: list[str | None]) -> None:
     times = [seconds_of(text) for text in texts if text is not None]
     source.title = "pScheduler rtt"
     counts = _counts(result.sent, result.lost, result.received, result.reorders, result.duplicates)
@@ -295,7 +295,7 @@ def _round_trips(source: Source, result: Result, texts: list[str | None]) -> Non
         source.record["packets"] = counts
 
 
-def _trace(source: Source, paths: list[list[_Hop]]) -> None:
+def _trace(source: FigureSource, paths: list[list[_Hop]]) -> None:
     last = [path[-1].rtt for path in paths if path]
     times = [seconds_of(text) for text in last if text is not None]
     if not times:
@@ -304,7 +304,9 @@ def _trace(source: Source, paths: list[list[_Hop]]) -> None:
     source.title = "pScheduler trace, round-trip time of the last hop"
 
 
-def _latency(source: Source, spec: _Specification, result: Result, latencies: dict[str, int]) -> None:
+def _latency(
+    source: FigureSource, spec: _Specification, result: PschedulerOutput, latencies: dict[str, int]
+) -> None:
     source.title = "pScheduler latency"
     source.absent |= UNTIMED
     counts = _counts(
@@ -325,7 +327,9 @@ def _latency(source: Source, spec: _Specification, result: Result, latencies: di
         raise Unusable("a histogram-latency without values", "numbers of packets by number of bucket")
 
 
-def _delays(source: Source, spec: _Specification, result: Result, latencies: dict[str, int]) -> None:
+def _delays(
+    source: FigureSource, spec: _Specification, result: PschedulerOutput, latencies: dict[str, int]
+) -> None:
     """Fills in the one-way delays of packets that arrived. twping reports 0 as the error of the clocks if a
     clock has no estimate of it (RFC 4656 section 4.1.2: a multiplier of 0 is no estimate)."""
     try:

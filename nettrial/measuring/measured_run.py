@@ -26,7 +26,7 @@ PLACES = {"client": "sender", "server": "receiver"}
 
 
 @dataclass(frozen=True)
-class Part:
+class MeasuredPart:
     """A part of a measurement whose metrics are separate."""
 
     flow: Flow
@@ -38,7 +38,7 @@ class Part:
 def keep(
     directory: Path,
     words: str,
-    parts: Sequence[Part],
+    parts: Sequence[MeasuredPart],
     seed: int,
     records: Sequence[Record],
     environment: Environment | None = None,
@@ -82,7 +82,7 @@ def _this_machine() -> Environment:
     )
 
 
-def _document(words: str, parts: Sequence[Part], records: Sequence[Record]) -> dict[str, Any]:
+def _document(words: str, parts: Sequence[MeasuredPart], records: Sequence[Record]) -> dict[str, Any]:
     """Returns a study that describes the measurement: one treatment, between two hosts. Nobody described the
     network and the hosts, so they are absent."""
     version = str(parts[0].flow.ip.root)
@@ -102,7 +102,7 @@ def _document(words: str, parts: Sequence[Part], records: Sequence[Record]) -> d
     }
 
 
-def _traffic(part: Part) -> dict[str, Any]:
+def _traffic(part: MeasuredPart) -> dict[str, Any]:
     """Returns the part as an entry of a study's workload."""
     flow = part.flow
     kept = flow.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -115,7 +115,7 @@ def _traffic(part: Part) -> dict[str, Any]:
     }
 
 
-def _responses(part: Part, records: Sequence[Record], several: bool) -> list[dict[str, str]]:
+def _responses(part: MeasuredPart, records: Sequence[Record], several: bool) -> list[dict[str, str]]:
     """Returns a response for each metric of the part; with several parts, under the part's name."""
     of = part.flow.name
     name, title = (f"{of}_", f"{of.replace('_', ' ').capitalize()}: ") if several else ("", "")

@@ -12,7 +12,7 @@ from typing import ClassVar, Generic, Self, TypeAlias, TypeVar
 from nettrial.analysis import Cell, cell_of
 from nettrial.errors import CannotRun, TrialsFailed
 from nettrial.measuring.options import MeasureOptions
-from nettrial.protocols.figures import Outcome
+from nettrial.protocols.figures import ProtocolOutcome
 from nettrial.running.stop import Stop
 from nettrial.store.directory import refuse_existing
 
@@ -52,7 +52,7 @@ class RepeatedMetric:
     """The values over the repeats: their number, mean, median and intervals."""
 
 
-def metrics_of(outcomes: Sequence[Outcome]) -> list[RepeatedMetric]:
+def metrics_of(outcomes: Sequence[ProtocolOutcome]) -> list[RepeatedMetric]:
     """Returns the metrics over the outcomes of repeats that gave a value."""
     kinds = {(each.direction, each.metric): each for outcome in outcomes for each in outcome.figures}
     found = []

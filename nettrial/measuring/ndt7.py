@@ -13,12 +13,12 @@ from nettrial.backends.remote import NOTHING_MEASURED
 from nettrial.errors import READING_OPTIONS, BadInput, CannotRun, Lack
 from nettrial.measuring.measurement import Abandoned, Measurement, RepeatedMetric, RepeatFailed, metrics_of
 from nettrial.measuring.options import MeasureOptions, address_of, seconds, server_at
-from nettrial.protocols.figures import Outcome
+from nettrial.protocols.figures import ProtocolOutcome
 from nettrial.protocols.ndt7.wire import DURATION
 from nettrial.report import numbers
 
 if TYPE_CHECKING:
-    from nettrial.protocols.ndt7.client import Client, Transfer  # it needs the extra nettrial[ndt7]
+    from nettrial.protocols.ndt7.client import Client, Ndt7Transfer  # it needs the extra nettrial[ndt7]
 
 PORT = 4443
 """The port of `nettrial serve --ndt7`. M-Lab's servers use 443, and 80 without TLS."""
@@ -33,18 +33,18 @@ LACKS = Lack("ndt7", "the Python packages that it needs are not installed", "pip
 def client(name: str, address: str, port: int, plain: bool = False, verify: bool = True) -> Client:
     """Returns a client of the server at an address. A certificate must be valid for the `name`, unless
     `verify` is false; `plain` uses no TLS. Raises ImportError without the extra `nettrial[ndt7]`."""
-    from nettrial.protocols.ndt7.client import Client, Target
+    from nettrial.protocols.ndt7.client import Client, Ndt7Server
 
-    return Client(Target(name, address, port, plain, verify))
+    return Client(Ndt7Server(name, address, port, plain, verify))
 
 
-def transfer(with_client: Client, direction: str, duration: float) -> Transfer:
+def transfer(with_client: Client, direction: str, duration: float) -> Ndt7Transfer:
     """Downloads or uploads for that many seconds; raises RepeatFailed and Abandoned."""
-    from nettrial.protocols.ndt7.client import NotReached
+    from nettrial.protocols.ndt7.client import Ndt7NotReached
 
     try:
         return with_client.run(direction, duration)
-    except NotReached as why:
+    except Ndt7NotReached as why:
         raise RepeatFailed(str(why), why.kind) from None
     except asyncio.CancelledError:
         raise Abandoned from None
@@ -56,11 +56,11 @@ class Ndt7Test:
 
     started_s: float
     """The time at which it began, in seconds since 1970."""
-    download: Transfer
+    download: Ndt7Transfer
     """The transfer from the server."""
-    upload: Transfer
+    upload: Ndt7Transfer
     """The transfer to the server."""
-    outcome: Outcome
+    outcome: ProtocolOutcome
     """The figures of both, and warnings."""
 
 
@@ -106,7 +106,7 @@ class Ndt7Measurement(Measurement[Ndt7Test]):
         download = transfer(self._client, "download", self._duration)
         upload = transfer(self._client, "upload", self._duration)
         down, up = outcome(download), outcome(upload)
-        both = Outcome([*down.figures, *up.figures], [*down.warnings, *up.warnings])
+        both = ProtocolOutcome([*down.figures, *up.figures], [*down.warnings, *up.warnings])
         return Ndt7Test(started, download, upload, both)
 
     def kill(self) -> None:

@@ -7,27 +7,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nettrial.imports.figures import Source, distribution, together
-from nettrial.measuring.measured_run import Part, keep
-from nettrial.protocols.figures import Outcome
+from nettrial.imports.figures import FigureSource, distribution, together
+from nettrial.measuring.measured_run import MeasuredPart, keep
+from nettrial.protocols.figures import ProtocolOutcome
 from nettrial.protocols.stamp import figures as stamp_figures
-from nettrial.protocols.stamp.figures import FORWARD, WHOLE, Direction
-from nettrial.protocols.stamp.sender import Result
+from nettrial.protocols.stamp.figures import FORWARD, WHOLE, StampDirection
+from nettrial.protocols.stamp.sender import StampResult
 
 if TYPE_CHECKING:
-    from nettrial.protocols.ndt7.client import Transfer  # it needs the extra nettrial[ndt7]
+    from nettrial.protocols.ndt7.client import Ndt7Transfer  # it needs the extra nettrial[ndt7]
 
 CONSEQUENCE = "it limits what the figures say"
 """The consequence of each warning."""
 
 
-def store(directory: Path, words: str, repeats: Sequence[Sequence[Source]]) -> None:
+def store(directory: Path, words: str, repeats: Sequence[Sequence[FigureSource]]) -> None:
     """Stores repeats as a run in `directory`; each has the same parts. Raises BadInput and CannotRun."""
-    parts = [Part(source.flow(), [source.name]) for source in repeats[0]]
+    parts = [MeasuredPart(source.flow(), [source.name]) for source in repeats[0]]
     keep(directory, words, parts, 0, [together(sources, "remote") for sources in repeats])
 
 
-def _with_warnings(program: str, outcome: Outcome, sources: list[Source]) -> list[Source]:
+def _with_warnings(program: str, outcome: ProtocolOutcome, sources: list[FigureSource]) -> list[FigureSource]:
     """Returns the parts of a repeat with its warnings."""
     warnings = [
         {"object": program, "code": program.lower(), "message": text, "consequence": CONSEQUENCE}
@@ -36,12 +36,14 @@ def _with_warnings(program: str, outcome: Outcome, sources: list[Source]) -> lis
     return [replace(sources[0], warnings=warnings), *sources[1:]]
 
 
-def of_ndt7(transfers: Sequence[Transfer], outcome: Outcome, started_s: float, ip: int) -> list[Source]:
+def of_ndt7(
+    transfers: Sequence[Ndt7Transfer], outcome: ProtocolOutcome, started_s: float, ip: int
+) -> list[FigureSource]:
     """Returns a download and an upload as parts of a repeat that began at a time since 1970."""
     return _with_warnings("ndt7", outcome, [_transfer(each, outcome, started_s, ip) for each in transfers])
 
 
-def _transfer(transfer: Transfer, outcome: Outcome, started_s: float, ip: int) -> Source:
+def _transfer(transfer: Ndt7Transfer, outcome: ProtocolOutcome, started_s: float, ip: int) -> FigureSource:
     values = {each.metric: each.value for each in outcome.figures if each.direction == transfer.direction}
     seconds = transfer.elapsed_us / 1e6
     record: dict[str, Any] = {}
@@ -61,7 +63,7 @@ def _transfer(transfer: Transfer, outcome: Outcome, started_s: float, ip: int) -
     times = [float(each.rtt) for each in kernel if each and each.rtt and is_time(each.rtt)]
     if times:
         record["srtt_us"] = distribution(times)
-    return Source(
+    return FigureSource(
         title="ndt7",
         program="ndt7",
         transport="tcp",
@@ -76,12 +78,14 @@ def _transfer(transfer: Transfer, outcome: Outcome, started_s: float, ip: int) -
     )
 
 
-def of_stamp(result: Result, outcome: Outcome, started_s: float, seconds: float, ip: int) -> list[Source]:
+def of_stamp(
+    result: StampResult, outcome: ProtocolOutcome, started_s: float, seconds: float, ip: int
+) -> list[FigureSource]:
     """Returns the directions of a session as parts of a repeat that began at a time since 1970 and took that
     long."""
     directions = stamp_figures.directions(result)
     sources = [
-        Source(
+        FigureSource(
             title="STAMP",
             program="STAMP",
             transport="udp",
@@ -103,7 +107,7 @@ def of_stamp(result: Result, outcome: Outcome, started_s: float, seconds: float,
     return _with_warnings("STAMP", outcome, sources)
 
 
-def _delays(source: Source, direction: Direction) -> None:
+def _delays(source: FigureSource, direction: StampDirection) -> None:
     """Fills in the delays of a direction. One-way delays that are not above the clocks' error are absent."""
     microseconds = [1e3 * each for each in direction.delays]
     if not microseconds:
@@ -125,7 +129,7 @@ def _delays(source: Source, direction: Direction) -> None:
     source.absent |= {"owd": why, "owd_error": why}
 
 
-def _counts(source: Source, direction: Direction) -> None:
+def _counts(source: FigureSource, direction: StampDirection) -> None:
     """Fills in the numbers of packets, as far as they are known."""
     if isinstance(direction.lost, str):
         source.absent |= dict.fromkeys(("loss", "reordering", "duplication"), direction.lost)

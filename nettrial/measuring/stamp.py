@@ -11,13 +11,13 @@ from nettrial.backends.remote import NOTHING_MEASURED
 from nettrial.errors import READING_OPTIONS, BadInput, CannotRun, Lack
 from nettrial.measuring.measurement import Abandoned, Measurement, RepeatedMetric, RepeatFailed, metrics_of
 from nettrial.measuring.options import TIME, MeasureOptions, address_of, read, seconds, server_at
-from nettrial.protocols.figures import Outcome
+from nettrial.protocols.figures import ProtocolOutcome
 from nettrial.protocols.stamp.figures import outcome
 from nettrial.protocols.stamp.key import key_of
 from nettrial.protocols.stamp.packet import base_size, is_size, sizes
 from nettrial.protocols.stamp.reflector import MOST_RATE
 from nettrial.protocols.stamp.reflector import PORT as PORT
-from nettrial.protocols.stamp.sender import NotReached, Result, Sender, Session
+from nettrial.protocols.stamp.sender import ReflectorSession, Sender, StampNotReached, StampResult
 from nettrial.report import numbers
 from nettrial.units import SIZE
 
@@ -38,19 +38,19 @@ def session(
     size: int | None = None,
     dscp: int = 0,
     key: bytes | None = None,
-) -> Session:
+) -> ReflectorSession:
     """Returns the settings of a session of that many seconds, with packets of the smallest size unless a
     `size` is given."""
     packets = max(1, int(duration / interval))
     size = base_size(key) if size is None else size
-    return Session(address, port or PORT, packets, interval, size, dscp, key)
+    return ReflectorSession(address, port or PORT, packets, interval, size, dscp, key)
 
 
-def exchange(sender: Sender) -> Result:
+def exchange(sender: Sender) -> StampResult:
     """Runs a session; raises RepeatFailed."""
     try:
         return sender.run()
-    except NotReached as why:
+    except StampNotReached as why:
         raise RepeatFailed(str(why), why.kind) from None
     except OSError as error:
         raise RepeatFailed(error.strerror or str(error), "unreachable") from None
@@ -62,9 +62,9 @@ class StampSession:
 
     started_s: float
     """The time at which it began, in seconds since 1970."""
-    result: Result
+    result: StampResult
     """The packets and answers."""
-    outcome: Outcome
+    outcome: ProtocolOutcome
     """The figures, and warnings."""
 
 
@@ -132,7 +132,7 @@ class StampMeasurement(Measurement[StampSession]):
         store(directory, self.words, repeats)
 
 
-def _session(options: MeasureOptions) -> tuple[Session, str, int]:
+def _session(options: MeasureOptions) -> tuple[ReflectorSession, str, int]:
     """Returns the settings of each session, the reflector's address with its port, and the IP version; raises
     BadInput."""
     key = key_of(options.token_file, READING_OPTIONS, "--token-file")

@@ -118,9 +118,9 @@ class TrafficMeasurement(Measurement[Record]):
 
     def store(self, directory: Path, results: Sequence[Record]) -> None:
         """Stores repeats as a run in a new directory."""
-        from nettrial.measuring.measured_run import Part, keep  # studies are slow to load
+        from nettrial.measuring.measured_run import MeasuredPart, keep  # studies are slow to load
 
-        keep(directory, self.words, [Part(self.flow, self.streams)], self.seed, results)
+        keep(directory, self.words, [MeasuredPart(self.flow, self.streams)], self.seed, results)
 
     def _flow(self, seed: int) -> Flow:
         """Returns the traffic of a repeat."""

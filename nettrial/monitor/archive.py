@@ -23,7 +23,7 @@ from pydantic_core import ArgsKwargs
 from nettrial.bounds import MOST_DOCUMENT_BYTES
 from nettrial.errors import BadInput
 from nettrial.files import Unsafe, created, database, refuse_foreign
-from nettrial.monitor.outcome import NOT_DRAWN, Measured, MeasuredValue
+from nettrial.monitor.outcome import NOT_DRAWN, MeasuredValue, MeasuredValues
 from nettrial.monitor.schedule import HOUR, Gap, Spent
 from nettrial.systems import hold
 
@@ -354,7 +354,7 @@ class Archive:
         query = "UPDATE session SET seen_s = ?, note = coalesce(?, note) WHERE session = ?"
         self._connection.execute(query, (at_s, note, session))
 
-    def measured(self, key: str, interval: int, spent: Spent, result: Measured) -> int:
+    def measured(self, key: str, interval: int, spent: Spent, result: MeasuredValues) -> int:
         """Adds a measurement and returns the number of its entry."""
         entry = self._enter(key, interval, interval, spent, None, "", zlib.compress(result.document.encode()))
         for figure in result.figures:

@@ -13,7 +13,7 @@ from nettrial.backends.remote import IPERF3_PORT, PORT, UNREACHABLE, NoSession
 from nettrial.errors import BadInput, CannotRun
 from nettrial.metrics import METRICS
 from nettrial.monitor import pairs
-from nettrial.monitor.outcome import Measured, MeasuredValue, Missed
+from nettrial.monitor.outcome import MeasuredValue, MeasuredValues, Missed
 from nettrial.monitor.peers import Ndt7, Stamp
 from nettrial.monitor.task import SET_UP_SECONDS, TRAFFIC_SECONDS, Task
 from nettrial.path_report import IpVersion, PathRecord, PathRequest, Size
@@ -24,7 +24,7 @@ PATH_SECONDS = 20.0
 """The expected duration of the examination of a path, in seconds."""
 
 
-class Kind(Protocol):
+class MeasurementKind(Protocol):
     """A kind of measurement."""
 
     title: str
@@ -42,11 +42,11 @@ class Kind(Protocol):
     def seconds(self, task: Task) -> float:
         """Returns the expected time of a measurement."""
 
-    def run(self, task: Task) -> Measured:
+    def run(self, task: Task) -> MeasuredValues:
         """Measures once; raises Missed. This method runs in its own thread."""
 
 
-class Traffic:
+class TrafficKind:
     """Traffic between this machine and `nettrial serve` or an iperf3 server, as of `nettrial measure`, or
     between two machines of the inventory."""
 
@@ -74,7 +74,7 @@ class Traffic:
         """Returns the expected time of a measurement."""
         return task.seconds() + (pairs.SET_UP_SECONDS if task.is_of_machines else SET_UP_SECONDS)
 
-    def run(self, task: Task) -> Measured:
+    def run(self, task: Task) -> MeasuredValues:
         """Measures once; raises Missed."""
         flows = streams_of(task.settings.streams or 1)
         if task.is_of_machines:
@@ -109,7 +109,7 @@ class Traffic:
         return of_record(record, flows)
 
 
-def of_record(record: Record, flows: list[str]) -> Measured:
+def of_record(record: Record, flows: list[str]) -> MeasuredValues:
     """Returns the figures of a record's flows."""
     figures = [
         MeasuredValue(found.metric.name, found.metric.title, found.metric.unit, found.cell.mean)
@@ -118,7 +118,7 @@ def of_record(record: Record, flows: list[str]) -> Measured:
     ]
     if not figures:
         raise Missed("failed", "the record has no figures")
-    return Measured(
+    return MeasuredValues(
         figures,
         sum(max(flow.bytes, flow.ip_bytes or 0) for flow in record.flows),
         record.model_dump_json(by_alias=True, exclude_none=True),
@@ -149,7 +149,7 @@ class PathKind:
         """Returns the expected time of an examination."""
         return pairs.SET_UP_SECONDS if task.is_of_machines else PATH_SECONDS
 
-    def run(self, task: Task) -> Measured:
+    def run(self, task: Task) -> MeasuredValues:
         """Examines the path once; raises Missed."""
         if task.is_of_machines:
             return pairs.path(task)
@@ -173,7 +173,7 @@ class PathKind:
         if not found.answers:
             reasons = dict.fromkeys(each.reason for each in found.absent)
             raise Missed("host gone", f"{found.address} answers no probe: {'; '.join(reasons)}")
-        return Measured(
+        return MeasuredValues(
             path_figures(found),
             0,
             report.model_dump_json(by_alias=True, exclude_none=True),
@@ -218,11 +218,11 @@ def path_states(path: PathRecord) -> dict[str, str]:
     return states
 
 
-KINDS: Registry[Kind] = Registry("kind of measurement")
+KINDS: Registry[MeasurementKind] = Registry("kind of measurement")
 """The kinds by name."""
-KINDS.add("tcp", Traffic("tcp", "TCP", "goodput", frozenset({"rate"})))
-KINDS.add("udp", Traffic("udp", "UDP", "loss", frozenset({"rate"})))
-KINDS.add("rr", Traffic("rr", "Requests and responses", "rtt", frozenset()))
+KINDS.add("tcp", TrafficKind("tcp", "TCP", "goodput", frozenset({"rate"})))
+KINDS.add("udp", TrafficKind("udp", "UDP", "loss", frozenset({"rate"})))
+KINDS.add("rr", TrafficKind("rr", "Requests and responses", "rtt", frozenset()))
 KINDS.add("path", PathKind())
 KINDS.add("ndt7", Ndt7())
 KINDS.add("stamp", Stamp())

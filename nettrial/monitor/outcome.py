@@ -42,7 +42,7 @@ class MeasuredValue:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredValues:
     """The outcome of a measurement that succeeded."""
 
     figures: list[MeasuredValue]

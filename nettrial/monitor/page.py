@@ -11,7 +11,7 @@ from scipy import stats
 
 from nettrial.monitor.archive import ArchivedValues, KnownGap
 from nettrial.monitor.schedule import DAY, HOUR
-from nettrial.monitor.view import History, Overview, Series
+from nettrial.monitor.view import History, MetricSeries, Overview
 from nettrial.report import pages, vega
 from nettrial.report.vega import INK, Chart, Spec
 from nettrial.texts import visible
@@ -74,7 +74,7 @@ def moment(at_s: float) -> str:
     return f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def charts(series: Series, history: History) -> list[Chart]:
+def charts(series: MetricSeries, history: History) -> list[Chart]:
     """Returns the charts of a metric: the values of the last 24 hours, and all of them by hour."""
     found = []
     if series.day:
@@ -109,7 +109,9 @@ def interval(point: ArchivedValues) -> tuple[float, float] | None:
     return point.mean - float(half), point.mean + float(half)
 
 
-def _chart(series: Series, history: History, name: str, over: str, points: list[ArchivedValues]) -> Chart:
+def _chart(
+    series: MetricSeries, history: History, name: str, over: str, points: list[ArchivedValues]
+) -> Chart:
     rows, bars = [], []
     for point in points:
         said = f"{moment(point.at_s)}: {point.mean:.5g} {series.unit}"

@@ -12,7 +12,7 @@ from nettrial.backends import Machines, TrialFailed, measured_flow
 from nettrial.backends.pair import Pair, Unreached
 from nettrial.errors import BadInput, CannotRun
 from nettrial.machines import MachineSettings
-from nettrial.monitor.outcome import Measured, MeasuredValue, Missed, Reason
+from nettrial.monitor.outcome import MeasuredValue, MeasuredValues, Missed, Reason
 from nettrial.monitor.task import TRAFFIC_SECONDS, Task
 from nettrial.scenario import Record
 
@@ -52,7 +52,7 @@ def traffic(task: Task, kind: str) -> Record:
     return _attempt(task, ip, lambda pair, one, other: pair.traffic(one, other, flow, streams, seconds))
 
 
-def path(task: Task) -> Measured:
+def path(task: Task) -> MeasuredValues:
     """Returns the path MTU between two machines, in both directions; raises Missed."""
     ip = version(task)
     assert ip is not None
@@ -60,7 +60,7 @@ def path(task: Task) -> Measured:
     if not forward or not back:
         way = f"{task.source} to {task.target}" if not forward else f"{task.target} to {task.source}"
         raise Missed("failed", f"no packet passes from {way}")
-    return Measured(
+    return MeasuredValues(
         [
             MeasuredValue("path_mtu", "Path MTU", "B", forward),
             MeasuredValue("reverse_path_mtu", "Path MTU back", "B", back),

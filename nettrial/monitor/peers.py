@@ -8,9 +8,9 @@ from nettrial.backends import find_server
 from nettrial.errors import BadInput
 from nettrial.measuring import ndt7, stamp
 from nettrial.measuring.measurement import RepeatFailed
-from nettrial.monitor.outcome import Measured, MeasuredValue, Missed, Reason
+from nettrial.monitor.outcome import MeasuredValue, MeasuredValues, Missed, Reason
 from nettrial.monitor.task import SET_UP_SECONDS, Task
-from nettrial.protocols.figures import Outcome
+from nettrial.protocols.figures import ProtocolOutcome
 from nettrial.protocols.stamp import figures as stamp_figures
 from nettrial.protocols.stamp.key import key_of
 from nettrial.protocols.stamp.packet import is_size, sizes
@@ -38,7 +38,9 @@ def _missed(failed: RepeatFailed) -> Missed:
     return Missed(reason, str(failed))
 
 
-def _measured(kind: str, headline: str, outcome: Outcome, names: dict[str, str], size: int) -> Measured:
+def _measured(
+    kind: str, headline: str, outcome: ProtocolOutcome, names: dict[str, str], size: int
+) -> MeasuredValues:
     """Returns an outcome's figures under the names of its directions; raises Missed without the headline."""
     figures, absent = [], {}
     for each in outcome.figures:
@@ -56,7 +58,7 @@ def _measured(kind: str, headline: str, outcome: Outcome, names: dict[str, str],
         "absent": absent,
         "warnings": list(outcome.warnings),
     }
-    return Measured(figures, size, json.dumps(document))
+    return MeasuredValues(figures, size, json.dumps(document))
 
 
 class Ndt7:
@@ -75,7 +77,7 @@ class Ndt7:
         """Returns the expected time of a measurement."""
         return task.seconds(ndt7.LONGEST) + SET_UP_SECONDS
 
-    def run(self, task: Task) -> Measured:
+    def run(self, task: Task) -> MeasuredValues:
         """Measures once; raises Missed."""
         far, port = task.far, task.far.port or ndt7.PORT
         assert far.address is not None
@@ -123,7 +125,7 @@ class Stamp:
         """Returns the expected time of a measurement."""
         return task.seconds() + stamp.WAIT_SECONDS
 
-    def run(self, task: Task) -> Measured:
+    def run(self, task: Task) -> MeasuredValues:
         """Measures once; raises Missed."""
         far, port = task.far, task.far.port or stamp.PORT
         try:

@@ -19,7 +19,7 @@ from nettrial.monitor.archive import Archive, KnownSession
 from nettrial.monitor.changes import Detector
 from nettrial.monitor.kinds import KINDS
 from nettrial.monitor.mesh import Mesh
-from nettrial.monitor.outcome import NOT_DRAWN, Measured, MeasuredValue, Missed
+from nettrial.monitor.outcome import NOT_DRAWN, MeasuredValue, MeasuredValues, Missed
 from nettrial.monitor.schedule import DAY, HOUR, Budget, Gap, Limits, Moment, Plan, Schedule, Spent
 from nettrial.monitor.task import Task
 from nettrial.monitor.view import state_of
@@ -53,7 +53,7 @@ class Ended:
 
     key: str
     """The task's name."""
-    outcome: Measured | Missed
+    outcome: MeasuredValues | Missed
     """The figures, or the reason for a gap."""
 
 
@@ -92,7 +92,7 @@ class Threads:
         threading.Thread(target=self._measure, args=(task,), daemon=True).start()
 
     def _measure(self, task: Task) -> None:
-        outcome: Measured | Missed
+        outcome: MeasuredValues | Missed
         try:
             outcome = KINDS[task.settings.kind].run(task)
         except Missed as missed:
@@ -116,7 +116,7 @@ class Threads:
 
 
 @dataclass(frozen=True)
-class Event:
+class StoredEvent:
     """An event that is to be stored."""
 
     at_s: float
@@ -139,9 +139,9 @@ class Finished:
     """The number of the interval."""
     spent: Spent
     """The use of the hosts."""
-    outcome: Measured | Missed
+    outcome: MeasuredValues | Missed
     """The figures, or the reason for a gap."""
-    events: list[Event] = field(default_factory=list)
+    events: list[StoredEvent] = field(default_factory=list)
     """The changes that the measurement showed."""
 
 
@@ -216,7 +216,7 @@ class Monitor:
         self._schedule = Schedule(plans, self._budget)
         self._began: dict[str, Moment] = {}
         self._detectors: dict[tuple[str, str], Detector] = {}
-        self._pending: list[Gap | Finished | Event | Kept] = []
+        self._pending: list[Gap | Finished | StoredEvent | Kept] = []
         self._writable = True
         self._session = 0
         self._alive_s = self._forgot_s = -math.inf
@@ -259,12 +259,12 @@ class Monitor:
             while not self._post.failures.empty():
                 why = f"an alert could not be sent: {self._post.failures.get()}"
                 self._note(why)
-                self._pending.append(Event(now.wall_s, "alert", why))
+                self._pending.append(StoredEvent(now.wall_s, "alert", why))
         self._enter(now)
         started, gaps = self._schedule.look(now, self._writable)
         if self._schedule.step_s:
             self._pending.append(
-                Event(now.wall_s, "clock", f"the clock was set by {self._schedule.step_s:+.1f} s")
+                StoredEvent(now.wall_s, "clock", f"the clock was set by {self._schedule.step_s:+.1f} s")
             )
         self._add(gaps, now)
         for plan in started:
@@ -290,18 +290,18 @@ class Monitor:
         spent = Spent(
             began.wall_s,
             now.steady_s - began.steady_s,
-            outcome.bytes if isinstance(outcome, Measured) else 0,
+            outcome.bytes if isinstance(outcome, MeasuredValues) else 0,
         )
         interval = self._schedule.interval(ended.key)
         self._schedule.finish(ended.key, began.wall_s, spent.seconds, spent.bytes)
-        events = self._events(ended.key, outcome, began.wall_s) if isinstance(outcome, Measured) else []
+        events = self._events(ended.key, outcome, began.wall_s) if isinstance(outcome, MeasuredValues) else []
         self._pending.append(Finished(ended.key, interval, spent, outcome, events))
         words = _in_words(self._tasks[ended.key], outcome)
         self._note(f"{ended.key}: {words}")
         for event in events:
             self._send(ended.key, "change" if event.kind == "change" else "path", event.at_s, event.text)
         state = "gap"
-        if isinstance(outcome, Measured):
+        if isinstance(outcome, MeasuredValues):
             bounds = self._tasks[ended.key].settings.thresholds
             states = [
                 state_of(bounds[figure.name].texts(), figure.value)
@@ -329,13 +329,13 @@ class Monitor:
             mesh = self._mesh.title or self._mesh.mesh
             self._post(Alert(cause, mesh, at_s, task.measurement, task.source, task.target, text))
 
-    def _events(self, key: str, measured: Measured, at_s: float) -> list[Event]:
+    def _events(self, key: str, measured: MeasuredValues, at_s: float) -> list[StoredEvent]:
         """Returns the events that a measurement shows: changes of states, and changes of metrics."""
         found = []
         for name, value in measured.states.items():
             before = self._states.get((key, name))
             if before is not None and differs(before, value):
-                found.append(Event(at_s, name, f"{name}: {before} → {value}"))
+                found.append(StoredEvent(at_s, name, f"{name}: {before} → {value}"))
             self._states[key, name] = value
         task = self._tasks[key]
         for figure in measured.figures:
@@ -343,7 +343,7 @@ class Monitor:
                 change = self._detector(key, figure.name).add(figure.value)
                 if change:
                     text = f"{figure.title}: median {change.before:.4g} → {change.after:.4g} {figure.unit}"
-                    found.append(Event(at_s, "change", text, figure.name))
+                    found.append(StoredEvent(at_s, "change", text, figure.name))
         return found
 
     def _detector(self, key: str, metric: str) -> Detector:
@@ -413,12 +413,12 @@ class Monitor:
             self._forgot_s = now.steady_s
         self._pending.clear()
 
-    def _enter_one(self, each: Gap | Finished | Event | Kept, now: Moment) -> None:
+    def _enter_one(self, each: Gap | Finished | StoredEvent | Kept, now: Moment) -> None:
         if isinstance(each, Gap):
             self._archive.gap(each, now.wall_s)
         elif isinstance(each, Kept):
             self._archive.change_state(each.key, each.name, each.value)
-        elif isinstance(each, Event):
+        elif isinstance(each, StoredEvent):
             self._archive.event(each.at_s, None, each.kind, each.text, each.metric)
         elif isinstance(each.outcome, Missed):
             reason, detail = each.outcome.reason, each.outcome.detail
@@ -447,7 +447,7 @@ def watched(task: Task) -> list[str]:
     return list(dict.fromkeys([KINDS[task.settings.kind].headline, *task.settings.thresholds]))
 
 
-def _in_words(task: Task, outcome: Measured | Missed) -> str:
+def _in_words(task: Task, outcome: MeasuredValues | Missed) -> str:
     if isinstance(outcome, Missed):
         return f"no measurement: {outcome.reason}: {outcome.detail}"
     headline = KINDS[task.settings.kind].headline

@@ -47,7 +47,7 @@ LONGEST_SECONDS = 600
 
 
 @dataclass(frozen=True)
-class Limit:
+class MetricBound:
     """A bound of a metric."""
 
     sign: str
@@ -63,15 +63,15 @@ class Limit:
         return f"{self.sign} {self.value:.15g}"
 
 
-def limit_of(value: Any) -> Limit:
+def limit_of(value: Any) -> MetricBound:
     """Returns the bound that a text such as "< 900" describes; raises pydantic's error for other values."""
     match = _LIMIT.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise wrong(expected='< or > and a number in the unit of the metric, such as "< 900"')
-    return Limit(match[1], float(match[2]))
+    return MetricBound(match[1], float(match[2]))
 
 
-Bound = Annotated[Limit, PlainValidator(limit_of)]
+Bound = Annotated[MetricBound, PlainValidator(limit_of)]
 Share = Annotated[str, BeforeValidator(_share)]
 Kept = Annotated[Period, AfterValidator(_positive)]
 

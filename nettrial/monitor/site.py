@@ -12,7 +12,7 @@ from pathlib import Path
 from nettrial.errors import NettrialError
 from nettrial.monitor import page, prometheus, view
 from nettrial.monitor.archive import Archive
-from nettrial.report.serving import Handler, Server, opened
+from nettrial.report.serving import Handler, PageServer, opened
 
 DRAWS_AT_MOST = 0.2
 """The largest share of the time that is spent on drawing pages again."""
@@ -96,7 +96,7 @@ class _Handler(Handler):
         return self.site.respond(self.path)
 
 
-def server(directory: Path, address: str, port: int) -> Server:
+def server(directory: Path, address: str, port: int) -> PageServer:
     """Returns a server of an archive's pages at this port (0 for any free one); raises BadInput and
     CannotRun."""
     return opened(address, port, type("Handler", (_Handler,), {"site": Site(directory)}), DOING)

@@ -96,7 +96,7 @@ class Overview:
 
 
 @dataclass(frozen=True)
-class Series:
+class MetricSeries:
     """The values of a metric over time."""
 
     name: str
@@ -123,7 +123,7 @@ class History:
     """The pair."""
     now_s: float
     """The time of this history, in seconds since 1970-01-01 UTC."""
-    series: list[Series]
+    series: list[MetricSeries]
     """The series of the metrics in which changes are searched."""
     gaps: list[KnownGap]
     """The latest gaps, the newest first."""
@@ -178,7 +178,7 @@ def history(archive: Archive, number: int) -> History | None:
             continue
         title, unit = metrics[name]
         series.append(
-            Series(
+            MetricSeries(
                 name,
                 title,
                 unit,

@@ -23,7 +23,7 @@ class MetricValue:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProtocolOutcome:
     """The outcome of one measurement."""
 
     figures: Sequence[MetricValue]

@@ -43,7 +43,7 @@ class Section:
     """The table of published values and changes; None if there are none."""
     published_table: str
     """The place of the published figures in the source, such as "table 2"."""
-    comparisons: list[tables.Comparison]
+    comparisons: list[tables.PublishedComparison]
     """The measured changes that have a published counterpart."""
     sentences: list[str]
     """Sentences about the effect of each factor, the variation that each explains, the precision reached,

@@ -11,7 +11,7 @@ from nettrial.metrics.base_units import BaseUnit, base_unit, factor_columns
 from nettrial.report import numbers, pages, sentences, sweeps, tables, verdicts
 from nettrial.report.content import Report, Section
 from nettrial.report.formats import DataTable, Raw, as_csv, as_latex, as_markdown, plain
-from nettrial.report.tables import Entry
+from nettrial.report.tables import TableCell
 
 FORMS = {"csv": as_csv, "md": as_markdown, "tex": as_latex}
 """The functions that format tables, by file extension."""
@@ -103,7 +103,7 @@ def measured(report: Report, section: Section) -> DataTable:
     )
 
 
-def _shown(entry: Entry) -> tuple[str, str]:
+def _shown(entry: TableCell) -> tuple[str, str]:
     """Returns a measured entry as two texts: the value, and its change."""
     value = " ± ".join(filter(None, [entry.value, entry.half_interval])) or "absent"
     marks = f" *{','.join(map(str, entry.marks))}" if entry.marks else ""
@@ -134,7 +134,7 @@ def _reasons(report: Report, section: Section, cell: Cell) -> list[Raw]:
     return ["; ".join(cell.absent) or None, " ".join(sorted(codes)) or None]
 
 
-def _notes(report: Report, entries: Sequence[Entry]) -> tuple[str, ...]:
+def _notes(report: Report, entries: Sequence[TableCell]) -> tuple[str, ...]:
     """Returns the warnings to which the marks of entries refer."""
     marks = sorted({mark for entry in entries for mark in entry.marks})
     return tuple(_note(report, mark) for mark in marks)
@@ -237,7 +237,7 @@ def _glance(report: Report) -> list[DataTable]:
     return [DataTable("changes", caption, headings, tuple(lines), names, tuple(rows))]
 
 
-def _entry(report: Report, section: Section, response: ResponseSummary, treatment: Levels) -> Entry:
+def _entry(report: Report, section: Section, response: ResponseSummary, treatment: Levels) -> TableCell:
     study, table = report.run.study, section.measured
     group = tables.label(study, {name: treatment[name] for name in tables.combinations(study)[0]})
     return table.entries[table.rows.index(treatment[study.layout.rows])][table.columns.index(group)]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nettrial.report import html
 from nettrial.report.content import gather
-from nettrial.report.serving import ADDRESS, Handler, Server, opened
+from nettrial.report.serving import ADDRESS, Handler, PageServer, opened
 from nettrial.store import Run
 
 LOOKS_EVERY = 0.5
@@ -81,7 +81,7 @@ def handler(live: Live) -> type[Handler]:
     return type("Handler", (_Handler,), {"live": live})
 
 
-def _server(port: int) -> Server:
+def _server(port: int) -> PageServer:
     """Returns a server with an open port; raises CannotRun."""
     return opened(ADDRESS, port, _Handler, "watching the run")
 

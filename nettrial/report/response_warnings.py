@@ -7,19 +7,19 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from nettrial.analysis import Effect, WarningGroup
+from nettrial.analysis import HarmOfWarnings, WarningGroup
 from nettrial.analysis.summary import Levels
 from nettrial.report import numbers
 from nettrial.study import Response, Study
 
 HARM = {
-    Effect.BIAS: "may bias the answer",
-    Effect.NARROWER: "may make intervals too narrow",
-    Effect.WIDER: "can widen intervals",
-    Effect.NOTHING: "changes nothing",
+    HarmOfWarnings.BIAS: "may bias the answer",
+    HarmOfWarnings.NARROWER: "may make intervals too narrow",
+    HarmOfWarnings.WIDER: "can widen intervals",
+    HarmOfWarnings.NOTHING: "changes nothing",
 }
 """The effect of a warning on the answer, in words, the gravest first."""
-_OF_SEVERAL = {**HARM, Effect.NOTHING: "change nothing"}
+_OF_SEVERAL = {**HARM, HarmOfWarnings.NOTHING: "change nothing"}
 
 
 def summary(groups: Sequence[WarningGroup]) -> str:

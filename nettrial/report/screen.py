@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from nettrial.analysis import Effect, Finding, LevelEffect, Merit, merit
+from nettrial.analysis import Finding, HarmOfWarnings, LevelEffect, Merit, merit
 from nettrial.report import conclusions, numbers, response_warnings, verdicts
 from nettrial.report.change_words import merit_in_words
 from nettrial.report.content import Report
@@ -20,10 +20,10 @@ EFFECTS_SHOWN = 14
 WARNINGS_SHOWN = 4
 """The largest number of warnings shown, one in a line; further warnings are only counted."""
 _SHORT = {
-    Effect.BIAS: "bias",
-    Effect.NARROWER: "narrower",
-    Effect.WIDER: "wider",
-    Effect.NOTHING: "harmless",
+    HarmOfWarnings.BIAS: "bias",
+    HarmOfWarnings.NARROWER: "narrower",
+    HarmOfWarnings.WIDER: "wider",
+    HarmOfWarnings.NOTHING: "harmless",
 }
 """The word before a warning for its effect."""
 ARROWS = {1: "▲", -1: "▼", 0: "·"}

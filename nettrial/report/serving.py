@@ -71,7 +71,7 @@ def by_address(host: str) -> bool:
     return name == "localhost"
 
 
-class Server(ThreadingHTTPServer):
+class PageServer(ThreadingHTTPServer):
     """A server that limits the number of connections and the duration of each."""
 
     daemon_threads = True
@@ -156,10 +156,10 @@ def _end(connection: socket.socket) -> None:
         connection.shutdown(socket.SHUT_RDWR)
 
 
-def opened(address: str, port: int, handler: type[Handler], doing: str) -> Server:
+def opened(address: str, port: int, handler: type[Handler], doing: str) -> PageServer:
     """Returns a server with an open port (0: any); raises CannotRun. `doing` is for the error."""
     try:
-        return Server(address, port, handler)
+        return PageServer(address, port, handler)
     except OSError as error:
         where = f"port {port} of {address}" if port else address
         why = error.strerror or str(error)

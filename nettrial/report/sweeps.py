@@ -22,7 +22,7 @@ from nettrial.analysis import (
     steps,
 )
 from nettrial.report import numbers, tables
-from nettrial.report.tables import Entry, Table
+from nettrial.report.tables import Table, TableCell
 from nettrial.store import Run
 from nettrial.study import Study
 
@@ -147,15 +147,15 @@ def _table(study: Study, all_curves: Sequence[Curve], compared: Sequence[Ratio])
     return Table("Size", tuple(f"{size:.0f} B" for size in rows), columns, entries)
 
 
-def _entry(curve: Curve, size: float, changes: dict[tuple[str, ...], Ratio]) -> Entry:
+def _entry(curve: Curve, size: float, changes: dict[tuple[str, ...], Ratio]) -> TableCell:
     at = np.flatnonzero(curve.sizes == size)
     if not len(at):
-        return Entry(note="this size was not measured")
+        return TableCell(note="this size was not measured")
     shown = estimate(curve.sizes[at], curve.rtt_us[:, at])
     mean, several = float(shown.mean[0]), len(curve.blocks) > 1
     half = numbers.fixed(float(shown.high[0]) - mean, DECIMALS) if several else ""
     change, interval = _change(size, changes.get(tuple(curve.treatment.values())))
-    return Entry(
+    return TableCell(
         value=numbers.fixed(mean, DECIMALS),
         half_interval=half,
         change=change,

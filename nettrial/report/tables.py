@@ -24,7 +24,7 @@ UNCLEAR_NOTE = "the change may be a hundredfold: there are too few values, or so
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableCell:
     """A table's cell; parts that do not exist are empty."""
 
     value: str = ""
@@ -56,7 +56,7 @@ class Table:
     """The names of the rows."""
     columns: tuple[str, ...]
     """The names of the columns."""
-    entries: tuple[tuple[Entry, ...], ...]
+    entries: tuple[tuple[TableCell, ...], ...]
     """The cells, row by row."""
     headings: Mapping[str, str] = field(default_factory=dict)
     """The headings of rows and columns whose names are not sufficient, such as a machine with its operating
@@ -68,12 +68,12 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PublishedComparison:
     """A measured change and its published counterpart."""
 
     row: str
     """The level of the rows' factor."""
-    measured: Entry
+    measured: TableCell
     """The measured cell."""
     measured_column: str
     """The name of the measured column."""
@@ -141,13 +141,13 @@ def measured(
     changes = [cell.change for cell in response.cells if cell.change]
     percent = numbers.percent_decimals(changes)
 
-    def entry(treatment: Levels) -> Entry:
+    def entry(treatment: Levels) -> TableCell:
         cell = response.cell(treatment)
         if cell is None or cell.mean is None:
             reasons = "; ".join(cell.absent) if cell else ""
-            return Entry(note=reasons or "no finished trial", marks=_marks(treatment, warnings, response))
+            return TableCell(note=reasons or "no finished trial", marks=_marks(treatment, warnings, response))
         half = numbers.fixed(cell.interval.half_width, decimals) if cell.interval else ""
-        shown = Entry(
+        shown = TableCell(
             value=numbers.fixed(cell.mean, decimals),
             half_interval=half,
             note="" if cell.interval else _no_interval(cell),
@@ -165,7 +165,7 @@ def measured(
             "change_interval": numbers.bounds(change.interval, percent) if change.interval else "",
             "note": shown.note or change.absent or "",
         }
-        return Entry(**{**shown.__dict__, **parts})
+        return TableCell(**{**shown.__dict__, **parts})
 
     entries = tuple(
         tuple(entry({**column, study.layout.rows: row}) for column in columns) for row in rows.levels
@@ -205,10 +205,10 @@ def published(study: Study, response: str, rows: Sequence[PublishedRow]) -> Tabl
     levels = tuple(dict.fromkeys(level for level, _ in by_place))
     columns = tuple(dict.fromkeys(column for _, column in by_place))
 
-    def entry(level: str, column: str) -> Entry:
+    def entry(level: str, column: str) -> TableCell:
         here = by_place.get((level, column), [])
         values, changes = (filter(None, map(each, here)) for each in (_published_value, _published_change))
-        return Entry(value="; ".join(values), change="; ".join(changes))
+        return TableCell(value="; ".join(values), change="; ".join(changes))
 
     entries = tuple(tuple(entry(level, column) for column in columns) for level in levels)
     return Table(study.factors[factor].title, levels, columns, entries)
@@ -263,7 +263,7 @@ def _as_printed(change: str) -> str:
 
 def comparisons(
     study: Study, response: ResponseSummary, table: Table, rows: Sequence[PublishedRow]
-) -> list[Comparison]:
+) -> list[PublishedComparison]:
     """Returns the measured and published changes of treatments that have a published counterpart."""
     found = []
     for row in rows:
@@ -277,7 +277,7 @@ def comparisons(
         cell = response.cell(ours)
         interval = cell.change.interval if cell and cell.change else None
         found.append(
-            Comparison(
+            PublishedComparison(
                 row=level,
                 measured=table.entries[table.rows.index(level)][table.columns.index(names)],
                 measured_column=names,

@@ -11,7 +11,7 @@ from rich.text import Text
 from nettrial.analysis import baseline
 from nettrial.report import conclusions, numbers, sentences, sweeps, tables, verdicts
 from nettrial.report.content import Report, Section, gather
-from nettrial.report.tables import Comparison, Entry, Table
+from nettrial.report.tables import PublishedComparison, Table, TableCell
 from nettrial.store import Run
 
 STEPS_SHOWN = 12
@@ -120,7 +120,7 @@ def _sweeps(report: Report, sweep_results: sweeps.Sweeps, console: Console) -> N
                 _say(console, f"and {len(lines) - STEPS_SHOWN} more on the page")
 
 
-def _parts(entry: Entry, spread: bool = False) -> list[str]:
+def _parts(entry: TableCell, spread: bool = False) -> list[str]:
     """Returns the parts of a measured cell: the value, half-width, standard deviation and number of trials,
     marks, and the change with its interval."""
     told = f" (SD {entry.deviation or '–'}, n {entry.n})" if spread and entry.value else ""
@@ -175,7 +175,7 @@ def _aligned(texts: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
     return joined
 
 
-def _comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
+def _comparisons(console: Console, comparisons: Sequence[PublishedComparison]) -> None:
     grid = _grid(["", "measured", "published", "the published change is"])
     for found in comparisons:
         measured = found.measured

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nettrial.analysis import VERDICTS, Compared, Effect, Verdict
+from nettrial.analysis import VERDICTS, Compared, HarmOfWarnings, Verdict
 from nettrial.analysis.outcomes import Outcome
 from nettrial.analysis.study_verdicts import of_published_size
 from nettrial.report import numbers
@@ -34,7 +34,7 @@ _OUTCOMES = {
 """The verdict at one level, in the order in which changes are given."""
 _COUNTED = {"no change": "with no change of interest"}
 """The verdicts whose words differ where they are counted."""
-_DOUBTS = {Effect.BIAS: "may be biased", Effect.NARROWER: "intervals may be too narrow"}
+_DOUBTS = {HarmOfWarnings.BIAS: "may be biased", HarmOfWarnings.NARROWER: "intervals may be too narrow"}
 """The doubt about a verdict for each effect of warnings."""
 
 
@@ -48,7 +48,7 @@ def counted(verdicts: Sequence[Verdict]) -> str:
         if verdict in outcomes
     ]
     said = f"Of {numbers.counted(len(verdicts), 'conclusion')} of the source: {numbers.listed(counts)}."
-    biased = sum(each.doubt is not None and each.doubt.effect is Effect.BIAS for each in verdicts)
+    biased = sum(each.doubt is not None and each.doubt.effect is HarmOfWarnings.BIAS for each in verdicts)
     if biased:
         said += f" {numbers.counted(biased, 'verdict')} may be biased: see the warnings."
     return said
@@ -65,7 +65,9 @@ def judged(verdict: Verdict) -> str:
         least, most = (numbers.two(part) for part in parts)
         size = least if least == most else f"{least} to {most}"
         said = f"confirmed in direction, {size} of the published size"
-    if verdict.doubt is None or (verdict.doubt.effect is Effect.NARROWER and verdict.judged == "not shown"):
+    if verdict.doubt is None or (
+        verdict.doubt.effect is HarmOfWarnings.NARROWER and verdict.judged == "not shown"
+    ):
         return said
     return f"{said}, {_DOUBTS[verdict.doubt.effect]}"
 
@@ -121,7 +123,7 @@ def _doubt(verdict: Verdict) -> str:
     """Returns the warnings that may make a verdict wrong in words; empty if there are none."""
     if verdict.doubt is None:
         return ""
-    if verdict.doubt.effect is Effect.NARROWER:
+    if verdict.doubt.effect is HarmOfWarnings.NARROWER:
         return "; a warning says that intervals of this response may be too narrow"
     have = "has" if verdict.doubt.warned == 1 else "have"
     trials = f"{verdict.doubt.warned} of {numbers.counted(verdict.doubt.trials, 'trial')}"

@@ -28,7 +28,7 @@ CPU = Figure("cpu")
 
 
 @dataclass(frozen=True)
-class Choice:
+class BackendChoice:
     """The backend of a study that names none."""
 
     backend: str
@@ -37,32 +37,36 @@ class Choice:
     """A line for the user about the choice; None if there is nothing to say."""
 
 
-def choose(study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> Choice:
+def choose(study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> BackendChoice:
     """Returns the backend for the trials of a study with these scenarios: virtual time, unless the answer
     needs the time that computing takes, or the scenarios something that no kernel in virtual time supports,
     or this machine has none. Raises BadInput if the cache of systems can't be read."""
     absent = _absent(study)
     if not _answers(study, absent) or not all(_has_rate(scenario) for _, scenario in scenarios):
-        return Choice(LAB)
+        return BackendChoice(LAB)
     try:
         # Without a kernel, the engine knows what none supports, and boots none for each scenario.
         with Backend(VIRTUAL) as bare:
             if any(bare.check(scenario) for _, scenario in scenarios):
-                return Choice(LAB)
+                return BackendChoice(LAB)
         if find_kernel() is None:
-            return Choice(LAB, WITHOUT_KERNEL)
+            return BackendChoice(LAB, WITHOUT_KERNEL)
         with BACKENDS[VIRTUAL].start(Configuration()) as backend:
             missing = backend.preflight().missing
     except CannotRun:
-        return Choice(LAB)  # whoever needs an engine reports that there is none
+        return BackendChoice(LAB)  # whoever needs an engine reports that there is none
     if missing:
         lack = missing[0]
-        return Choice(LAB, f"the trials run in real time, without {lack.what}: {lack.why}; {lack.remedy}")
+        return BackendChoice(
+            LAB, f"the trials run in real time, without {lack.what}: {lack.why}; {lack.remedy}"
+        )
     if not absent:
-        return Choice(VIRTUAL)
+        return BackendChoice(VIRTUAL)
     named = in_short(response.title for response in absent)
     hint = f"`--backend {LAB}` measures them in real time"
-    return Choice(VIRTUAL, f"in virtual time computing takes no time, so these are absent: {named}; {hint}")
+    return BackendChoice(
+        VIRTUAL, f"in virtual time computing takes no time, so these are absent: {named}; {hint}"
+    )
 
 
 def _absent(study: Study) -> list[Response]:

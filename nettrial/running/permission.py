@@ -20,7 +20,7 @@ ASKING = "asking for permission"
 """The current action, for error messages."""
 
 
-class Kind(Enum):
+class RequestKind(Enum):
     """The kinds of requests, with what permits each."""
 
     COMMAND = f"{OPTION}, which permits commands of the study"
@@ -32,10 +32,10 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Request:
+class PermissionRequest:
     """A request that needs permission."""
 
-    kind: Kind
+    kind: RequestKind
     """The kind of the request."""
     where: str
     """The place in the study."""
@@ -48,55 +48,55 @@ class Request:
     def fault(self) -> Fault:
         """Returns the fault that the permission is missing."""
         hint = f"read it, and give {OPTION} if you trust the study"
-        of = f", of {shlex.split(self.text)[0]}" if self.kind is Kind.TOOL else ""
+        of = f", of {shlex.split(self.text)[0]}" if self.kind is RequestKind.TOOL else ""
         return Fault(self.where, f"{self.refused}{of}", self.kind.value, hint)
 
 
-def requests(study: Study, scenarios: Iterable[tuple[Treatment, Scenario]]) -> list[Request]:
+def requests(study: Study, scenarios: Iterable[tuple[Treatment, Scenario]]) -> list[PermissionRequest]:
     """Returns the requests of these scenarios, each once: commands of the tool `exec` and of controllers,
     other tools with arguments that can do more than shape their traffic, and files that flows send."""
-    found: dict[tuple[Kind, str], Request] = {}
+    found: dict[tuple[RequestKind, str], PermissionRequest] = {}
     for treatment, scenario in scenarios:
         for pointer, kind, text, refused in _needed(scenario):
             if (kind, text) not in found:
                 where = resolve(study, treatment.levels).origins.where(pointer)
-                found[kind, text] = Request(kind, where, text, refused)
+                found[kind, text] = PermissionRequest(kind, where, text, refused)
     return list(found.values())
 
 
-def _needed(scenario: Scenario) -> Iterator[tuple[str, Kind, str, str]]:
+def _needed(scenario: Scenario) -> Iterator[tuple[str, RequestKind, str, str]]:
     """Yields the place of each request, as a JSON pointer (RFC 6901), and its kind, text and refused part."""
     if scenario.controller and scenario.controller.command:
         command = shlex.join(scenario.controller.command)
-        yield "/controller/command", Kind.COMMAND, command, command
+        yield "/controller/command", RequestKind.COMMAND, command, command
     for number, flow in enumerate(scenario.workload):
         traffic = flow.traffic.root
         if traffic.kind == "tool":
             for name, kind, text, refused in _of_tool(traffic):
                 yield f"/workload/{number}/traffic/{name}", kind, text, refused
         elif traffic.kind == "file_transfer":
-            yield f"/workload/{number}/traffic/file", Kind.FILE, traffic.file, traffic.file
+            yield f"/workload/{number}/traffic/file", RequestKind.FILE, traffic.file, traffic.file
 
 
-def _of_tool(traffic: ToolTraffic) -> Iterator[tuple[str, Kind, str, str]]:
+def _of_tool(traffic: ToolTraffic) -> Iterator[tuple[str, RequestKind, str, str]]:
     sides = {"arguments": traffic.arguments or [], "server_arguments": traffic.server_arguments or []}
     tool = TOOLS.get(traffic.tool.root)
     for name, arguments in sides.items():
         if tool is None:
             if arguments:
-                yield name, Kind.COMMAND, shlex.join(arguments), shlex.join(arguments)
+                yield name, RequestKind.COMMAND, shlex.join(arguments), shlex.join(arguments)
             continue
         program = tool.client if name == "arguments" else tool.server
         others = program.others(arguments)
         if others:
-            yield name, Kind.TOOL, shlex.join([program.name, *arguments]), shlex.join(others)
+            yield name, RequestKind.TOOL, shlex.join([program.name, *arguments]), shlex.join(others)
 
 
-def commands(needed: list[Request]) -> list[str]:
+def commands(needed: list[PermissionRequest]) -> list[str]:
     """Returns the texts of the requests to start programs."""
-    return [request.text for request in needed if request.kind is not Kind.FILE]
+    return [request.text for request in needed if request.kind is not RequestKind.FILE]
 
 
-def files(needed: list[Request]) -> list[str]:
+def files(needed: list[PermissionRequest]) -> list[str]:
     """Returns the paths of the files that flows send."""
-    return [request.text for request in needed if request.kind is Kind.FILE]
+    return [request.text for request in needed if request.kind is RequestKind.FILE]

@@ -105,7 +105,7 @@ def pilot_study(study: Study, times: Durations) -> Study:
 
 
 @dataclass(frozen=True)
-class Measured:
+class PilotFindings:
     """The findings of a pilot."""
 
     variations: Sequence[PilotVariation]
@@ -114,7 +114,7 @@ class Measured:
     """The time of a trial beside its traffic, in seconds."""
 
 
-def measured(run: Run, times: Durations) -> Measured:
+def measured(run: Run, times: Durations) -> PilotFindings:
     """Returns the findings of a finished pilot."""
     others = [name for name in run.study.factors if name != FACTOR]
     values: dict[str, dict[float, _Groups]] = {}
@@ -133,7 +133,7 @@ def measured(run: Run, times: Durations) -> Measured:
         varied = variation(response.name, _common(by_duration), response.smallest_effect)
         if varied is not None:
             variations.append(varied)
-    return Measured(variations, overhead(run, times))
+    return PilotFindings(variations, overhead(run, times))
 
 
 def _common(by_duration: Mapping[float, _Groups]) -> dict[float, list[list[float]]]:

@@ -15,7 +15,7 @@ from nettrial.errors import READING_OPTIONS, BadInput, TrialsFailed
 from nettrial.running.apparatus import Apparatus, prepared
 from nettrial.running.checking import Work
 from nettrial.running.events import Listener
-from nettrial.running.permission import Request, requests
+from nettrial.running.permission import PermissionRequest, requests
 from nettrial.running.study_design import Design, DesignOptions, Scenarios
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
@@ -41,7 +41,7 @@ def new_seed(given: int | None) -> int:
 
 
 @dataclass(frozen=True)
-class Target:
+class TrialMachines:
     """The machines that run trials."""
 
     machines: Path | None = None
@@ -56,10 +56,10 @@ class Target:
 
     def stored_options(self) -> str:
         """Returns the options that a run stores: it does not store its cluster."""
-        return Target(self.machines).options()
+        return TrialMachines(self.machines).options()
 
 
-THIS_MACHINE = Target()
+THIS_MACHINE = TrialMachines()
 """This machine alone."""
 
 
@@ -71,7 +71,7 @@ class CheckedRun:
     """The backends."""
     work: Work
     """The estimated work of the trials."""
-    requests: Sequence[Request]
+    requests: Sequence[PermissionRequest]
     """The requests of the study that need permission."""
 
 
@@ -107,7 +107,7 @@ def new_run(
     name: str,
     options: DesignOptions,
     directory: Path | None,
-    target: Target,
+    target: TrialMachines,
     listener: Listener,
 ) -> Iterator[NewRun]:
     """Checks a run of a study, and starts its backends, which end afterwards. `name` is the study's name in
@@ -138,7 +138,7 @@ def new_run(
 
 @contextmanager
 def resumed_run(
-    run: Run, target: Target, listener: Listener, another_apparatus: bool = False
+    run: Run, target: TrialMachines, listener: Listener, another_apparatus: bool = False
 ) -> Iterator[CheckedRun]:
     """Checks the trials of a stored run, and starts its backends, which end afterwards. Raises BadInput, also
     if the apparatus differs from that of the run's earlier sessions, unless `another_apparatus` is true; and

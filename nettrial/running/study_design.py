@@ -17,7 +17,7 @@ from nettrial.errors import READING_OPTIONS, BadInput
 from nettrial.metrics import METRICS
 from nettrial.registry import UnknownName, near
 from nettrial.report import numbers
-from nettrial.running.default_backend import Choice, choose
+from nettrial.running.default_backend import BackendChoice, choose
 from nettrial.scenario import Scenario
 from nettrial.study import Study, Until
 from nettrial.study.document import READING as READING_STUDY
@@ -208,7 +208,7 @@ class Design:
     """The scenario of every treatment."""
     changed: dict[str, str]
     """The settings other than the replicates that `--full` changed, with their values."""
-    choice: Choice | None = None
+    choice: BackendChoice | None = None
     """The backend that nettrial chose; None if the study or `--backend` names it."""
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import nettrial
 from nettrial.backends import TrialFailed, station
-from nettrial.backends.backend import TrialLost
+from nettrial.backends.backend import TrialInterrupted
 from nettrial.backends.engine import EngineLost
 from nettrial.design import resolve
 from nettrial.errors import NettrialError
@@ -113,7 +113,7 @@ def _ask(task: RequestTask) -> TaskResult:
             return TaskResult("refused", differs)
         request = Request.model_validate_json(task.request)
         event = station.exchange(task.session, task.arguments, request, task.timeout)
-    except station.SessionEnded:
+    except station.EngineStopped:
         return TaskResult("ended")
     except (EngineLost, NettrialError) as failed:
         return TaskResult("failed", str(failed))
@@ -128,9 +128,9 @@ def _attempt(task: TrialTask) -> TaskResult:
         study = _study(task.study)
         scenario = resolve(study, task.treatment, task.block, task.seed).scenario
         record = station.run(task.session, study.backend, str(task.number), scenario)
-    except station.SessionEnded:
+    except station.EngineStopped:
         return TaskResult("ended")
-    except TrialLost as lost:
+    except TrialInterrupted as lost:
         return TaskResult("lost", str(lost))
     except (TrialFailed, NettrialError) as failed:
         return TaskResult("failed", str(failed))

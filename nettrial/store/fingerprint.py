@@ -20,7 +20,7 @@ KERNEL = "kernel"
 """The kernel, on which records depend unless hosts are models."""
 
 
-class Difference(NamedTuple):
+class FingerprintDifference(NamedTuple):
     """A fact that differs between two fingerprints."""
 
     name: str
@@ -90,11 +90,11 @@ def _of_machine(machine: Machine) -> Iterator[tuple[str, str]]:
     yield from machine.sysctls.items()
 
 
-def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[Difference]:
+def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[FingerprintDifference]:
     """Returns the facts that two fingerprints both have and that differ. A fact that only one of them has was
     not recorded for the other."""
     return [
-        Difference(name, before[name], now[name])
+        FingerprintDifference(name, before[name], now[name])
         for name in before
         if name in now and before[name] != now[name]
     ]

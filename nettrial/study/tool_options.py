@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Value(NamedTuple):
+class OptionValue(NamedTuple):
     """The value of an option."""
 
     name: str
@@ -19,41 +19,43 @@ class Value(NamedTuple):
     """The regular expression of all permitted values."""
 
 
-WHOLE = Value("N", r"\d+")
+WHOLE = OptionValue("N", r"\d+")
 """A whole number."""
-NUMBER = Value("NUMBER", r"\d+(\.\d+)?")
+NUMBER = OptionValue("NUMBER", r"\d+(\.\d+)?")
 """A number."""
-AMOUNT = Value("AMOUNT", r"\d+(\.\d+)?[KMGkmg]?")
+AMOUNT = OptionValue("AMOUNT", r"\d+(\.\d+)?[KMGkmg]?")
 """A number that may have a unit: K, M or G."""
-AMOUNTS = Value("AMOUNT[,AMOUNT]", rf"{AMOUNT.pattern}(,{AMOUNT.pattern})?")
+AMOUNTS = OptionValue("AMOUNT[,AMOUNT]", rf"{AMOUNT.pattern}(,{AMOUNT.pattern})?")
 """One amount, or two."""
-RATE = Value("AMOUNT[/N]", rf"{AMOUNT.pattern}(/\d+)?")
+RATE = OptionValue("AMOUNT[/N]", rf"{AMOUNT.pattern}(/\d+)?")
 """A rate that may have a number of packets or seconds."""
-BYTE = Value("BYTE", r"\d+|0x[0-9a-fA-F]+")
+BYTE = OptionValue("BYTE", r"\d+|0x[0-9a-fA-F]+")
 """A number that may be hexadecimal."""
-CODEPOINT = Value("CODEPOINT", r"\d+|0x[0-9a-fA-F]+|[a-z]{2}\d{0,2}")
+CODEPOINT = OptionValue("CODEPOINT", r"\d+|0x[0-9a-fA-F]+|[a-z]{2}\d{0,2}")
 """A code point of DiffServ (RFC 2474): a number or a name, such as af11."""
-HEXADECIMAL = Value("HEX", r"[0-9a-fA-F]+")
+HEXADECIMAL = OptionValue("HEX", r"[0-9a-fA-F]+")
 """A hexadecimal number without a prefix."""
-TIME = Value("TIME", r"\d+(h|m|s|ms|us|ns)?")
+TIME = OptionValue("TIME", r"\d+(h|m|s|ms|us|ns)?")
 """A time that may have a unit, from hours to nanoseconds."""
-CPUS = Value("CPUS", r"\d+([-,/]\d+)*")
+CPUS = OptionValue("CPUS", r"\d+([-,/]\d+)*")
 """A list of CPUs, such as 0-3,5."""
-LIKELIHOOD = Value("LIKELIHOOD", r"0(\.\d+)?|1(\.0+)?")
+LIKELIHOOD = OptionValue("LIKELIHOOD", r"0(\.\d+)?|1(\.0+)?")
 """A number from 0 to 1."""
 
 
-def _choice(*words: str) -> Value:
+def _choice(*words: str) -> OptionValue:
     """Returns a value that is one of these words."""
-    return Value("|".join(words), "|".join(map(re.escape, words)))
+    return OptionValue("|".join(words), "|".join(map(re.escape, words)))
 
 
-def _options(flags: str, valued: Mapping[str, Value | tuple[Value, ...]]) -> dict[str, tuple[Value, ...]]:
+def _options(
+    flags: str, valued: Mapping[str, OptionValue | tuple[OptionValue, ...]]
+) -> dict[str, tuple[OptionValue, ...]]:
     """Returns the values by option: `flags` names those without a value, and the keys of `valued` name those
     with values, each by all its names."""
-    found: dict[str, tuple[Value, ...]] = dict.fromkeys(flags.split(), ())
+    found: dict[str, tuple[OptionValue, ...]] = dict.fromkeys(flags.split(), ())
     for names, values in valued.items():
-        found |= dict.fromkeys(names.split(), values if not isinstance(values, Value) else (values,))
+        found |= dict.fromkeys(names.split(), values if not isinstance(values, OptionValue) else (values,))
     return found
 
 
@@ -63,7 +65,7 @@ class Program:
 
     name: str
     """The name of the program."""
-    options: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    options: Mapping[str, tuple[OptionValue, ...]] = field(default_factory=dict)
     """The options that need no permission."""
 
     def others(self, arguments: Sequence[str]) -> list[str]:
@@ -101,7 +103,7 @@ class Tool:
     """The program that gets `server_arguments`."""
 
 
-def _fit(given: Sequence[str], values: Sequence[Value]) -> bool:
+def _fit(given: Sequence[str], values: Sequence[OptionValue]) -> bool:
     pairs = zip(given, values, strict=False)
     return len(given) == len(values) and all(
         re.fullmatch(value.pattern, text, re.ASCII) for text, value in pairs
@@ -292,7 +294,7 @@ TOOLS: Mapping[str, Tool] = {
                 "--data-integrity --increase_output_precision",
                 {
                     "-b --burst": WHOLE,
-                    "--mps --pps": Value("N|max", r"\d+|max"),
+                    "--mps --pps": OptionValue("N|max", r"\d+|max"),
                     "-r --range": WHOLE,
                     "--pre-warmup-wait": WHOLE,
                     "--sender-affinity": CPUS,

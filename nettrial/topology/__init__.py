@@ -3,15 +3,15 @@
 # Each of these modules registers its topologies, in this order.
 from nettrial.topology import shapes  # noqa: I001
 from nettrial.topology import parking_lot, leaf_spine, fat_tree, jellyfish, xpander, wlan, file
-from nettrial.topology.addresses import Interface, interfaces
+from nettrial.topology.addresses import AddressedInterface, interfaces
 from nettrial.topology.topology import CHANNEL, MOST_INTERFACES, TOPOLOGIES, Forwarding, Parameters, Topology
 
 __all__ = [
     "CHANNEL",
     "MOST_INTERFACES",
     "TOPOLOGIES",
+    "AddressedInterface",
     "Forwarding",
-    "Interface",
     "Parameters",
     "Topology",
     "fat_tree",

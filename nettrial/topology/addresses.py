@@ -26,7 +26,7 @@ FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class AddressedInterface:
     """An interface, which connects a node to a link."""
 
     node: str
@@ -39,22 +39,22 @@ class Interface:
     """The other addresses of a host's interface, in the same network."""
 
 
-def interfaces(graph: nx.MultiGraph, ip: int, count: int = 1) -> list[tuple[Interface, ...]]:
+def interfaces(graph: nx.MultiGraph, ip: int, count: int = 1) -> list[tuple[AddressedInterface, ...]]:
     """Returns the interfaces of every link of `graph`, in the order of the links, with addresses of IP
     version `ip` (4 or 6): `count` addresses at a host, one at a router. A cable has two interfaces; a radio
     channel, which takes the place of its first link, has those of the access point and of its stations."""
     links = list(graph.edges())
     used: dict[str, int] = dict.fromkeys(graph.nodes, 0)
     addresses = dict(_addresses(graph, links, ip, count))
-    ends: list[list[Interface]] = []
-    radio: dict[int, list[Interface]] = {}
+    ends: list[list[AddressedInterface]] = []
+    radio: dict[int, list[AddressedInterface]] = {}
     for number, (*link, channel) in enumerate(graph.edges(data=CHANNEL)):
         pair = []
         for node in link:
             if channel in radio and node == radio[channel][0].node:
                 continue
             own = addresses.get((number, node), [None])
-            pair.append(Interface(node, f"eth{used[node]}", own[0], tuple(filter(None, own[1:]))))
+            pair.append(AddressedInterface(node, f"eth{used[node]}", own[0], tuple(filter(None, own[1:]))))
             used[node] += 1
         if channel is None:
             ends.append(pair)

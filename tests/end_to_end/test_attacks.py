@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nettrial.protocols.ndt7.client import Target, transfer
+from nettrial.protocols.ndt7.client import Ndt7Server, transfer
 from tests.attacks import NETWORKS, Held, attacked, unserved
 from tests.end_to_end.serving import serving
 
@@ -20,7 +20,7 @@ def test_honest_clients_are_served_under_attack(port: str) -> None:
 def test_a_server_with_few_descriptors_serves_ndt7_clients_under_attack(tmp_path: Path) -> None:
     """The server wrote a traceback for each connection for which it had no descriptor, and served nobody."""
     with serving(tmp_path, "--ndt7", "--plain", "--bind", "127.0.0.1", token=None, descriptors=48) as server:
-        target = Target("localhost", "127.0.0.1", server.port, plain=True)
+        target = Ndt7Server("localhost", "127.0.0.1", server.port, plain=True)
         with Held(4, server.port, 300, NETWORKS, b"", False):
             assert asyncio.run(transfer(target, "download", 1.0)).num_bytes > 0
         assert "Traceback" not in server.said

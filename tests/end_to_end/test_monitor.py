@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, expect
 from nettrial.monitor import mesh as meshes
 from nettrial.monitor.archive import Archive
 from nettrial.monitor.kinds import KINDS
-from nettrial.monitor.outcome import Measured, Missed
+from nettrial.monitor.outcome import MeasuredValues, Missed
 from nettrial.monitor.task import Task
 from tests.end_to_end.serving import TOKEN, Server, environment, serving, until
 from tests.end_to_end.test_report_page import PATIENCE_MS, browser
@@ -48,7 +48,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-def outcome(task: Task) -> Measured | Missed:
+def outcome(task: Task) -> MeasuredValues | Missed:
     try:
         return KINDS[task.settings.kind].run(task)
     except Missed as missed:
@@ -68,11 +68,11 @@ def test_measurements_have_figures_and_failures_their_reasons(server: Server, tm
     }
     for key, headline in (("goodput here served", "goodput"), ("delay served here", "rtt")):
         measured = found[key]
-        assert isinstance(measured, Measured)
+        assert isinstance(measured, MeasuredValues)
         assert next(each.value for each in measured.figures if each.name == headline) > 0
         assert measured.bytes > 0
     path = found["path here served"]
-    assert isinstance(path, Measured)
+    assert isinstance(path, MeasuredValues)
     assert path.states["route"] == "1:127.0.0.1"
 
 

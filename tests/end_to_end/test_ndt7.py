@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from nettrial.admission import Log
 from nettrial.cli.documents.measure import Ndt7Document
-from nettrial.protocols.ndt7.server import Server
+from nettrial.protocols.ndt7.server import Ndt7TestServer
 from nettrial.store import Run
 from tests.end_to_end.serving import PATIENCE, nettrial, serving
 from tests.end_to_end.test_report_page import ARGUMENTS
@@ -72,7 +72,7 @@ def ndt7_port() -> Iterator[int]:
     ended = asyncio.Event()
 
     async def run() -> None:
-        async with Server(Log(print), 0.5).serving("127.0.0.1", 0, None) as (_, port):
+        async with Ndt7TestServer(Log(print), 0.5).serving("127.0.0.1", 0, None) as (_, port):
             found.append(port)
             ready.set()
             await ended.wait()

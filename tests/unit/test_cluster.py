@@ -416,7 +416,7 @@ def test_the_engines_of_a_worker_stay_until_its_session_is_abandoned(monkeypatch
             assert station.run("s", "sim", trial, scenario).backend == "sim"
         assert started.qsize() == 1
         station.end("other")
-        with pytest.raises(station.SessionEnded):
+        with pytest.raises(station.EngineStopped):
             station.run("other", "sim", "3", scenario)
         (engine,) = station._IDLE["sim",]
     finally:

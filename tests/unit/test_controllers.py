@@ -267,7 +267,7 @@ def test_a_connection_that_tells_nothing_ends(monkeypatch):
     cfg.CONF([], project="os_ken")
     monkeypatch.setattr(admission, "OPENING_SECONDS", -1.0)
     monkeypatch.setattr(admission, "_LOOK_SECONDS", 0.01)
-    listener = admission.Listener(("127.0.0.1", 0))
+    listener = admission.SwitchListener(("127.0.0.1", 0))
     threading.Thread(target=listener.serve_forever, daemon=True).start()
     with socket.create_connection(listener.server.getsockname(), 60) as stranger:
         while stranger.recv(100):  # It is greeted, and then hung up on.

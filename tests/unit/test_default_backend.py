@@ -3,7 +3,7 @@
 import pytest
 
 from nettrial.running import default_backend
-from nettrial.running.default_backend import LAB, WITHOUT_KERNEL, Choice, choose
+from nettrial.running.default_backend import LAB, WITHOUT_KERNEL, BackendChoice, choose
 from nettrial.running.study_design import Scenarios
 from nettrial.study import load
 
@@ -23,10 +23,10 @@ def test_a_study_whose_answer_needs_cpu_figures_stays_in_the_lab() -> None:
 
 def test_a_study_without_rates_stays_in_the_lab() -> None:
     study = load("mtu-packet-size")
-    assert choose(study, Scenarios(study)) == Choice(LAB)
+    assert choose(study, Scenarios(study)) == BackendChoice(LAB)
 
 
 def test_the_first_run_says_how_to_get_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NETTRIAL_KERNEL", "")
     study = load("jumbo-ipv6")
-    assert choose(study, Scenarios(study)) == Choice(LAB, WITHOUT_KERNEL)
+    assert choose(study, Scenarios(study)) == BackendChoice(LAB, WITHOUT_KERNEL)

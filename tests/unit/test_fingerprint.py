@@ -11,7 +11,7 @@ import pytest
 
 from nettrial import systems
 from nettrial.analysis.apparatus import CODE, changed, conflict
-from nettrial.analysis.warning_effects import Effect, effect_of
+from nettrial.analysis.warning_effects import HarmOfWarnings, effect_of
 from nettrial.capabilities import CAPABILITIES
 from nettrial.store import Run
 from nettrial.store.fingerprint import checked_out, differences, fingerprint
@@ -101,7 +101,7 @@ def test_a_run_is_not_resumed_on_another_kernel(nettrial: CommandLine):
     shown = " ".join(nettrial("report", "mine", "--tables").stdout.split())
     assert f"kernel: Linux 6.18.0 #1 SMP x86_64, then {OTHER}" in shown
     (warning,) = changed(run)
-    assert (warning.code, warning.numbers, effect_of(CODE)) == (CODE, {3}, Effect.BIAS)
+    assert (warning.code, warning.numbers, effect_of(CODE)) == (CODE, {3}, HarmOfWarnings.BIAS)
     # Both are apparatus of the run now.
     for session in run.sessions:
         assert session.fingerprint is not None

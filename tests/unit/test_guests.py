@@ -13,7 +13,7 @@ import pytest
 from nettrial.cli import guests as commands
 from nettrial.design import scenario_of, traffic_seconds
 from nettrial.errors import BadInput, CannotRun
-from nettrial.guests import Catalogue, Disk, Kernel, catalogue, unpack
+from nettrial.guests import Catalogue, Disk, GuestKernel, catalogue, unpack
 from nettrial.guests.kernel import Unfit, depends
 from nettrial.running.session import time_limit
 from nettrial.study import load
@@ -66,7 +66,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_modules_come_after_what_they_depend_on_and_others_stay_out(made):
-    kernel = Kernel.read(*made)
+    kernel = GuestKernel.read(*made)
     names = [name for name, _ in kernel.modules]
     assert (kernel.release, kernel.version) == ("6.12.9+deb-amd64", "6.12")
     assert sorted(names) == sorted(
@@ -85,10 +85,10 @@ def test_a_kernel_that_no_guest_can_run_is_refused_with_the_reason(made):
     image, modules = made
     (modules / "kernel/drivers/char/virtio_console.ko").unlink()
     with pytest.raises(Unfit, match="lacks virtio_console"):
-        Kernel.read(image, modules)
+        GuestKernel.read(image, modules)
     image.write_bytes(b"no kernel" * 100)
     with pytest.raises(Unfit, match="not a kernel image"):
-        Kernel.read(image, modules)
+        GuestKernel.read(image, modules)
 
 
 def test_a_system_is_kept_checked_and_removed(made, cache, capsys):
@@ -209,16 +209,16 @@ def test_what_a_killed_addition_left_is_removed_by_the_next_change(made, cache, 
         with monkeypatch.context() as dying:
             dying.setattr(Path, "replace", killed)
             with pytest.raises(KeyboardInterrupt):
-                Catalogue().add("other", Kernel.read(image, modules), "source")
+                Catalogue().add("other", GuestKernel.read(image, modules), "source")
         assert {file.name for file in cache.iterdir()} > before
         (modules / "kernel/net/ipv4/tcp_bbr.ko").write_bytes(module([]))
         if then == "add":
-            again = Kernel.read(image, modules)
+            again = GuestKernel.read(image, modules)
             Catalogue().add("again", again, "source")
             Catalogue().remove("again")
         elif then == "a system of that name":
             with pytest.raises(BadInput, match="there is one of that name"):
-                Catalogue().add("linux-6.12", Kernel.read(image, modules), "source")
+                Catalogue().add("linux-6.12", GuestKernel.read(image, modules), "source")
         else:
             Catalogue().add_disk("disk", Disk(image, "raw"))
             Catalogue().remove("disk")
@@ -371,7 +371,7 @@ def test_a_package_is_unpacked_and_one_without_a_kernel_refused(made, tmp_path):
 
     (tmp_path / "one").mkdir()
     image, modules = unpack(str(package("a.deb", ["boot", "lib"])), tmp_path / "one")
-    assert Kernel.read(image, modules).version == "6.12"
+    assert GuestKernel.read(image, modules).version == "6.12"
     (tmp_path / "two").mkdir()
     with pytest.raises(CannotRun, match="0 kernel images"):
         unpack(str(package("b.deb", ["lib"])), tmp_path / "two")

@@ -24,7 +24,7 @@ from nettrial.export import export
 from nettrial.imports import iperf3, read
 from nettrial.imports.figures import distribution
 from nettrial.imports.pscheduler import seconds_of
-from nettrial.measuring.measured_run import Part, _document
+from nettrial.measuring.measured_run import MeasuredPart, _document
 from nettrial.report.content import gather
 from nettrial.report.html import write
 from nettrial.report.terminal import render
@@ -613,7 +613,7 @@ def test_runs_of_earlier_versions_lose_what_nobody_described(tmp_path, undrawn):
     """Earlier versions stored a network and hosts with each measurement."""
     (tmp_path / "found.json").write_text(json.dumps(TCP))
     found = only(tmp_path / "found.json")
-    document = _document("iperf3", [Part(found.flows[0], ["measured"])], [found.record])
+    document = _document("iperf3", [MeasuredPart(found.flows[0], ["measured"])], [found.record])
     offloads = {"tso": True, "gso": True, "gro": True}
     network = {"topology": "pair", "ip": 4, "delay": "0 ms", "mtu": "1500 B", "offloads": offloads}
     document |= {

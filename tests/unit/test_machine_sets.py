@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 
 from nettrial.analysis import answers, digest, summarise
-from nettrial.analysis.warning_effects import Effect
+from nettrial.analysis.warning_effects import HarmOfWarnings
 from nettrial.backends.hosts import Machines
 from nettrial.errors import BadInput
 from nettrial.machines import Inventory
@@ -196,7 +196,7 @@ def test_a_block_that_others_finish_is_warned_of(nettrial_on_sets):
     (warning,) = (each for each in answers(found, summarise(found)).noise if each.code == "split_block")
     assert warning.message == f"block {split} ran on several sets of machines: left, right"
     assert warning.trials == TREATMENTS
-    assert warning.effect is Effect.BIAS
+    assert warning.effect is HarmOfWarnings.BIAS
     assert sets_of(run(nettrial_on_sets))[3 - split] == {"left"}
 
 

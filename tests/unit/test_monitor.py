@@ -33,7 +33,7 @@ from nettrial.monitor import pairs
 from nettrial.monitor.archive import FILE, Archive, KnownSession
 from nettrial.monitor.changes import Detector
 from nettrial.monitor.kinds import KINDS
-from nettrial.monitor.outcome import REASONS, Measured, MeasuredValue, Missed
+from nettrial.monitor.outcome import REASONS, MeasuredValue, MeasuredValues, Missed
 from nettrial.monitor.running import Ended, Monitor, differs
 from nettrial.monitor.schedule import Moment, Spent
 from nettrial.monitor.task import Task
@@ -108,12 +108,12 @@ class World:
         self.wall_s += max(0.0, steady_s - self.steady_s)
         self.steady_s = max(steady_s, self.steady_s)
 
-    def outcome(self, task: Task) -> Measured | Missed:
+    def outcome(self, task: Task) -> MeasuredValues | Missed:
         if self.gone & {task.source, task.target}:
             return Missed("host gone", "connecting to it: no route to host")
         value = self.random.gauss(900, 5)
         figure = MeasuredValue(KINDS[task.settings.kind].headline, "Figure", "Mbit/s", value)
-        return Measured([figure], 10_000_000, self.random.randbytes(4000).hex(), {"route": "1:a 2:b"})
+        return MeasuredValues([figure], 10_000_000, self.random.randbytes(4000).hex(), {"route": "1:a 2:b"})
 
     def monitor(self, mesh: meshes.Mesh, archive: Archive) -> Monitor:
         monitor = Monitor(mesh, archive, self, self, lambda text: None)
@@ -279,7 +279,9 @@ def test_values_of_another_type_are_those_of_a_damaged_archive(tmp_path, table, 
     archive = Archive.create(tmp_path)
     session = archive.begin_session(KnownSession("campus", "1 d", 0.0, 9.0, "running"))
     archive.add_task(session, "t", ("a", "b"), 60, watched=["goodput"])
-    archive.measured("t", 1, Spent(60.0, 1.0, 9), Measured([MeasuredValue("goodput", "", "", 1.5)], 9, "{}"))
+    archive.measured(
+        "t", 1, Spent(60.0, 1.0, 9), MeasuredValues([MeasuredValue("goodput", "", "", 1.5)], 9, "{}")
+    )
     archive.event(60.0, "t", "change", "less", "goodput")
     archive.close()
 
@@ -311,7 +313,7 @@ def test_old_values_are_merged_by_hour_and_older_ones_deleted(tmp_path):
     began = 500_000 * 3600
     for number, value in enumerate(values):
         at = began + 60 * number
-        found = Measured([MeasuredValue("goodput", "Goodput", "Mbit/s", value)], 5, "{}")
+        found = MeasuredValues([MeasuredValue("goodput", "Goodput", "Mbit/s", value)], 5, "{}")
         archive.measured("t a b", at // 60, Spent(at, 1, 5), found)
         if number % 10 == 0:
             with archive.transaction():

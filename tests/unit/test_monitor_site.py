@@ -16,7 +16,7 @@ from nettrial.monitor import mesh as meshes
 from nettrial.monitor.archive import Archive, ArchivedValues, KnownGap, KnownSession
 from nettrial.monitor.page import interval, merge
 from nettrial.monitor.prometheus import text
-from nettrial.monitor.running import Event
+from nettrial.monitor.running import StoredEvent
 from nettrial.monitor.site import Site, server
 from nettrial.monitor.view import _together, overview, state_of
 from nettrial.report.serving import by_address
@@ -40,7 +40,7 @@ def make_archive(folder: Path, hours: float = 2.0) -> Path:
         monitor.step()
         if world.gone and world.steady_s > 3900:
             world.gone.clear()
-    monitor._pending.append(Event(end, "clock", f"the clock was set {HOSTILE}"))
+    monitor._pending.append(StoredEvent(end, "clock", f"the clock was set {HOSTILE}"))
     monitor.end("stopped")
     archive.close()
     return folder / "archive"

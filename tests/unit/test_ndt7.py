@@ -20,7 +20,7 @@ from nettrial.admission import LINES_EACH, Log
 from nettrial.cli.serve_ndt7 import _tls
 from nettrial.errors import BadInput
 from nettrial.protocols.ndt7 import certificate, server, wire
-from nettrial.protocols.ndt7.client import Client, NotReached, Target, transfer
+from nettrial.protocols.ndt7.client import Client, Ndt7NotReached, Ndt7Server, transfer
 from nettrial.protocols.ndt7.figures import outcome
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "ndt7.json").read_text())
@@ -31,8 +31,11 @@ SHORT = 0.1
 @contextlib.asynccontextmanager
 async def served(lines, context=None, duration=SHORT):
     """Runs a server on a free port, and yields the target."""
-    async with server.Server(Log(lines.append), duration).serving("127.0.0.1", 0, context) as (at, port):
-        yield Target("localhost", at, port, plain=context is None, verify=False)
+    async with server.Ndt7TestServer(Log(lines.append), duration).serving("127.0.0.1", 0, context) as (
+        at,
+        port,
+    ):
+        yield Ndt7Server("localhost", at, port, plain=context is None, verify=False)
 
 
 def figures(result):
@@ -40,7 +43,7 @@ def figures(result):
 
 
 def test_a_message_has_the_specifications_names_and_no_absent_parts():
-    message = wire.Measurement(
+    message = wire.Ndt7Measurement(
         app_info=wire.AppInfo(elapsed_time=5, num_bytes=7),
         tcp_info=wire.TcpInfo(min_rtt=3, rtt_var=1, rwnd_limited=2, snd_buf_limited=4),
         origin="server",
@@ -64,7 +67,7 @@ def test_messages_of_m_labs_server_are_read():
         assert set(again["TCPInfo"]) == set(json.loads(FULL.text())["TCPInfo"])
 
 
-FULL = wire.Measurement(tcp_info=wire.TcpInfo(**dict.fromkeys(wire.TcpInfo.model_fields, 1)))
+FULL = wire.Ndt7Measurement(tcp_info=wire.TcpInfo(**dict.fromkeys(wire.TcpInfo.model_fields, 1)))
 
 
 @given(st.one_of(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps)))
@@ -102,10 +105,12 @@ def test_both_directions_are_measured_with_and_without_tls():
                 # The server ends each test, after it has told what it measured.
                 results += [await transfer(target, each) for each in ("download", "upload")]
                 if context:
-                    with pytest.raises(NotReached, match="not trusted: self-signed certificate"):
-                        await transfer(Target("localhost", target.address, target.port), "download")
-                    with pytest.raises(NotReached, match="does not answer with HTTP"):
-                        await transfer(Target("localhost", target.address, target.port, plain=True), "upload")
+                    with pytest.raises(Ndt7NotReached, match="not trusted: self-signed certificate"):
+                        await transfer(Ndt7Server("localhost", target.address, target.port), "download")
+                    with pytest.raises(Ndt7NotReached, match="does not answer with HTTP"):
+                        await transfer(
+                            Ndt7Server("localhost", target.address, target.port, plain=True), "upload"
+                        )
         return lines, results
 
     lines, results = asyncio.run(run())
@@ -138,7 +143,7 @@ def test_upload_takes_its_goodput_from_the_receiver():
 
 def from_vectors(direction, **changes):
     """Returns a transfer with recorded messages of M-Lab's server."""
-    from nettrial.protocols.ndt7.client import Transfer
+    from nettrial.protocols.ndt7.client import Ndt7Transfer
 
     given = {
         "direction": direction,
@@ -152,7 +157,7 @@ def from_vectors(direction, **changes):
         "tls": None,
         "busy_percent": 0.0,
     }
-    return Transfer(**given | changes)
+    return Ndt7Transfer(**given | changes)
 
 
 def test_m_labs_server_counts_an_upload_in_its_kernel_which_is_said():
@@ -338,10 +343,10 @@ def test_there_are_only_so_many_places(monkeypatch):
                 subprotocols=[wire.SUBPROTOCOL],
                 compression=None,
             ):
-                with pytest.raises(NotReached, match="HTTP status 503: all places are taken"):
+                with pytest.raises(Ndt7NotReached, match="HTTP status 503: all places are taken"):
                     await transfer(target, "download", SHORT)
             while True:  # A place becomes free when the other client has gone.
-                with contextlib.suppress(NotReached):
+                with contextlib.suppress(Ndt7NotReached):
                     return await transfer(target, "download", SHORT)
                 await asyncio.sleep(0.02)
 
@@ -377,15 +382,15 @@ def test_the_client_says_what_is_wrong_with_a_server():
     async def run():
         with socket.create_server(("127.0.0.1", 0)) as closed:
             port = closed.getsockname()[1]
-        with pytest.raises(NotReached, match=r"Connect call failed|refused"):
-            await transfer(Target("localhost", "127.0.0.1", port, plain=True), "download")
+        with pytest.raises(Ndt7NotReached, match=r"Connect call failed|refused"):
+            await transfer(Ndt7Server("localhost", "127.0.0.1", port, plain=True), "download")
         async with serve(_without_ndt7, "127.0.0.1", 0) as other:
             port = next(iter(other.sockets)).getsockname()[1]
-            with pytest.raises(NotReached, match="does not speak ndt7"):
-                await transfer(Target("localhost", "127.0.0.1", port, plain=True), "download")
+            with pytest.raises(Ndt7NotReached, match="does not speak ndt7"):
+                await transfer(Ndt7Server("localhost", "127.0.0.1", port, plain=True), "download")
         async with serve(_strange, "127.0.0.1", 0, subprotocols=[wire.SUBPROTOCOL]) as other:
             port = next(iter(other.sockets)).getsockname()[1]
-            return await transfer(Target("localhost", "127.0.0.1", port, plain=True), "download", 5)
+            return await transfer(Ndt7Server("localhost", "127.0.0.1", port, plain=True), "download", 5)
 
     result = asyncio.run(run())
     assert len(result.server) == wire.MOST_MESSAGES

@@ -4,9 +4,9 @@ import pytest
 
 from nettrial.analysis import absences, repeated, seen
 from nettrial.imports.figures import together
-from nettrial.measuring.measured_run import Part, _document
+from nettrial.measuring.measured_run import MeasuredPart, _document
 from nettrial.measuring.sources import of_ndt7, of_stamp
-from nettrial.protocols.figures import Outcome
+from nettrial.protocols.figures import ProtocolOutcome
 from nettrial.protocols.ndt7.figures import outcome as ndt7_outcome
 from nettrial.protocols.stamp.clock import ErrorEstimate
 from nettrial.protocols.stamp.figures import outcome
@@ -54,7 +54,7 @@ def test_what_a_session_does_not_know_is_absent_with_its_reason():
 def test_a_download_and_an_upload_are_flows():
     transfers = from_vectors("download"), from_vectors("upload")
     both = [ndt7_outcome(each) for each in transfers]
-    merged = Outcome(
+    merged = ProtocolOutcome(
         [figure for each in both for figure in each.figures],
         [text for each in both for text in each.warnings],
     )
@@ -68,7 +68,7 @@ def test_a_download_and_an_upload_are_flows():
 
     sources = of_ndt7(transfers, merged, 0.0, 6)
     study = Study.model_validate(
-        _document("ndt7", [Part(each.flow(), [each.name]) for each in sources], [record])
+        _document("ndt7", [MeasuredPart(each.flow(), [each.name]) for each in sources], [record])
     )
     assert {"download_goodput", "upload_goodput"} <= {each.name for each in study.responses}
     assert [each.from_ for each in study.workload] == ["receiver", "sender"]

@@ -15,7 +15,7 @@ from hypothesis.strategies import lists, sampled_from, text
 
 from nettrial.cli import permission
 from nettrial.errors import BadInput
-from nettrial.running.permission import Kind, Request, requests
+from nettrial.running.permission import PermissionRequest, RequestKind, requests
 from nettrial.running.study_design import Scenarios
 from nettrial.study import catalogue, load
 from nettrial.study.base import ToolName
@@ -57,7 +57,7 @@ def document() -> dict:
     )
 
 
-def needed(directory: Path, study: dict) -> list[Request]:
+def needed(directory: Path, study: dict) -> list[PermissionRequest]:
     """Returns the requests of a study."""
     (directory / "study.yaml").write_text(json.dumps(study, indent=1))
     read = load(str(directory))
@@ -65,18 +65,18 @@ def needed(directory: Path, study: dict) -> list[Request]:
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> list[Request]:
+def asked(tmp_path: Path) -> list[PermissionRequest]:
     return needed(tmp_path, document())
 
 
-def test_commands_of_flows_and_controllers_are_named_once_with_their_places(asked: list[Request]):
+def test_commands_of_flows_and_controllers_are_named_once_with_their_places(asked: list[PermissionRequest]):
     assert [request.text for request in asked] == COMMANDS
     places = ["workload.data.traffic.arguments", "workload.data.traffic.server_arguments"]
     places += ["factors.fabric.sets.own.network.controller"]
     assert [request.where.split(": ")[1] for request in asked] == places
 
 
-def test_without_a_terminal_the_option_is_asked_for(asked: list[Request]):
+def test_without_a_terminal_the_option_is_asked_for(asked: list[PermissionRequest]):
     with pytest.raises(BadInput, match="--allow-exec") as refused:
         permission.ask(asked, allowed=False)
     assert "./client" in str(refused.value)
@@ -86,7 +86,7 @@ def test_without_a_terminal_the_option_is_asked_for(asked: list[Request]):
 
 @pytest.mark.parametrize(("answer", "may"), [("y\n", True), ("Yes\n", True), ("\n", False), ("n\n", False)])
 def test_at_a_terminal_it_is_asked(
-    answer: str, may: bool, asked: list[Request], monkeypatch: pytest.MonkeyPatch, capsys
+    answer: str, may: bool, asked: list[PermissionRequest], monkeypatch: pytest.MonkeyPatch, capsys
 ):
     near, far = pty.openpty()
     os.write(near, answer.encode())
@@ -358,7 +358,7 @@ def test_a_file_of_the_user_is_sent_only_with_permission(nettrial: CommandLine):
     study["workload"][0]["traffic"] = {"kind": "file_transfer", "file": "/etc/shadow"}
     (nettrial.directory / "study.yaml").write_text(json.dumps(study, indent=1))
     [request] = needed(nettrial.directory, study)
-    assert (request.kind, request.text) == (Kind.FILE, "/etc/shadow")
+    assert (request.kind, request.text) == (RequestKind.FILE, "/etc/shadow")
     document = json.loads(nettrial("show", "study.yaml", "--json").stdout)
     assert (document["commands"], document["files"]) == ([], ["/etc/shadow"])
     refused = nettrial("run", "study.yaml", "--out", "out")

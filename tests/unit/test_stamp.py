@@ -25,7 +25,7 @@ from nettrial.protocols.stamp.figures import METRICS, outcome
 from nettrial.protocols.stamp.key import key_of
 from nettrial.protocols.stamp.port import Arrival, Port
 from nettrial.protocols.stamp.reflector import Reflector, reflect_one
-from nettrial.protocols.stamp.sender import Answer, NotReached, Result, Sender, Session
+from nettrial.protocols.stamp.sender import ReflectorSession, Sender, StampNotReached, StampReply, StampResult
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "stamp.json").read_text())
 """Packets of stamp-suite 1.0.0, and the key of its authenticated packets."""
@@ -226,7 +226,7 @@ def test_a_session_measures_over_loopback(family, address, key, size):
 
     thread = threading.Thread(target=run)
     thread.start()
-    session = Session(address, port.socket.getsockname()[1], packets, 0.001, size, 46, key)
+    session = ReflectorSession(address, port.socket.getsockname()[1], packets, 0.001, size, 46, key)
     result = Sender(session).run()
     thread.join()
     port.close()
@@ -256,11 +256,11 @@ def test_without_answers_the_reason_is_said():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
-        ended = Sender(Session("127.0.0.1", port, 3, 0.001, 44))
+        ended = Sender(ReflectorSession("127.0.0.1", port, 3, 0.001, 44))
         ended.kill()
         assert ended.run().sent == 0
-    with pytest.raises(NotReached, match="nothing listens"):
-        Sender(Session("127.0.0.1", port, 3, 0.05, 44)).run()
+    with pytest.raises(StampNotReached, match="nothing listens"):
+        Sender(ReflectorSession("127.0.0.1", port, 3, 0.05, 44)).run()
 
 
 def test_an_answer_on_a_long_path_is_awaited():
@@ -275,7 +275,7 @@ def test_an_answer_on_a_long_path_is_awaited():
 
     thread = threading.Thread(target=run)
     thread.start()
-    result = Sender(Session("127.0.0.1", port.socket.getsockname()[1], 1, 0.001, 44)).run()
+    result = Sender(ReflectorSession("127.0.0.1", port.socket.getsockname()[1], 1, 0.001, 44)).run()
     thread.join()
     port.close()
     assert [each.number for each in result.answers] == [0]
@@ -293,8 +293,8 @@ def test_forged_answers_are_none():
 
         thread = threading.Thread(target=run)
         thread.start()
-        with pytest.raises(NotReached, match="6 packets came back, and none is an answer"):
-            Sender(Session("127.0.0.1", forger.getsockname()[1], 1, 0.001, 44)).run()
+        with pytest.raises(StampNotReached, match="6 packets came back, and none is an answer"):
+            Sender(ReflectorSession("127.0.0.1", forger.getsockname()[1], 1, 0.001, 44)).run()
         thread.join()
 
 
@@ -302,13 +302,13 @@ def made(pairs, sent=None, **more):
     """Returns a result whose answers have these sequence numbers of sender and reflector. Delays are 1 ms
     forward, 2 ms at the reflector and 3 ms backward; the clocks agree."""
     answers = [
-        Answer(
+        StampReply(
             number, other, *(NOW + ms * 10**6 for ms in (0, 1, 3, 6)), 255, ErrorEstimate(True, False, 1e-3)
         )
         for number, other in pairs
     ]
     known = {"departures": True, "own": ErrorEstimate(True, False, 2e-3)}
-    return Result(sent=sent or len({number for number, _ in pairs}), answers=answers, **known | more)
+    return StampResult(sent=sent or len({number for number, _ in pairs}), answers=answers, **known | more)
 
 
 def figures(result):
@@ -369,10 +369,12 @@ def timed(*times_ms, synchronised=True):
     """Returns a result whose answers have these times T1 to T4, in milliseconds."""
     estimate = ErrorEstimate(synchronised, False, 1e-3)
     answers = [
-        Answer(number, number, *(NOW + round(ms * 10**6) for ms in times), 255, estimate)
+        StampReply(number, number, *(NOW + round(ms * 10**6) for ms in times), 255, estimate)
         for number, times in enumerate(times_ms)
     ]
-    return Result(sent=len(answers), answers=answers, departures=True, own=ErrorEstimate(True, False, 2e-3))
+    return StampResult(
+        sent=len(answers), answers=answers, departures=True, own=ErrorEstimate(True, False, 2e-3)
+    )
 
 
 def test_delays_that_cannot_be_are_absent_with_the_reason():
@@ -415,12 +417,12 @@ def test_what_limits_the_figures_is_said():
     assert len(lost.warnings) == 4
     assert isinstance(figures(made(pairs, own=ErrorEstimate(False, False, 0)))["forward", "owd_error"], str)
     odd = made(pairs)
-    odd.answers[0] = Answer(0, 0, NOW, NOW - 5, NOW - 5, NOW, 0, ErrorEstimate(True, True, 0))
+    odd.answers[0] = StampReply(0, 0, NOW, NOW - 5, NOW - 5, NOW, 0, ErrorEstimate(True, True, 0))
     odd.answers[1:] = []
     assert "PTP" in str(figures(odd)["forward", "owd"])
     assert any("one time" in text for text in outcome(odd).warnings)
     behind = made([])
-    behind.answers.append(Answer(0, 0, NOW, NOW - 5, NOW, NOW + 5, 0, ErrorEstimate(True, False, 0)))
+    behind.answers.append(StampReply(0, 0, NOW, NOW - 5, NOW, NOW + 5, 0, ErrorEstimate(True, False, 0)))
     behind.sent = 1
     assert any("negative" in text for text in outcome(behind).warnings)
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from nettrial.analysis import Effect
+from nettrial.analysis import HarmOfWarnings
 from nettrial.analysis.warning_effects import _NARROWER, _NOTHING, _WIDER, effect_of
 from nettrial.design import PlannedTrial
 from nettrial.report import book, conclusions, numbers, response_warnings
@@ -32,7 +32,7 @@ def test_every_code_is_documented() -> None:
     given = {code for source in sources for codes in GIVEN.findall(source) for code in codes if code}
     assert len(given) > 20
     assert given | {*_WIDER, *_NARROWER, *_NOTHING} <= documented
-    assert effect_of("processor_saturated") is effect_of("anything else") is Effect.BIAS
+    assert effect_of("processor_saturated") is effect_of("anything else") is HarmOfWarnings.BIAS
 
 
 def test_the_gravest_come_first_and_one_line_says_what_they_do(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_the_gravest_come_first_and_one_line_says_what_they_do(tmp_path: Path) -
 
 def test_warnings_about_all_values_make_intervals_too_narrow_and_belong_to_no_trial(tmp_path: Path) -> None:
     for code in ("skewed_values", "autocorrelation", "equal_values"):
-        assert effect_of(code) is Effect.NARROWER
+        assert effect_of(code) is HarmOfWarnings.NARROWER
     run = make_run(tmp_path / "run", maker=lambda trial: record(PlannedTrial(1, 1, trial.treatment)))
     report = gather(run)
     assert {each.code for each in report.warnings} == {"equal_values"}

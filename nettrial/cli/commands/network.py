@@ -257,7 +257,7 @@ def _measure(
         plain=plain,
         no_verify=no_verify,
     )
-    raise typer.Exit(measure.measure(options, measure.Form(as_json, quiet, out)))
+    raise typer.Exit(measure.measure(options, measure.MeasureOutput(as_json, quiet, out)))
 
 
 @command(commands, "monitor")

@@ -53,7 +53,7 @@ def _report(
     """Report a stored run again: answer, effects, warnings."""
     from nettrial.cli import run
 
-    form = run.Form(tables, as_json, also)
+    form = run.RunOutput(tables, as_json, also)
     run.report_again(directory, form, figures, show, junit, markdown)
 
 

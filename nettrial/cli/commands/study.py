@@ -106,13 +106,15 @@ def _run(
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
     from nettrial.cli import run
-    from nettrial.running.start import Target
+    from nettrial.running.start import TrialMachines
     from nettrial.running.study_design import DesignOptions
 
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     blocks = (tuple(until or ()), min_blocks, max_blocks)
     options = DesignOptions(full, sets, replicates, seed, *blocks, backend, reruns)
-    manner = run.Manner(strict, Target(machines_file, on), run.Form(as_json=as_json), quiet, allow_exec)
+    manner = run.Manner(
+        strict, TrialMachines(machines_file, on), run.RunOutput(as_json=as_json), quiet, allow_exec
+    )
     if budget is not None:
         from nettrial.cli import budget as within
         from nettrial.errors import READING_OPTIONS, BadInput
@@ -162,11 +164,11 @@ def _resume(
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
     from nettrial.cli import run
-    from nettrial.running.start import Target
+    from nettrial.running.start import TrialMachines
     from nettrial.running.study_design import DesignOptions
 
-    form = run.Form(as_json=as_json)
-    manner = run.Manner(strict, Target(machines_file, on), form, quiet, allow_exec, another_apparatus)
+    form = run.RunOutput(as_json=as_json)
+    manner = run.Manner(strict, TrialMachines(machines_file, on), form, quiet, allow_exec, another_apparatus)
     raise typer.Exit(run.resume(None, DesignOptions(), directory, manner))
 
 

@@ -30,7 +30,7 @@ from nettrial.protocols.ndt7.wire import (
     LIMIT,
     MOST_MESSAGES,
     SUBPROTOCOL,
-    Measurement,
+    Ndt7Measurement,
     TcpInfo,
     congestion_control,
     kernel_figures,
@@ -51,7 +51,7 @@ Kind: TypeAlias = Literal[
 trusted; TLS failed; it does not answer HTTP without TLS; it refused; it speaks something else."""
 
 
-class NotReached(Exception):
+class Ndt7NotReached(Exception):
     """The error if the server can't be reached, or does not speak ndt7; the text is the reason."""
 
     def __init__(self, why: str, kind: Kind) -> None:
@@ -61,7 +61,7 @@ class NotReached(Exception):
 
 
 @dataclass(frozen=True)
-class Target:
+class Ndt7Server:
     """A server."""
 
     name: str
@@ -88,7 +88,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Transfer:
+class Ndt7Transfer:
     """A measured download or upload."""
 
     direction: str
@@ -100,7 +100,7 @@ class Transfer:
     """The time from the end of the WebSocket handshake to the last of these bytes, in microseconds."""
     own: TcpInfo | None
     """The figures of this machine's kernel at the end."""
-    server: tuple[Measurement, ...]
+    server: tuple[Ndt7Measurement, ...]
     """The server's measurement messages."""
     unreadable: int
     """The number of the server's text messages that are not measurement messages, or too many."""
@@ -120,13 +120,13 @@ class Client:
     """Runs tests against a server, one after the other. Another thread, or a signal, can end the running
     one."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Ndt7Server) -> None:
         """Prepares tests against `target`."""
         self.target = target
         """The server."""
-        self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Transfer]] | None = None
+        self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Ndt7Transfer]] | None = None
 
-    def run(self, direction: str, seconds: float = DURATION) -> Transfer:
+    def run(self, direction: str, seconds: float = DURATION) -> Ndt7Transfer:
         """Runs a test that takes at most this number of seconds; raises NotReached, and
         asyncio.CancelledError after `kill`."""
         return asyncio.run(self._run(direction, seconds))
@@ -137,7 +137,7 @@ class Client:
             loop, task = self._running
             loop.call_soon_threadsafe(task.cancel)
 
-    async def _run(self, direction: str, seconds: float) -> Transfer:
+    async def _run(self, direction: str, seconds: float) -> Ndt7Transfer:
         task = asyncio.ensure_future(transfer(self.target, direction, seconds))
         self._running = asyncio.get_running_loop(), task
         try:
@@ -146,7 +146,7 @@ class Client:
             self._running = None
 
 
-async def transfer(target: Target, direction: str, seconds: float = DURATION) -> Transfer:
+async def transfer(target: Ndt7Server, direction: str, seconds: float = DURATION) -> Ndt7Transfer:
     """Runs a test that takes at most this number of seconds; the server may end it earlier. Raises
     NotReached."""
     context = None if target.plain else _context(target.verify)
@@ -171,10 +171,10 @@ async def transfer(target: Target, direction: str, seconds: float = DURATION) ->
         async with connecting as connection:
             if connection.subprotocol != SUBPROTOCOL:
                 why = f"the server does not speak ndt7 (WebSocket subprotocol {SUBPROTOCOL})"
-                raise NotReached(why, "not_ndt7")
+                raise Ndt7NotReached(why, "not_ndt7")
             return await _Test(connection, direction).run(seconds)
     except (OSError, InvalidHandshake, InvalidMessage, ValueError) as error:
-        raise NotReached(_reason(error), _kind(error)) from None
+        raise Ndt7NotReached(_reason(error), _kind(error)) from None
 
 
 def _context(verify: bool) -> ssl.SSLContext:
@@ -227,7 +227,7 @@ class _Test:
         self._socket: Any = connection.transport.get_extra_info("socket")
         secured = connection.transport.get_extra_info("ssl_object")
         self._tls = f"{secured.version()} {secured.cipher()[0]}" if secured else None
-        self._server: list[Measurement] = []
+        self._server: list[Ndt7Measurement] = []
         self._unreadable = 0
         self._num_bytes = self._elapsed_us = 0
         self._progress: list[tuple[int, int]] = []
@@ -235,7 +235,7 @@ class _Test:
         self._ended: str | None = None
         self._began, self._busy = time.monotonic_ns(), time.process_time_ns()
 
-    async def run(self, seconds: float) -> Transfer:
+    async def run(self, seconds: float) -> Ndt7Transfer:
         """Runs the test, and returns what was measured however it ends."""
         control = congestion_control(self._socket)
         sampling = asyncio.ensure_future(self._sample())
@@ -252,7 +252,7 @@ class _Test:
             sampling.cancel()
             if self._ended:
                 self._connection.transport.abort()
-        return Transfer(
+        return Ndt7Transfer(
             direction=self._direction,
             num_bytes=self._num_bytes,
             elapsed_us=self._elapsed_us,

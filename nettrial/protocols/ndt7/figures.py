@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import bisect
 
-from nettrial.protocols.figures import MetricValue, Outcome
-from nettrial.protocols.ndt7.client import OPEN_SECONDS, Transfer
-from nettrial.protocols.ndt7.wire import LIMIT, Measurement, TcpInfo
+from nettrial.protocols.figures import MetricValue, ProtocolOutcome
+from nettrial.protocols.ndt7.client import OPEN_SECONDS, Ndt7Transfer
+from nettrial.protocols.ndt7.wire import LIMIT, Ndt7Measurement, TcpInfo
 
 BUSY_PERCENT = 90.0
 """The CPU time of this program, in percent of the time, above which it may have limited the goodput."""
@@ -21,7 +21,7 @@ OVERHEAD, OPENING_BYTES = 0.01, 2**16
 handshakes."""
 
 
-def outcome(transfer: Transfer) -> Outcome:
+def outcome(transfer: Ndt7Transfer) -> ProtocolOutcome:
     """Returns the figures and the warnings of a test."""
     sender = transfer.own if transfer.direction == "upload" else _last_kernel(transfer.server)
     who = (
@@ -53,15 +53,15 @@ def outcome(transfer: Transfer) -> Outcome:
             f"{transfer.direction}: nettrial itself used {transfer.busy_percent:.0f}% of a CPU: the goodput "
             "may be this program's limit and not the path's"
         )
-    return Outcome(figures, warnings)
+    return ProtocolOutcome(figures, warnings)
 
 
-def _last_kernel(messages: tuple[Measurement, ...]) -> TcpInfo | None:
+def _last_kernel(messages: tuple[Ndt7Measurement, ...]) -> TcpInfo | None:
     """Returns the last figures of the server's kernel, if it sent any."""
     return next((each.tcp_info for each in reversed(messages) if each.tcp_info), None)
 
 
-def _goodput(transfer: Transfer) -> tuple[float | str, str]:
+def _goodput(transfer: Ndt7Transfer) -> tuple[float | str, str]:
     """Returns the goodput at the receiver in Mbit/s, or the reason for none; and a warning if the bytes
     counted are not those of the application."""
     if transfer.direction == "download":
@@ -85,7 +85,7 @@ def _goodput(transfer: Transfer) -> tuple[float | str, str]:
     return "the server did not say how much arrived; this machine only knows what its kernel accepted", ""
 
 
-def _sent_until(transfer: Transfer, elapsed_us: int) -> int:
+def _sent_until(transfer: Ndt7Transfer, elapsed_us: int) -> int:
     """Returns the most bytes that this machine can have sent when the server's clock showed this time."""
     place = bisect.bisect_left(transfer.progress, (elapsed_us + LATE_US, 0))
     return transfer.progress[place][1] if place < len(transfer.progress) else transfer.num_bytes

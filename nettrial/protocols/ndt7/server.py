@@ -34,7 +34,7 @@ from nettrial.protocols.ndt7.wire import (
     SUBPROTOCOL,
     AppInfo,
     ConnectionInfo,
-    Measurement,
+    Ndt7Measurement,
     congestion_control,
     kernel_figures,
     use_bbr,
@@ -56,7 +56,7 @@ MOST_PARAMETERS = 100
 _SILENT = logging.Logger("ndt7", logging.CRITICAL + 1)
 
 
-class Server:
+class Ndt7TestServer:
     """Serves ndt7 clients: at most `MOST_TESTS` tests at a time, each for at most `duration` seconds."""
 
     def __init__(self, log: Log, duration: float = DURATION) -> None:
@@ -211,7 +211,7 @@ class _Test:
     async def _tell(self) -> None:
         """Sends a measurement message."""
         elapsed = self._elapsed()
-        message = Measurement(
+        message = Ndt7Measurement(
             app_info=AppInfo(elapsed_time=elapsed, num_bytes=self._num_bytes),
             tcp_info=kernel_figures(self._socket, elapsed),
             connection_info=self._info,

@@ -97,7 +97,7 @@ class ConnectionInfo(_Part):
     """The server's name for the connection."""
 
 
-class Measurement(_Part):
+class Ndt7Measurement(_Part):
     """A measurement message; every part is optional."""
 
     app_info: AppInfo | None = None
@@ -116,12 +116,12 @@ class Measurement(_Part):
         return self.model_dump_json(by_alias=True, exclude_none=True)
 
 
-def measurement(text: str) -> Measurement:
+def measurement(text: str) -> Ndt7Measurement:
     """Returns a message of the other end; raises ValueError with the reason in one line."""
     if len(text) > MOST_TEXT:
         raise ValueError(f"a measurement message of {len(text)} characters; at most {MOST_TEXT} are read")
     try:
-        return Measurement.model_validate_json(text)
+        return Ndt7Measurement.model_validate_json(text)
     except ValidationError as error:
         first: Any = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the message"

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nettrial.protocols.figures import MetricValue, Outcome
-from nettrial.protocols.stamp.sender import Answer, Result
+from nettrial.protocols.figures import MetricValue, ProtocolOutcome
+from nettrial.protocols.stamp.sender import StampReply, StampResult
 
 WHOLE, FORWARD, BACKWARD = "round trip", "forward", "backward"
 """The directions: the round trip, to the reflector, and from the reflector."""
@@ -40,7 +40,7 @@ Counted: TypeAlias = tuple[int, int] | str
 
 
 @dataclass(frozen=True)
-class Direction:
+class StampDirection:
     """The delays, losses, reordering and duplicates of a session's packets in a direction."""
 
     name: str
@@ -60,7 +60,7 @@ class Direction:
     """The number of duplicate packets."""
 
 
-def directions(result: Result) -> list[Direction]:
+def directions(result: StampResult) -> list[StampDirection]:
     """Returns the delays and counts of a session there and back, to the reflector, and from it."""
     firsts = _firsts(result.answers)
     timed = [each for each in firsts if _is_possible(each)]
@@ -68,7 +68,7 @@ def directions(result: Result) -> list[Direction]:
     why = "the reflector's timestamps have PTP's format, whose epoch is that of atomic time" if ptp else ""
     wrong = "" if timed else _impossible(firsts[0])
     error = _error(result, timed)
-    whole = Direction(
+    whole = StampDirection(
         WHOLE,
         [_rtt(each) for each in timed],
         wrong,
@@ -82,18 +82,18 @@ def directions(result: Result) -> list[Direction]:
     losses = _lost(result.sent, result.answers)
     why = wrong or why
     return [whole] + [
-        Direction(name, delays, why, why or error, lost, *_disorder(name, result.answers))
+        StampDirection(name, delays, why, why or error, lost, *_disorder(name, result.answers))
         for name, delays, lost in ((FORWARD, forward, losses[0]), (BACKWARD, backward, losses[1]))
     ]
 
 
-def _is_possible(answer: Answer) -> bool:
+def _is_possible(answer: StampReply) -> bool:
     """Returns whether the reflector's own time, from T2 to T3, is part of the time from T1 to T4. It needs no
     agreement of the clocks."""
     return 0 <= answer.reflected_ns - answer.received_ns <= answer.arrived_ns - answer.sent_ns
 
 
-def _impossible(answer: Answer) -> str:
+def _impossible(answer: StampReply) -> str:
     """Returns the reason why the delays of an answer are absent."""
     own = (answer.reflected_ns - answer.received_ns) / 1e6
     whole = (answer.arrived_ns - answer.sent_ns) / 1e6
@@ -103,7 +103,7 @@ def _impossible(answer: Answer) -> str:
     )
 
 
-def _error(result: Result, firsts: Sequence[Answer]) -> float | str:
+def _error(result: StampResult, firsts: Sequence[StampReply]) -> float | str:
     """Returns the largest error of one-way delays in milliseconds, or the reason why it is unknown."""
     if not _agree(result, firsts):
         return "a clock is not synchronised: the difference of the clocks has no known bound"
@@ -121,12 +121,12 @@ def _error(result: Result, firsts: Sequence[Answer]) -> float | str:
     return error
 
 
-def _agree(result: Result, firsts: Sequence[Answer]) -> bool:
+def _agree(result: StampResult, firsts: Sequence[StampReply]) -> bool:
     """Returns whether both clocks are synchronised, by the error estimates."""
     return result.own.synchronised and all(each.estimate.synchronised for each in firsts)
 
 
-def outcome(result: Result) -> Outcome:
+def outcome(result: StampResult) -> ProtocolOutcome:
     """Returns the figures and the warnings of a session."""
     found = directions(result)
     figures = []
@@ -145,21 +145,21 @@ def outcome(result: Result) -> Outcome:
             )
         ]
     one_way = [each for direction in found[1:] if not direction.absent for each in direction.delays]
-    return Outcome(figures, _warnings(result, _firsts(result.answers), one_way))
+    return ProtocolOutcome(figures, _warnings(result, _firsts(result.answers), one_way))
 
 
-def _firsts(answers: Sequence[Answer]) -> list[Answer]:
+def _firsts(answers: Sequence[StampReply]) -> list[StampReply]:
     """Returns the first answer to each packet, in order of arrival."""
     return list({each.number: each for each in reversed(answers)}.values())[::-1]
 
 
-def _rtt(answer: Answer) -> float:
+def _rtt(answer: StampReply) -> float:
     """Returns the round-trip time in milliseconds, without the reflector's own time (RFC 8762: T4 - T1 less
     T3 - T2)."""
     return (answer.arrived_ns - answer.sent_ns - (answer.reflected_ns - answer.received_ns)) / 1e6
 
 
-def _delays(direction: Direction, name: str, title: str) -> list[MetricValue]:
+def _delays(direction: StampDirection, name: str, title: str) -> list[MetricValue]:
     """Returns the mean and percentiles of delays, or the reason why they are absent."""
     values = direction.absent or direction.delays
     found: list[tuple[str, str, float | str]] = [
@@ -185,7 +185,7 @@ def variation(delays: Sequence[float]) -> list[float]:
     return [value - least for value in delays]
 
 
-def _variation(direction: Direction) -> list[MetricValue]:
+def _variation(direction: StampDirection) -> list[MetricValue]:
     above = variation(direction.delays) if direction.delays else direction.absent
     return [
         MetricValue(direction.name, f"delay_variation_p{p}", f"delay variation, {words}", "ms", _of(above, p))
@@ -213,7 +213,7 @@ _OTHER = "the reflector's numbers do not begin with the session"
 _ANEW = "the reflector gave one number to several packets, so it began to count anew during the session"
 
 
-def _lost(sent: int, answers: Sequence[Answer]) -> tuple[Counted, Counted]:
+def _lost(sent: int, answers: Sequence[StampReply]) -> tuple[Counted, Counted]:
     """Returns the losses to the reflector and from it, by the numbers that a stateful reflector gives its
     answers; or the reasons why they are unknown."""
     firsts = {each.number for each in answers}
@@ -238,13 +238,13 @@ def _lost(sent: int, answers: Sequence[Answer]) -> tuple[Counted, Counted]:
     return (there, sent), (back, reached)
 
 
-def _counts_anew(answers: Sequence[Answer]) -> bool:
+def _counts_anew(answers: Sequence[StampReply]) -> bool:
     """Returns whether the reflector gave one number to several packets."""
     pairs = {(each.reflector_number, each.number) for each in answers}
     return len({reflected for reflected, _ in pairs}) < len(pairs)
 
 
-def _disorder(direction: str, answers: Sequence[Answer]) -> tuple[Counted, Counted]:
+def _disorder(direction: str, answers: Sequence[StampReply]) -> tuple[Counted, Counted]:
     """Returns reordering and duplication in a direction, by the numbers of a stateful reflector; or the
     reasons why they are unknown."""
     whole = [each.number for each in answers]
@@ -263,7 +263,7 @@ def _disorder(direction: str, answers: Sequence[Answer]) -> tuple[Counted, Count
     return _reordered(firsts), (len(there) - len(firsts), len(there))
 
 
-def _warnings(result: Result, firsts: Sequence[Answer], one_way: Sequence[float]) -> list[str]:
+def _warnings(result: StampResult, firsts: Sequence[StampReply], one_way: Sequence[float]) -> list[str]:
     timed = [each for each in firsts if _is_possible(each)]
     known, found = _agree(result, timed), []
     if one_way and not known:

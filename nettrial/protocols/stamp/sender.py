@@ -25,7 +25,7 @@ _KEPT = 16
 """The number of packets of which the largest error of a timestamp counts."""
 
 
-class NotReached(Exception):
+class StampNotReached(Exception):
     """The error for a session in which no packet was answered; the text is the reason."""
 
     def __init__(self, why: str, kind: Literal["unreachable", "other_token"]) -> None:
@@ -36,7 +36,7 @@ class NotReached(Exception):
 
 
 @dataclass(frozen=True)
-class Session:
+class ReflectorSession:
     """The settings of a session."""
 
     address: str
@@ -56,7 +56,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Answer:
+class StampReply:
     """An answer to a packet. Times are in nanoseconds since 1970: T1 to T4 of RFC 8762."""
 
     number: int
@@ -78,12 +78,12 @@ class Answer:
 
 
 @dataclass
-class Result:
+class StampResult:
     """The packets of a session and the answers to them."""
 
     sent: int = 0
     """The number of packets sent."""
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[StampReply] = field(default_factory=list)
     """The answers in order of arrival, with duplicates."""
     foreign: int = 0
     """The number of packets that arrived but are not answers: damaged, forged, or with another key."""
@@ -100,7 +100,7 @@ class Result:
 class Sender:
     """Runs sessions, one after the other; another thread, or a signal, can end the running one."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ReflectorSession) -> None:
         """Prepares sessions with these settings."""
         self._session = session
         self._ended = threading.Event()
@@ -109,7 +109,7 @@ class Sender:
         """Ends the running session. Later ones end at once."""
         self._ended.set()
 
-    def run(self) -> Result:
+    def run(self) -> StampResult:
         """Runs a session; raises NotReached if no packet was answered, and OSError if there is no route to
         the reflector."""
         session = self._session
@@ -123,16 +123,16 @@ class Sender:
         finally:
             port.close()
         if not result.answers and not self._ended.is_set():
-            raise NotReached(_reason(result), "other_token" if _is_foreign(result) else "unreachable")
+            raise StampNotReached(_reason(result), "other_token" if _is_foreign(result) else "unreachable")
         return result
 
 
-def _is_foreign(result: Result) -> bool:
+def _is_foreign(result: StampResult) -> bool:
     """Returns whether packets came back, and none was an answer."""
     return bool(result.foreign) and not result.refused
 
 
-def _reason(result: Result) -> str:
+def _reason(result: StampResult) -> str:
     if result.refused:
         return "nothing listens at that port"
     if _is_foreign(result):
@@ -143,9 +143,9 @@ def _reason(result: Result) -> str:
 class _Run:
     """A running session."""
 
-    def __init__(self, session: Session, port: Port, ended: threading.Event) -> None:
+    def __init__(self, session: ReflectorSession, port: Port, ended: threading.Event) -> None:
         self._session, self._port, self._ended = session, port, ended
-        self._result = Result()
+        self._result = StampResult()
         self._sent: dict[int, tuple[int, int]] = {}
         """The timestamp and the time of each packet, by number."""
         self._handed: list[int] = []
@@ -153,12 +153,12 @@ class _Run:
         order."""
         self._left: dict[int, int] = {}
         self._errors: deque[float] = deque([timestamping_error()], maxlen=_KEPT)
-        self._arrived: list[Answer] = []
+        self._arrived: list[StampReply] = []
         self._answered: set[int] = set()
         self._longest_ns = 0
         """The longest round-trip time so far; 0 as long as there is none."""
 
-    def run(self) -> Result:
+    def run(self) -> StampResult:
         session, result = self._session, self._result
         interval = int(session.interval * 1e9)
         due = time.monotonic_ns()
@@ -251,7 +251,7 @@ class _Run:
             round_trip_ns = arrival.arrived_ns - self._sent[found.sender_sequence][1]
             self._longest_ns = max(self._longest_ns, round_trip_ns)
             near, ptp = arrival.arrived_ns, found.estimate.ptp
-            answer = Answer(
+            answer = StampReply(
                 number=found.sender_sequence,
                 reflector_number=found.sequence,
                 sent_ns=self._sent[found.sender_sequence][1],
@@ -263,7 +263,7 @@ class _Run:
             )
             self._arrived.append(answer)
 
-    def _with_departure(self, answer: Answer) -> Answer:
+    def _with_departure(self, answer: StampReply) -> StampReply:
         """Returns an answer with the kernel's time of the packet's departure, if there is one."""
         left = self._left.get(answer.number)
         return answer if left is None else replace(answer, sent_ns=left)
