@@ -44,7 +44,7 @@ test-build test-engine lint-engine engine-test engine-test-all: export RUSTC_WOR
 test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
 
-.PHONY: demo test test-all setup build engine test-build test-engine generate lint lint-engine lint-python other-systems words generated types \
+.PHONY: demo test test-all setup build engine test-build test-engine stacks generate lint lint-engine lint-python other-systems words generated types \
   unit networks virtual measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel kernel mutants pictures docs bench clean
 
 # In virtual time, other work on the machine does not disturb the study, which therefore needs only short traffic, and no
@@ -102,7 +102,7 @@ $(stamp)modules: $(stamp)packages
 	@touch $@
 
 # nettrial itself extracts the kernels of guests from their packages.
-$(stamp)tests: tools/setup-tests.sh $(stamp)packages
+$(stamp)tests: tools/setup-tests.sh tools/build-stacks.sh $(stamp)packages $(shell find stacks -type f)
 	@$(stage) "setup of what tests need" tools/setup-tests.sh
 	@touch $@
 
@@ -147,6 +147,9 @@ wheel: $(stamp)system ## a wheel for Linux on this machine's CPU, in dist/; CPU=
 
 kernel: $(stamp)package ## the package nettrial-kernel in dist/, a kernel in virtual time; SOURCE=linux-source-6.1 or a tree for that one
 	@$(stage) kernel $(python) tools/build-kernel.py $(SOURCE)
+
+stacks: $(stamp)packages ## the TCP/IP stacks that are programs, in .venv/bin, with Go
+	@$(stage) "build of stacks" tools/build-stacks.sh
 
 generate: test-build ## what is made from the code: nettrial/scenario.py, nettrial/study/base.py, docs/reference
 	tools/generate-scenario.sh

@@ -258,6 +258,7 @@ class Setting(
             "pair",
             "queue_interval",
             "queue_series",
+            "program",
             "rate_trace",
             "routing",
             "scheduler",
@@ -1285,6 +1286,16 @@ class GuestRecord(Generated):
     """The system's name in studies."""
 
 
+class StackRecord(Generated):
+    """A program whose TCP/IP a host had."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    """The program's name in studies."""
+    version: str
+    """The version of the stack, as the program prints it."""
+
+
 class HostRecord(Generated):
     """A host's figures."""
 
@@ -1309,6 +1320,8 @@ class HostRecord(Generated):
     shaper_percent: float | None = None
     """The share of the traffic's time in which the lab's shapers used the CPU, in percent; absent if it
     was not measured, and is therefore part of the host's."""
+    stack: StackRecord | None = None
+    """The program whose TCP/IP the host had; absent if it had its kernel's."""
 
 
 class InterfaceSample(Generated):
@@ -2310,7 +2323,7 @@ class Stack(Generated):
 
     model_config = ConfigDict(extra="forbid")
     congestion_control: str
-    """The congestion control's name in the kernel or the simulator."""
+    """The congestion control's name in the kernel, the program or the simulator."""
     ecn: bool | None = None
     """Request ECN on connections, by which packets are marked instead of dropped (RFC 3168;
     net.ipv4.tcp_ecn 1)."""
@@ -2321,6 +2334,9 @@ class Stack(Generated):
     net.ipv4.tcp_mtu_probing 1)."""
     name: str
     """The profile's name, for tables."""
+    program: str | None = None
+    """The program whose TCP/IP the host has instead of its kernel's, by its name, such as `gvisor`; if
+    absent, the host has its kernel's."""
     receive_buffer: Buffer
     """The receive buffer."""
     sack: bool

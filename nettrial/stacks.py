@@ -1,5 +1,5 @@
-"""Stack profiles: named sets of a host's TCP settings. No profile has the name of another operating system,
-because measurements use the Linux kernel with these settings."""
+"""Stack profiles: named sets of a host's TCP settings, for the Linux kernel or for a program with a TCP/IP of
+its own. No profile has the name of an operating system that it does not run."""
 
 from __future__ import annotations
 
@@ -122,3 +122,27 @@ STACKS.add(
         ),
     ),
 )
+
+
+def _gvisor(name: str, congestion_control: str) -> Profile:
+    """Returns netstack's defaults with SACK and the given congestion control."""
+    title = {"cubic": "CUBIC", "reno": "Reno"}[congestion_control]
+    return Profile(
+        title=f"gVisor's netstack, a program with a TCP/IP of its own, with {title}",
+        source="gvisor.dev/gvisor pkg/tcpip/transport/tcp/protocol.go: DefaultReceiveBufferSize, "
+        "DefaultSendBufferSize, MaxBufferSize; SACK as in runsc",
+        stack=Stack(
+            name=name,
+            program="gvisor",
+            congestion_control=congestion_control,
+            receive_buffer=_buffer(4096, 1_048_576, 4_194_304),
+            send_buffer=_buffer(4096, 1_048_576, 4_194_304),
+            window_scaling=True,
+            sack=True,
+            timestamps=True,
+        ),
+    )
+
+
+STACKS.add("gvisor", _gvisor("gvisor", "cubic"))
+STACKS.add("gvisor-reno", _gvisor("gvisor-reno", "reno"))

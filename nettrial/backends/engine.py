@@ -107,7 +107,9 @@ class Engine:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=os.environ | {GUEST_SYSTEMS: str(guest_systems()), CONTROLLERS: controllers_python()},
+                env=os.environ
+                | {GUEST_SYSTEMS: str(guest_systems()), CONTROLLERS: controllers_python()}
+                | {find.STACKS: str(find.stacks())},
                 **APART,  # the terminal's Ctrl-C is for this process, not for the engine
             )
         except OSError as error:

@@ -14,6 +14,8 @@ ENGINE = executable("nettrial-engine")
 """The file name of the engine on this system."""
 VARIABLE = "NETTRIAL_ENGINE"
 """The environment variable with the path of the engine."""
+STACKS = "NETTRIAL_STACKS"
+"""The environment variable with the directory of the TCP/IP stacks that are programs."""
 
 
 def engine() -> Path:
@@ -34,6 +36,16 @@ def engine() -> Path:
     looked = ", ".join(map(str, places))
     remedy = f"{reinstall()}, or set {VARIABLE} to its path"
     raise CannotRun("finding the engine", [Lack(ENGINE, f"it is not at {looked}", remedy)])
+
+
+def stacks() -> Path:
+    """Returns the directory of the TCP/IP stacks that are programs: from the environment variable, or the
+    first directory of this Python's programs that has one. The engine reports a program that is not there."""
+    given = os.environ.get(STACKS)
+    if given:
+        return Path(given).absolute()
+    folders = executables()
+    return next((folder for folder in folders if any(folder.glob("nettrial-stack-*"))), folders[0])
 
 
 def reinstall() -> str:

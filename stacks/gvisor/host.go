@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -23,7 +22,7 @@ import (
 // the frames that wait.
 const socketBufferBytes = 64 << 20
 
-// A hostOrder describes a host (engine/lab/src/programs.rs).
+// A hostOrder describes a host (engine/lab/src/host_order.rs).
 type hostOrder struct {
 	Interfaces []interfaceOrder `json:"interfaces"`
 	Neighbours []neighbour      `json:"neighbours"`
@@ -71,9 +70,7 @@ type host struct {
 
 func readHost(document string) (hostOrder, error) {
 	var order hostOrder
-	decoder := json.NewDecoder(bytes.NewReader([]byte(document)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&order); err != nil {
+	if err := json.Unmarshal([]byte(document), &order); err != nil {
 		return order, fmt.Errorf("reading the host's order: %w", err)
 	}
 	return order, nil
@@ -105,7 +102,11 @@ func newStack(order stackOrder) (*stack.Stack, error) {
 }
 
 // startHost brings up a stack on the interfaces of the order, which are in this process's namespace.
-func startHost(order hostOrder) (*host, error) {
+func startHost(document string) (*host, error) {
+	order, err := readHost(document)
+	if err != nil {
+		return nil, err
+	}
 	made, err := newStack(order.Stack)
 	if err != nil {
 		return nil, err

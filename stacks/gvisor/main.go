@@ -35,9 +35,7 @@ func main() {
 	}
 	// The input has ended if the parent ended before this call.
 	exitOn(unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0))
-	order, err := readHost(*host)
-	exitOn(err)
-	started, failure := startHost(order)
+	started, failure := startHost(*host)
 	agent := &agent{host: started, failure: failure, output: os.Stdout}
 	exitOn(agent.run(bufio.NewReaderSize(os.Stdin, 1<<16)))
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from nettrial import study
@@ -88,8 +89,11 @@ def _metrics() -> str:
     )
 
 
+_ABOUT_STACKS = Path(__file__).with_name("stacks.md").read_text(encoding="utf-8").strip()
+
+
 def _stacks() -> str:
-    parts = ["A stack is a set of TCP settings of a host. All of them are settings of the Linux kernel."]
+    parts = [_ABOUT_STACKS]
     for name in STACKS:
         profile = STACKS[name]
         settings = profile.stack.model_dump(exclude={"name"}, exclude_none=True)

@@ -25,6 +25,7 @@ use crate::namespace::Home;
 use crate::openflow::{Attached, Fabric, Port};
 use crate::processors::Placement;
 use crate::procfs::Procfs;
+use crate::programs;
 use crate::queue::{Shaper, Shaping};
 use crate::wire::Wire;
 use channels::Channels;
@@ -72,8 +73,8 @@ impl Network {
             if let (NodeKind::Switch, Some(fabric)) = (node.kind, &fabric) {
                 return BuiltNode::create_shared(home, fabric.namespace(), node);
             }
-            if node.system.is_some() {
-                return BuiltNode::create_before_guest(home, &mut procfs, node);
+            if node.system.is_some() || programs::of(node).is_some() {
+                return BuiltNode::create_bare(home, &mut procfs, node);
             }
             BuiltNode::create(home, &mut procfs, node, [has_ipv6.contains(node.name.as_str()), fails])
         };
@@ -180,9 +181,9 @@ impl Network {
     }
 
     /// Returns the node called `name`, if its addresses and routes are those of its namespace here, as they are
-    /// not for a guest.
+    /// not for a guest or a program.
     fn configured(&mut self, name: &str) -> Option<&mut BuiltNode> {
-        self.node_mut(name).ok().filter(|node| !node.is_before_guest)
+        self.node_mut(name).ok().filter(|node| !node.is_bare)
     }
 
     fn create_links(&mut self, home: &Home, layout: &Layout, gso_packets: &AllGsoPackets) -> Result<()> {
@@ -228,7 +229,8 @@ impl Network {
         netlink.flush()?;
         for (built, node) in self.nodes.iter_mut().zip(&scenario.nodes) {
             built.set_offloads(home, node.offloads)?;
-            if scenario.controller.is_some() && node.kind != NodeKind::Switch {
+            let reads_frames = scenario.controller.is_some() || programs::are_in(scenario);
+            if reads_frames && node.kind != NodeKind::Switch {
                 built.compute_checksums(home)?;
             }
             if node.kind == NodeKind::Switch && !built.is_shared {
@@ -255,9 +257,9 @@ impl Network {
         message.header.index = u32::try_from(index)?;
         message.attributes = vec![
             LinkAttribute::IfName(device(built.is_shared, &interface.name, index)),
-            LinkAttribute::Address(match built.is_before_guest {
-                true => guest::outer_address(index),
-                false => ethernet_address(index),
+            LinkAttribute::Address(match node.system {
+                Some(_) => guest::outer_address(index),
+                None => ethernet_address(index),
             }),
             LinkAttribute::NetNsFd(built.namespace.file().as_raw_fd()),
             LinkAttribute::Mtu(u32::try_from(interface.mtu.0)?),
@@ -337,7 +339,7 @@ impl Network {
                 |(interface, place): (&Interface, &usize)| self.nodes[*place].index_of(&interface.name);
             let indexes = link.interfaces.iter().zip(&places).map(index).collect::<Result<Vec<_>>>()?;
             for (here, interface) in link.interfaces.iter().enumerate() {
-                if self.nodes[places[here]].is_before_guest {
+                if self.nodes[places[here]].is_bare {
                     continue;
                 }
                 let others = link.interfaces.iter().enumerate().filter(|(there, _)| *there != here);
@@ -362,7 +364,7 @@ impl Network {
         self.nodes
             .into_iter()
             .zip(kinds)
-            .filter(|(node, kind)| *kind == NodeKind::Host || node.is_before_guest)
+            .filter(|(node, kind)| *kind == NodeKind::Host || node.is_bare)
             .map(|(node, _)| node)
             .collect()
     }

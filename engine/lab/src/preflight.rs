@@ -11,7 +11,7 @@ use crate::network::try_holding;
 use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::queue::{Shaper, Shaping, discipline};
 use crate::wire::Wire;
-use crate::{affinity, delay_line, environment, mptcp, openflow, settings, supported};
+use crate::{affinity, delay_line, environment, mptcp, openflow, programs, settings, supported};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
 use nettrial_netlink::Ethtool;
@@ -262,6 +262,9 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own, clock: Clock) -> Vec<Pr
     }
     problems.extend(congestion_problems(scenario, own));
     problems.extend(supported::problems(scenario, clock));
+    if clock == Clock::Real {
+        problems.extend(programs::problems(scenario));
+    }
     problems
 }
 
@@ -292,6 +295,7 @@ fn congestion_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     let nodes = scenario.nodes.iter().enumerate();
     let stacks =
         nodes.filter_map(|(number, node)| Some((Place::node(number, node), node, node.stack.as_ref()?)));
+    let stacks = stacks.filter(|(_, node, _)| programs::of(node).is_none());
     let mut asked = HashSet::new();
     let refused = stacks.filter_map(|(place, node, stack)| {
         let name = &stack.congestion_control;

@@ -15,10 +15,10 @@ pub fn capabilities(clock: Clock) -> Capabilities {
 }
 
 /// Returns those of the lab's capabilities that remain in virtual time, where trials depend on nothing but their
-/// scenarios, and computing takes no time. Open vSwitch does not run in that kernel. Its systems are kernels
+/// scenarios, and computing takes no time. Open vSwitch and stacks that are programs do not run in that kernel. Its systems are kernels
 /// in virtual time, one for each trial.
 fn in_virtual_time(lab: Capabilities) -> Capabilities {
-    let is_left = |setting: &Setting| *setting != Setting::Controller;
+    let is_left = |setting: &Setting| !matches!(setting, Setting::Controller | Setting::Program);
     Capabilities {
         parallel: true,
         deterministic: true,
@@ -62,6 +62,7 @@ fn of_the_lab() -> Capabilities {
             Setting::Impairment,
             Setting::MtuProbing,
             Setting::PacketSizes,
+            Setting::Program,
             Setting::QueueInterval,
             Setting::Routing,
             Setting::System,
@@ -90,7 +91,7 @@ pub fn problems(scenario: &Scenario, clock: Clock) -> Vec<Problem> {
     };
     let mut problems = capabilities(clock).problems(scenario, here, |setting| match (setting, clock) {
         ("machine", _) => "machines of your own are for `--backend hosts`",
-        ("controller", Clock::Virtual) => "run the study with `--backend lab`",
+        ("controller" | "program", Clock::Virtual) => "run the study with `--backend lab`",
         _ => "its hosts and links don't support it: run the study with `--backend sim`",
     });
     if clock == Clock::Virtual {

@@ -105,6 +105,8 @@ pub enum Setting {
     QueueInterval,
     /// Each reading of a queue's length: `queue_series` of the measurement.
     QueueSeries,
+    /// TCP/IP of a program instead of the kernel's: `stack.program` of a node.
+    Program,
     /// A rate that changes over time: `rate_trace` of a link.
     RateTrace,
     /// Paths other than the shortest: `policy` of the routing.
@@ -195,6 +197,7 @@ impl<H: Fn(&str) -> &'static str> Found<'_, H> {
             self.setting(Setting::System, node.system.is_some(), &place, "system", "none");
             let Some(stack) = &node.stack else { continue };
             let place = place.within("stack");
+            self.setting(Setting::Program, stack.program.is_some(), &place, "program", "none");
             let has_scheduler = !stack.scheduler.is_lowest_rtt();
             self.setting(Setting::Ecn, stack.ecn, &place, "ecn", "false");
             self.setting(Setting::MinimumRto, stack.minimum_rto.is_some(), &place, "minimum_rto", "none");
@@ -261,7 +264,7 @@ mod tests {
     fn everything() -> Value {
         let end = |node: &str| json!({"node": node, "interface": "eth0", "mtu": "1500 B", "addresses": []});
         let buffer = json!({"minimum": "4 KiB", "initial": "128 KiB", "maximum": "6 MiB"});
-        let stack = json!({"name": "mine", "congestion_control": "cubic", "receive_buffer": buffer,
+        let stack = json!({"name": "mine", "program": "gvisor", "congestion_control": "cubic", "receive_buffer": buffer,
             "send_buffer": buffer, "window_scaling": true, "sack": true, "timestamps": true, "ecn": true,
             "minimum_rto": "1 ms", "small_queues": false, "scheduler": "round_robin", "mtu_probing": true});
         let socket =
@@ -317,6 +320,7 @@ mod tests {
             "packet_sizes",
             "pair",
             "policy",
+            "program",
             "queue_interval",
             "queue_series",
             "rate_trace",
@@ -347,7 +351,15 @@ mod tests {
             "machine",
             "minimum_rto",
         ];
-        let further = ["mtu_probing", "packet_sizes", "pair", "queue_interval", "queue_series", "rate_trace"];
+        let further = [
+            "mtu_probing",
+            "packet_sizes",
+            "pair",
+            "program",
+            "queue_interval",
+            "queue_series",
+            "rate_trace",
+        ];
         let last =
             ["routing", "scheduler", "small_queues", "system", "udp_gro", "udp_gso", "window", "zerocopy"];
         let can = Capabilities {

@@ -551,6 +551,9 @@ pub struct HostRecord {
     /// The guest that the host was, if it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<GuestRecord>,
+    /// The program whose TCP/IP the host had; absent if it had its kernel's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<StackRecord>,
 }
 
 impl HostRecord {
@@ -565,6 +568,7 @@ impl HostRecord {
             shaper_percent: None,
             service_demand_us_per_kb: None,
             guest: None,
+            stack: None,
         }
     }
 
@@ -596,6 +600,16 @@ pub struct GuestRecord {
     pub memory_bytes: u64,
     /// True if its instructions were carried out by software, and not by the machine's CPUs (KVM).
     pub emulated: bool,
+}
+
+/// A program whose TCP/IP a host had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StackRecord {
+    /// The program's name in studies.
+    pub name: String,
+    /// The version of the stack, as the program prints it.
+    pub version: String,
 }
 
 /// A CPU during the traffic.

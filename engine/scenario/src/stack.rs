@@ -22,7 +22,11 @@ pub struct Buffer {
 pub struct Stack {
     /// The profile's name, for tables.
     pub name: String,
-    /// The congestion control's name in the kernel or the simulator.
+    /// The program whose TCP/IP the host has instead of its kernel's, by its name, such as `gvisor`; if absent, the
+    /// host has its kernel's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// The congestion control's name in the kernel, the program or the simulator.
     pub congestion_control: String,
     /// The receive buffer.
     pub receive_buffer: Buffer,

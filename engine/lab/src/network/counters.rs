@@ -93,7 +93,7 @@ impl Network {
 
     /// Returns the counters of each host's and router's kernel, by the node's name.
     pub fn host_counters(&self, home: &Home, scenario: &Scenario) -> Result<Vec<(String, HostCounters)>> {
-        let counts = |built: &BuiltNode, node: &Node| node.kind != NodeKind::Switch && !built.is_before_guest;
+        let counts = |built: &BuiltNode, node: &Node| node.kind != NodeKind::Switch && !built.is_bare;
         let nodes = self.nodes.iter().zip(&scenario.nodes).filter(|(built, node)| counts(built, node));
         nodes
             .map(|(built, _)| Ok((built.name.clone(), home.visit(&built.namespace, HostCounters::read)?)))

@@ -23,7 +23,7 @@ impl Network {
             let node = scenario.nodes.iter().find(|node| node.name == name);
             let Some(stack) = node.and_then(|node| node.stack.as_ref()) else { continue };
             let built = self.node(name)?;
-            if !built.is_before_guest
+            if !built.is_bare
                 && home.visit(&built.namespace, settings::default_congestion_control)?
                     != stack.congestion_control
             {

@@ -75,7 +75,7 @@ impl Network {
         Ok(())
     }
 
-    /// Returns the identity of `node` on its links, for its guest.
+    /// Returns the identity of `node` on its links, for its guest or its program.
     pub fn introduction(&self, scenario: &Scenario, node: &str) -> Result<Introduction> {
         let address = |interface: &Interface| -> Result<Vec<u8>> {
             Ok(ethernet_address(self.node(&interface.node)?.index_of(&interface.name)?))

@@ -33,8 +33,8 @@ pub struct BuiltNode {
     pub(super) interfaces: Vec<(String, i32)>,
     /// The interfaces with a shaper.
     pub(super) shaped: Vec<Shaped>,
-    /// True if the node is a guest, and this namespace is between the guest and the links.
-    pub(super) is_before_guest: bool,
+    /// True if a guest or a program has the node's addresses and routes, and this namespace only leads to it.
+    pub(super) is_bare: bool,
     /// True if its namespace is that of all switches under a controller.
     pub(super) is_shared: bool,
 }
@@ -72,7 +72,7 @@ impl BuiltNode {
         let (namespace, netlink) =
             home.create(inside).with_context(|| format!("creating node {:?}", node.name))?;
         let (name, interfaces, shaped) = (node.name.clone(), Vec::new(), Vec::new());
-        Ok(Self { name, namespace, netlink, interfaces, shaped, is_before_guest: false, is_shared: false })
+        Ok(Self { name, namespace, netlink, interfaces, shaped, is_bare: false, is_shared: false })
     }
 
     /// A switch under a controller, in the namespace of all of them.
@@ -80,14 +80,14 @@ impl BuiltNode {
         let netlink = home.visit(namespace, || Ok(Netlink::open()?))?;
         let (name, interfaces, shaped) = (node.name.clone(), Vec::new(), Vec::new());
         let namespace = namespace.share()?;
-        Ok(Self { name, namespace, netlink, interfaces, shaped, is_before_guest: false, is_shared: true })
+        Ok(Self { name, namespace, netlink, interfaces, shaped, is_bare: false, is_shared: true })
     }
 
-    /// Creates the namespace between the links of `node` and its guest. The namespace sends no packets of its own
-    /// on the links.
-    pub(super) fn create_before_guest(home: &Home, procfs: &mut Procfs, node: &Node) -> Result<Self> {
+    /// Creates the namespace between the links of `node` and its guest or program. The namespace sends no packets of
+    /// its own on the links.
+    pub(super) fn create_bare(home: &Home, procfs: &mut Procfs, node: &Node) -> Result<Self> {
         let bare = Node { stack: None, ..node.clone() };
-        Ok(Self { is_before_guest: true, ..Self::create(home, procfs, &bare, [false; 2])? })
+        Ok(Self { is_bare: true, ..Self::create(home, procfs, &bare, [false; 2])? })
     }
 
     /// Returns the name and index of each of the node's interfaces.

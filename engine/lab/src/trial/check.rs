@@ -10,6 +10,7 @@ use crate::interfaces::Observation;
 use crate::layout::Layout;
 use crate::mptcp;
 use crate::network::{Network, Refused};
+use crate::programs;
 use nettrial_scenario::{Capture, During, Flow, GuestRecord, Scenario};
 use nettrial_session::{Agents, Plan, Ready, prepare};
 use nettrial_traffic::{ClockOffset, Cookie, Side};
@@ -71,7 +72,7 @@ pub fn check(built: &mut Built, capture: Option<&Capture>) -> Result<(Endpoints,
     let (home, layout) = (built.home, built.layout);
     let mut findings = Findings::default();
     let placement = built.placement.as_ref().ok();
-    let agents = agents::start(home, &built.network, layout.scenario, placement, &mut *built.kernels)?;
+    let agents = agents::start(home, &built.network, layout, placement, &mut *built.kernels)?;
     findings.offloads(home, &built.network, layout.scenario, &mut *built.kernels)?;
     let guests = guests(built, &mut findings);
     let ready = ready(built, agents, &mut findings);
@@ -143,7 +144,10 @@ impl Plan for LabFlows<'_> {
     fn expected_mss(&self, flow: &Flow) -> Result<Option<u64>> {
         let Self { layout, .. } = *self;
         let (near, far) = (layout.address(&flow.from, flow.ip)?, layout.address(&flow.to, flow.ip)?);
-        Ok(layout.paths.expected_mss(&layout.directory, flow, near, far))
+        let stacks = layout.directory.stack(&flow.from).zip(layout.directory.stack(&flow.to));
+        let spare_bytes = stacks.map_or(0, |(from, to)| programs::spare_bytes(from, to));
+        let expected = layout.paths.expected_mss(&layout.directory, flow, near, far);
+        Ok(expected.map(|bytes| bytes.saturating_sub(spare_bytes)))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::interfaces::Observed;
 use crate::layout::Layout;
 use crate::processors::Placement;
+use crate::programs;
 use crate::queue_length::Sampled;
 use nettrial_flows::recovery;
 use nettrial_scenario::{
@@ -38,6 +39,8 @@ pub fn collect(built: &mut Built, watched: Watched, mut measured: Measured) -> R
     let (mut hosts, mut absent) = hosts(scenario, &built.placement, &measured);
     for host in &mut hosts {
         host.guest = guests.get(&host.name).cloned();
+        let node = built.layout.directory.node(&host.name);
+        host.stack = node.and_then(programs::of).map(programs::describe).transpose()?;
     }
     let controller = measured.controller.map(|outcome| findings.controller(outcome));
     let (controller, without_controller) = controller.unwrap_or_default();
@@ -46,7 +49,10 @@ pub fn collect(built: &mut Built, watched: Watched, mut measured: Measured) -> R
     }
     let delays = delays_of_guests(built.layout);
     let hidden = other_work_absent(&measured.machine);
-    absent.extend([without_controller, unobserved, unmeasured, delays, hidden].into_iter().flatten());
+    let uncounted = programs::uncounted(built.layout);
+    absent.extend(
+        [without_controller, unobserved, unmeasured, delays, hidden, uncounted].into_iter().flatten(),
+    );
     let nettrial_session::Findings { checks, warnings } = findings.into_common();
     Ok(Record {
         hosts,

@@ -120,6 +120,7 @@ fn stack(recording: &Recording) -> Stack {
         ecn: recording.has_ecn,
         minimum_rto: None,
         small_queues: true,
+        program: None,
         scheduler: Scheduler::LowestRtt,
     }
 }

@@ -263,6 +263,7 @@ pub(crate) fn stack(control: &str) -> Stack {
         ecn: false,
         minimum_rto: None,
         small_queues: true,
+        program: None,
         scheduler: Scheduler::LowestRtt,
     }
 }

@@ -1,0 +1,185 @@
+//! The parts of a scenario that hosts with a program's TCP/IP can't have.
+
+use super::{describe, of};
+use nettrial_scenario::{
+    Connecting, Flow, Medium, Node, Place, Problem, Scenario, Stack, Traffic, Transport, chain,
+};
+use std::collections::HashSet;
+
+/// A program, with what it can do.
+struct Program {
+    /// The program's name in scenarios.
+    name: &'static str,
+    /// The congestion controls that it has.
+    congestion_controls: &'static [&'static str],
+    /// The transport protocols that it has.
+    transports: &'static [Transport],
+    /// The kinds of traffic that it carries.
+    traffic: &'static [&'static str],
+}
+
+/// All programs.
+const PROGRAMS: &[Program] = &[Program {
+    name: "gvisor",
+    congestion_controls: &["cubic", "reno"],
+    transports: &[Transport::Tcp, Transport::Udp],
+    traffic: &["transfer", "request_response", "sweep"],
+}];
+
+/// Returns a problem for each part of `scenario` that a host with a program's TCP/IP can't have, and for each program that
+/// does not run here.
+pub fn problems(scenario: &Scenario) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut asked = HashSet::new();
+    let mut with_programs = Vec::new();
+    for (number, node) in scenario.nodes.iter().enumerate() {
+        let Some((stack, name)) = node.stack.as_ref().zip(of(node)) else { continue };
+        let place = Place::node(number, node);
+        let Some(program) = PROGRAMS.iter().find(|program| program.name == name) else {
+            let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
+            let hint = "a stack that is a program has a name in `nettrial list stacks`";
+            problems.push(place.within("stack").problem("program", name, names.join(", "), hint));
+            continue;
+        };
+        if asked.insert(name)
+            && let Err(error) = describe(name)
+        {
+            let hint = format!(
+                "{}: build it with `make stacks`, or set NETTRIAL_STACKS to its directory",
+                chain(&error)
+            );
+            problems.push(
+                place
+                    .within("stack")
+                    .problem("program", name, "a program that is installed", hint)
+                    .of_machine(),
+            );
+        }
+        problems.extend(node_problems(scenario, node, stack, program, &place));
+        with_programs.push((node.name.as_str(), program));
+    }
+    if with_programs.is_empty() {
+        return problems;
+    }
+    problems.extend(offload_problems(scenario));
+    for (number, flow) in scenario.workload.iter().enumerate() {
+        let at = |host: &(&str, &Program)| host.0 == flow.from || host.0 == flow.to;
+        if let Some((host, program)) = with_programs.iter().find(|host| at(host)) {
+            problems.extend(flow_problems(flow, &Place::flow(number, flow), host, program));
+        }
+    }
+    problems
+}
+
+/// Returns the problems of a host's own settings.
+fn node_problems(
+    scenario: &Scenario,
+    node: &Node,
+    stack: &Stack,
+    program: &Program,
+    place: &Place,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let hint = |what: &str| format!("{} has {what}", program.name);
+    if node.system.is_some() {
+        problems.push(place.problem("system", "given", "none with this stack", hint("no kernel of its own")));
+    }
+    let at = |link: &nettrial_scenario::Link| {
+        link.interfaces.iter().filter(|interface| interface.node == node.name).count()
+    };
+    let links: usize = scenario.links.iter().map(at).sum();
+    if links != 1 {
+        let expected = "one link for a host with this stack";
+        problems.push(place.problem("name", &node.name, expected, format!("it has {links} links")));
+    }
+    for (number, link) in
+        scenario.links.iter().enumerate().filter(|(_, link)| link.medium != Medium::Cable && at(link) > 0)
+    {
+        let hint = hint("no way to wait for the radio");
+        problems.push(Place::link(number, link).problem(
+            "medium",
+            link.medium.name(),
+            "cable with this stack",
+            hint,
+        ));
+    }
+    let place = place.within("stack").called(format!("stack {} of {}", stack.name, node.name));
+    if !program.congestion_controls.contains(&stack.congestion_control.as_str()) {
+        let expected = program.congestion_controls.join(", ");
+        let hint = hint("no other");
+        problems.push(place.problem("congestion_control", &stack.congestion_control, expected, hint));
+    }
+    for (name, has_default, expected) in [
+        ("window_scaling", stack.window_scaling, "true"),
+        ("timestamps", stack.timestamps, "true"),
+        ("ecn", !stack.ecn, "false"),
+        ("mtu_probing", !stack.mtu_probing, "false"),
+    ] {
+        if !has_default {
+            let found = if expected == "true" { "false" } else { "true" };
+            problems.push(place.problem(name, found, expected, hint("no setting for it")));
+        }
+    }
+    problems
+}
+
+/// Returns the problems of offloads, with which a packet socket gets several packets as one frame.
+fn offload_problems(scenario: &Scenario) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (number, node) in scenario.nodes.iter().enumerate() {
+        let (place, offloads, own) =
+            (Place::node(number, node).within("offloads"), node.offloads, of(node).is_some());
+        for (name, is_on) in
+            [("tso", offloads.tso), ("gso", own && offloads.gso), ("gro", own && offloads.gro)]
+        {
+            if is_on {
+                let hint =
+                    "a stack that is a program would get several packets as one frame, larger than the MTU";
+                problems.push(place.problem(name, true, "false beside a stack that is a program", hint));
+            }
+        }
+    }
+    problems
+}
+
+/// Returns the problems of a flow at `host`.
+fn flow_problems(flow: &Flow, place: &Place, host: &str, program: &Program) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let hint = |what: &str| format!("the stack of {host}, {}, {what}", program.name);
+    if !program.transports.contains(&flow.transport) {
+        let names: Vec<&str> = program.transports.iter().map(|transport| transport.name()).collect();
+        problems.push(place.problem(
+            "transport",
+            flow.transport.name(),
+            names.join(", "),
+            hint("has no other"),
+        ));
+    }
+    let kind = flow.traffic.kind();
+    if !program.traffic.contains(&kind) {
+        let hint = hint("carries no other traffic, and no other program's");
+        problems.push(place.within("traffic").problem("kind", kind, program.traffic.join(", "), hint));
+    }
+    if let Traffic::RequestResponse(exchange) = &flow.traffic
+        && flow.transport == Transport::Tcp
+        && exchange.connecting == Connecting::Once
+        && exchange.in_flight > 1
+    {
+        let hint = hint("carries requests over TCP one at a time");
+        problems.push(place.within("traffic").problem("in_flight", exchange.in_flight, "1", hint));
+    }
+    let socket = &flow.socket;
+    for (name, is_set) in [
+        ("window", socket.window.is_some()),
+        ("busy_poll", socket.busy_poll.is_some()),
+        ("zerocopy", socket.zerocopy),
+        ("udp_gso", socket.udp_gso),
+        ("udp_gro", socket.udp_gro),
+        ("udp_buffer", socket.udp_buffer.is_some()),
+    ] {
+        if is_set {
+            problems.push(place.within("socket").problem(name, "given", "none", hint("has no such option")));
+        }
+    }
+    problems
+}

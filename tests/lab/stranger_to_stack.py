@@ -1,0 +1,64 @@
+"""Attacks the port of a stack that is a program from the namespace of the flow's other host, and prints what
+it got.
+
+Connections show random bytes, a part of a secret, or nothing; frames are random, or begin as those of IP and
+ARP do."""
+
+import contextlib
+import json
+import random
+import socket
+import sys
+import time
+from pathlib import Path
+
+ESTABLISHED = "01"
+CALLERS = 200
+FRAMES = 5000
+LONGEST_SECONDS = 60.0
+ETHERNET_BYTES = 14
+
+
+def peer(process: int) -> tuple[str, int] | None:
+    """Returns the address and the port of the other end of the process's established TCP connection."""
+    for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
+        _, _, remote, state, *_ = line.split()
+        if state == ESTABLISHED:
+            packed, port = remote.split(":")
+            return socket.inet_ntoa(bytes.fromhex(packed)[::-1]), int(port, 16)
+    return None
+
+
+def main() -> None:
+    """Attacks the peer of the process in the arguments."""
+    process, chance = int(sys.argv[1]), random.Random(1)
+    began = time.monotonic()
+    while not (at := peer(process)):
+        assert time.monotonic() - began < LONGEST_SECONDS, "there is no connection"
+        time.sleep(0.02)
+    held, answered = [], 0
+    for number in range(CALLERS):
+        caller = socket.create_connection(at, 20)
+        held.append(caller)
+        if number % 4:
+            caller.sendall(chance.randbytes(chance.choice([1, 16, 17, 40, 5000])))
+    for caller in held:
+        caller.settimeout(0.01)
+        with contextlib.suppress(OSError):
+            answered += len(caller.recv(100))
+    device = next(name for _, name in socket.if_nameindex() if name != "lo")
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
+        raw.bind((device, 0))
+        own = raw.getsockname()[4]
+        for number in range(FRAMES):
+            kind = chance.choice([b"\x08\x00", b"\x86\xdd", b"\x08\x06"])
+            body = bytearray(chance.randbytes(chance.randrange(1, 1400)))
+            if kind == b"\x08\x00" and len(body) >= 20:
+                body[0] = 0x45
+                body[9] = chance.choice([1, 6, 17])
+                body[16:20] = socket.inet_aton(at[0])
+            raw.send((b"\xff" * 6 if number % 2 else chance.randbytes(6)) + own + kind + bytes(body))
+    print(json.dumps({"callers": len(held), "answered_bytes": answered, "frames": FRAMES}))
+
+
+main()

