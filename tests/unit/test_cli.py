@@ -254,6 +254,7 @@ def test_a_shell_completes_the_names_of_studies_lists_and_backends(nettrial):
     assert completed("nettrial run jumbo") == [
         "jumbo-ipv6",
         "jumbo-ipv6-ditg",
+        "jumbo-ipv6-stacks",
         "jumbo-ipv6-traffic",
         "jumbo-path",
     ]
