@@ -15,6 +15,7 @@ from nettrial.analysis.compare import Difference, RunComparison
 from nettrial.analysis.intervals import CONFIDENCE, quantile
 from nettrial.analysis.outcomes import Outcome
 from nettrial.cli import READING
+from nettrial.cli.compare_files import ComparisonFiles, Table
 from nettrial.cli.console import print_table, say
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import compare as compare_documents
@@ -53,9 +54,10 @@ def show(
     inconclusive: str = "pass",
     as_json: bool = False,
     history: Sequence[Path] = (),
+    files: ComparisonFiles | None = None,
 ) -> int:
     """Compares two runs, prints the changes and the outcome of each condition, and returns the exit status.
-    `history` has further runs of the first one's system.
+    `history` has further runs of the first one's system, and `files` are written as well.
 
     Raises BadInput; TrialsFailed if a condition has no interval to judge it by; and Inconclusive if an
     interval is too wide to judge a condition and `inconclusive` is "fail"."""
@@ -64,6 +66,9 @@ def show(
     comparison = compare(first, second, only, expanded(history))
     found = comparison.run_comparison
     judgements = comparison.judge(*fail_if)
+    if files is not None:
+        judged = [(each, _in_words(each)) for each in judgements]
+        files.write(judged, inconclusive == "fail", [_conditions(judgements), _changes(found, first, second)])
     if as_json:
         documents.show(_document(found, first, second, judgements))
     else:
@@ -80,10 +85,8 @@ def _print(compared: RunComparison, first: Path, second: Path) -> None:
         print_table(["", "A", "B"], compared.circumstances)
     level = 100 * CONFIDENCE
     print(f"\n{_method(compared)} {_corrected(compared.intervals, level)}")
-    rows: list[list[str]] = []
-    for response in dict.fromkeys(difference.response.name for difference in compared.differences):
-        rows += _rows([each for each in compared.differences if each.response.name == response])
-    print_table(["response", "treatment", "n", "mean A", "mean B", "unit", "change", "interval", ""], rows)
+    changes = _changes(compared, first, second)
+    print_table(changes.columns, changes.rows)
     _print_alone(compared)
     _print_biased(compared)
     _print_few(compared)
@@ -96,6 +99,15 @@ def _print(compared: RunComparison, first: Path, second: Path) -> None:
         )
     shown = [difference for difference in compared.differences if difference.shown]
     print(f"\n{len(shown)} of {numbers.counted(compared.intervals, 'comparison')} show a change.")
+
+
+def _changes(compared: RunComparison, first: Path, second: Path) -> Table:
+    """Returns a table with a row for each response under each treatment."""
+    rows: list[list[str]] = []
+    for response in dict.fromkeys(difference.response.name for difference in compared.differences):
+        rows += _rows([each for each in compared.differences if each.response.name == response])
+    columns = ["response", "treatment", "n", "mean A", "mean B", "unit", "change", "interval", ""]
+    return Table(f"Changes in percent from {first} (A) to {second} (B)", columns, rows)
 
 
 def _method(compared: RunComparison) -> str:
@@ -269,7 +281,13 @@ def _print_conditions(judgements: Sequence[Judgement]) -> None:
     """Prints a line for each condition under each treatment, with its outcome."""
     if not judgements:
         return
-    print("\nConditions of --fail-if")
+    conditions = _conditions(judgements)
+    print(f"\n{conditions.heading}")
+    print_table(conditions.columns, conditions.rows)
+
+
+def _conditions(judgements: Sequence[Judgement]) -> Table:
+    """Returns a table with a row for each condition under each treatment, with its outcome."""
     rows: list[list[str]] = []
     for judged in dict.fromkeys(each.condition for each in judgements):
         of_it = [each for each in judgements if each.condition == judged]
@@ -283,7 +301,8 @@ def _print_conditions(judgements: Sequence[Judgement]) -> None:
             ]
             for each in of_it
         ]
-    print_table(["condition", "treatment", "change", "interval", ""], rows)
+    columns = ["condition", "treatment", "change", "interval", ""]
+    return Table("Conditions of --fail-if", columns, rows)
 
 
 def _outcome(judged: Judgement) -> str:

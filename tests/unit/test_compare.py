@@ -3,6 +3,7 @@
 import math
 import random
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -265,6 +266,42 @@ def test_a_condition_that_an_interval_cannot_decide_is_named_and_may_fail(nettri
     bad = nettrial(*gate, "--inconclusive", "maybe")
     assert (bad.returncode, bad.stdout) == (2, "")
     assert "--inconclusive: maybe\n  expected: pass or fail" in bad.stderr
+
+
+def test_the_conditions_are_the_test_cases_of_a_junit_file(nettrial) -> None:
+    make_run(nettrial.directory / "a", 5, TWO, record)
+    make_run(nettrial.directory / "b", 5, TWO, changed(0.95))
+    gate = ("compare", "a", "b", "--fail-if", "throughput < -2%", "--fail-if", "throughput < -4%")
+    gate += ("--fail-if", "throughput > 5%", "--junit", "conditions.xml")
+    for options, expected in (((), [2, 0, 2]), (("--inconclusive", "fail"), [4, 0, 0])):
+        assert nettrial(*gate, *options).returncode == 1
+        suite = ElementTree.parse(nettrial.directory / "conditions.xml").getroot().find("testsuite")
+        assert [int(suite.attrib[name]) for name in ("failures", "errors", "skipped")] == expected
+        cases = [(each.get("classname"), each.get("name"), each[0].tag) for each in suite]
+        assert len({case[:2] for case in cases}) == len(cases) == int(suite.attrib["tests"]) == 6
+        assert [tag for name, _, tag in cases if name == "throughput < -2%"] == ["failure", "failure"]
+        assert [tag for name, _, tag in cases if name == "throughput > +5%"] == ["system-out", "system-out"]
+    assert suite[0][0].get("message").startswith("holds: throughput < -2% (")
+
+
+def test_a_condition_without_an_interval_is_an_error_of_its_test_case(nettrial) -> None:
+    make_run(nettrial.directory / "a", 2, TWO)
+    make_run(nettrial.directory / "b", 2, TWO, without_cpu)
+    nettrial("compare", "a", "b", "--fail-if", "cpu_sender > 10%", "--junit", "conditions.xml")
+    suite = ElementTree.parse(nettrial.directory / "conditions.xml").getroot().find("testsuite")
+    assert {each[0].tag for each in suite} == {"error"}
+
+
+def test_the_markdown_file_has_the_conditions_and_the_changes(nettrial, golden) -> None:
+    make_run(nettrial.directory / "a", 5, TWO)
+    make_run(nettrial.directory / "b", 5, TWO, changed(0.95))
+    gate = ("compare", "a", "b", "--response", "throughput", "--fail-if", "throughput < -2%")
+    done = nettrial(*gate, "--markdown", "summary.md")
+    assert done.returncode == 1
+    golden("compare-markdown", (nettrial.directory / "summary.md").read_text())
+    refused = nettrial(*gate, "--markdown", "missing/summary.md")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "missing/summary.md" in refused.stderr
 
 
 def test_the_command(nettrial, golden) -> None:

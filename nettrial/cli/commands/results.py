@@ -179,6 +179,20 @@ def _compare(
             "the differences between sessions. May be given more than once.",
         ),
     ] = None,
+    junit: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="Also write a JUnit XML file: a test case for each condition under each treatment.",
+        ),
+    ] = None,
+    markdown: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="Also write the conditions and the changes as Markdown, such as to $GITHUB_STEP_SUMMARY.",
+        ),
+    ] = None,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
@@ -190,9 +204,13 @@ def _compare(
     6 an interval is too wide to judge a condition (--inconclusive fail).
     """
     from nettrial.cli import compare
+    from nettrial.cli.compare_files import ComparisonFiles
 
+    files = ComparisonFiles(junit, markdown)
     raise typer.Exit(
-        compare.show(first, second, fail_if or (), response or (), inconclusive, as_json, history or ())
+        compare.show(
+            first, second, fail_if or (), response or (), inconclusive, as_json, history or (), files
+        )
     )
 
 

@@ -1,0 +1,110 @@
+"""A comparison of two runs for continuous integration: as JUnit XML, and as Markdown for a results page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from nettrial.analysis.outcomes import Outcome
+from nettrial.comparison import Judgement
+from nettrial.design.trial_order import in_words
+from nettrial.report import pages
+from nettrial.report.formats import in_markdown
+from nettrial.texts import visible
+
+SUITE = "nettrial compare"
+"""The name of the JUnit test suite."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts below a heading."""
+
+    heading: str
+    """The heading."""
+    columns: Sequence[str]
+    """The columns' titles."""
+    rows: Sequence[Sequence[str]]
+    """The rows, each with a text for each column."""
+
+
+@dataclass(frozen=True)
+class ComparisonFiles:
+    """The files that a comparison is also written to."""
+
+    junit: Path | None = None
+    """The JUnit XML file; None for none."""
+    markdown: Path | None = None
+    """The Markdown file; None for none."""
+
+    def write(self, judged: Sequence[tuple[Judgement, str]], strict: bool, tables: Sequence[Table]) -> None:
+        """Writes the files, each completely or not at all. `judged` has each condition under each treatment
+        with its change in words. With `strict`, a condition that can't be told is a failure. Raises BadInput
+        for a file that can't be written."""
+        if self.junit is not None:
+            pages.write(self.junit, as_junit(judged, strict), "writing the JUnit file")
+        if self.markdown is not None:
+            pages.write(self.markdown, as_markdown(tables).encode(), "writing the Markdown file")
+
+
+def as_junit(judged: Sequence[tuple[Judgement, str]], strict: bool) -> bytes:
+    """Returns a test suite with a test case for each condition under each treatment. A condition that holds
+    is a failure and one without an interval an error. One whose interval is too wide is skipped or, with
+    `strict`, a failure."""
+    results = [_result(each, strict) for each, _ in judged]
+    counts = Counter(results)
+    root = ElementTree.Element("testsuites")
+    numbers = {
+        "tests": len(judged),
+        "failures": counts["failure"],
+        "errors": counts["error"],
+        "skipped": counts["skipped"],
+    }
+    attributes = {"name": SUITE, **{name: str(count) for name, count in numbers.items()}}
+    suite = ElementTree.SubElement(root, "testsuite", attributes)
+    for (each, words), result in zip(judged, results, strict=True):
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=visible(str(each.condition)), name=_treatment(each)
+        )
+        message = visible(f"{each.outcome}: {words}")
+        if result is None:
+            ElementTree.SubElement(case, "system-out").text = message
+        else:
+            ElementTree.SubElement(case, result, message=message)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
+
+
+def _treatment(judged: Judgement) -> str:
+    return visible(in_words(judged.difference.treatment))
+
+
+def _result(judged: Judgement, strict: bool) -> str | None:
+    """Returns the JUnit element for the outcome of a condition; None if the test case passes."""
+    if judged.outcome is Outcome.HOLDS:
+        return "failure"
+    if judged.outcome is not Outcome.UNKNOWN:
+        return None
+    if judged.difference.interval is None:
+        return "error"
+    return "failure" if strict else "skipped"
+
+
+def as_markdown(tables: Sequence[Table]) -> str:
+    """Returns the tables that have rows as Markdown, each below its heading."""
+    lines: list[str] = []
+    for table in tables:
+        if not table.rows:
+            continue
+        rows = [table.columns, ["---"] * len(table.columns), *(list(map(_text, row)) for row in table.rows)]
+        lines += [f"## {_text(table.heading)}", "", *(f"| {' | '.join(row)} |" for row in rows), ""]
+    return "\n".join(lines)
+
+
+def _text(text: str) -> str:
+    """Returns a text from elsewhere on one line, with its Markdown escaped."""
+    return in_markdown(visible(text))
