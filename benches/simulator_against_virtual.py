@@ -59,7 +59,6 @@ STATED: Mapping[tuple[str, str], str] = {
     ("BBR 5 ms", "rtt"): UNKNOWN,
     ("Vegas", "rtt"): UNKNOWN,
     ("RED", "retransmissions"): RANDOM,
-    ("RED ECN", "retransmissions"): RANDOM,
     ("loss 0.1%", "rtt"): FATES,
     ("loss 0.1%", "retransmissions"): FATES,
     ("loss 1%", "goodput"): FATES,

@@ -83,7 +83,10 @@ class Factor(Strict):
     def settings(self, level: str) -> dict[str, Any]:
         """Returns the settings of a level, as values by dotted path; raises KeyError if `sets` does not have
         the level."""
-        return {self.sets: as_value(level)} if isinstance(self.sets, str) else deepcopy(self.sets[level])
+        if isinstance(self.sets, str):
+            return {self.sets: as_value(level)}
+        # A group of settings comes before its fields, whichever is written first: YAML puts merge keys last.
+        return dict(sorted(deepcopy(self.sets[level]).items(), key=lambda setting: setting[0].count(".")))
 
 
 def _as_percent(value: Any) -> float:

@@ -75,6 +75,17 @@ def test_a_value_of_a_merged_mapping_has_the_place_of_the_mapping(edited):
         edited((before, "traffic: {<<: {kind: transfer, size: 5 xB}, duration: 2 s}"))
 
 
+def test_a_group_that_a_level_sets_does_not_hide_its_fields(edited):
+    """A merge key of YAML puts what it adds after what is written beside it."""
+    fields = "{network.offloads.gso: true, network.offloads: {tso: true, gso: false, gro: false}}"
+    levels = load("jumbo-ipv6").factors["mtu"].levels
+    sets = "".join(f"      {level}: {fields}\n" for level in levels)
+    study = edited(("    sets: network.mtu\n", f"    sets:\n{sets}"))
+    of_9000 = next(each for each in treatments(study) if each.levels["mtu"] == "9000 B")
+    offloads = [node.offloads for node in scenario_of(study, of_9000.levels).nodes if node.offloads]
+    assert {(each.tso, each.gso) for each in offloads} == {(True, True)}
+
+
 def test_levels_have_one_form(edited):
     study = edited(
         ("[1500 B, 4000 B, 9000 B]", "[1500, 4 kB, 9000B]"), ("baseline: 1500 B", "baseline: 1.5 kB")
