@@ -191,7 +191,8 @@ def test_wires_have_the_rate_and_the_delay_of_physics(backend, tmp_path, rate, s
     (tmp_path / "captures").mkdir()
     capture = Capture(directory=str(tmp_path / "captures"), name="test", snap_bytes=64)
     record = backend.run("test", scenario, None, capture=capture)
-    assert {warning.code for warning in record.warnings} == {"captured"}
+    # A capture takes no time here.
+    assert record.warnings == []
     rtt, full = record.flows
     # Programs read the clock between the two time stamps, which takes 256 ns each time.
     assert rtt.rtt_us.mean * 1e3 == pytest.approx(2 * (frame_ns + delay_ns), rel=1e-5, abs=6000)

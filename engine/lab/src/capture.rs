@@ -6,9 +6,10 @@
 //!
 //! Cost: the kernel copies the captured part of each frame on the CPU that handles it, and a thread writes the
 //! files on the engine's own CPU. The thread's CPU time is measured, and a warning in the record states it,
-//! because the trial's figures include it.
+//! because the trial's figures include it. In virtual time a capture takes no time.
 
 use crate::affinity::keep_to;
+use crate::clock::Clock;
 use crate::error::{Context, Error, Result};
 use crate::namespace::Home;
 use crate::network::Network;
@@ -105,30 +106,39 @@ impl Capturing {
         })
     }
 
-    /// Ends the capture, completes the files, and returns the record's warning about it. `of_channels` has the
-    /// numbers of frames that the threads of radio channels have captured.
-    pub fn finish(self, of_channels: &[u64]) -> Result<Warning> {
-        let seconds = self.began.elapsed().as_secs_f64();
+    /// Ends the capture, completes the files, and returns the record's warning about it, if there is something to warn
+    /// of. `of_channels` has the numbers of frames that the threads of radio channels have captured.
+    pub fn finish(self, of_channels: &[u64], clock: Clock) -> Result<Option<Warning>> {
+        let elapsed = self.began.elapsed();
         self.stop.store(true, Relaxed);
-        let done = self.thread.join().map_err(|_| Error::Thread("the capture ended early"))??;
-        let Done { interfaces, frames, missed, cpu } = done;
-        let (interfaces, frames) = (interfaces + of_channels.len(), frames + of_channels.iter().sum::<u64>());
-        let percent = 100.0 * cpu.as_secs_f64() / seconds.max(1e-9);
-        let lost = match missed {
-            0 => String::new(),
-            missed => format!("; {missed} more arrived too fast and are missing from the files"),
-        };
-        Ok(Warning::new(
-            "captured",
-            &format!("{interfaces} interfaces"),
-            format!(
-                "{frames} frames were captured, which took {percent:.1}% of a CPU in addition to the \
-                 kernel's copying: the trial's throughput, delays and CPU figures include that cost{lost}"
+        let mut done = self.thread.join().map_err(|_| Error::Thread("the capture ended early"))??;
+        done.interfaces += of_channels.len();
+        done.frames += of_channels.iter().sum::<u64>();
+        Ok(done.warning(elapsed, clock))
+    }
+}
+
+impl Done {
+    /// Returns what to warn of after a capture that took this long: its cost where it has one, and the frames that are
+    /// missing.
+    fn warning(&self, elapsed: Duration, clock: Clock) -> Option<Warning> {
+        let Self { interfaces, frames, missed, cpu } = self;
+        let missing = format!("{missed} frames arrived too fast and are missing from the files");
+        let percent = 100.0 * cpu.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
+        let cost = format!(
+            "{frames} frames were captured, which took {percent:.1}% of a CPU in addition to the kernel's copying: the \
+             trial's throughput, delays and CPU figures include that cost"
+        );
+        let (message, consequence) = match (clock, missed) {
+            (Clock::Virtual, 0) => return None,
+            (Clock::Virtual, _) => (missing, "capture fewer interfaces or fewer bytes of each frame"),
+            (Clock::Real, _) => (
+                if *missed == 0 { cost } else { format!("{cost}; {missing}") },
+                "capture fewer interfaces, fewer bytes of each frame or fewer trials, and take figures from trials \
+                 without a capture",
             ),
-            "capture fewer interfaces, fewer bytes of each frame or fewer trials, and take figures from \
-             trials without \
-             a capture",
-        ))
+        };
+        Some(Warning::new("captured", &format!("{interfaces} interfaces"), message, consequence))
     }
 }
 
@@ -159,5 +169,24 @@ impl Tap {
         // Frames that two CPUs handle at once may be out of order in the ring, so the last ones wait for the next
         // turn.
         Ok(self.file.release(last_ns.saturating_sub(PAUSE.as_nanos() as u64))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only a capture that takes time, or misses frames, deserves a warning.
+    #[test]
+    fn a_capture_is_warned_of_where_it_costs_something() {
+        let done = |missed| Done { interfaces: 2, frames: 100, missed, cpu: Duration::from_millis(10) };
+        let said = |missed, clock| {
+            done(missed).warning(Duration::from_millis(100), clock).map(|warning| warning.message)
+        };
+        assert_eq!(said(0, Clock::Virtual), None);
+        let missing = "3 frames arrived too fast and are missing from the files";
+        assert_eq!(said(3, Clock::Virtual).as_deref(), Some(missing));
+        assert!(said(0, Clock::Real).unwrap().contains("took 10.0% of a CPU"));
+        assert!(said(3, Clock::Real).unwrap().ends_with(missing));
     }
 }

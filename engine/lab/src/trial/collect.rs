@@ -29,7 +29,7 @@ pub fn collect(built: &mut Built, watched: Watched, mut measured: Measured) -> R
     findings.clock("the machine", measured.machine.clock_step_ns);
     if let Some(capturing) = capturing {
         let of_channels = measured.channels.iter().filter_map(|(_, _, driven)| driven.captured_pkts);
-        findings.warnings.push(capturing.finish(&of_channels.collect::<Vec<_>>())?);
+        findings.warnings.extend(capturing.finish(&of_channels.collect::<Vec<_>>(), built.home.clock)?);
     }
     let Observed { interfaces, absent: unobserved, sampled } = observation.finish(&mut built.network)?;
     check_frames(built, &before, &interfaces, &measured, &mut findings)?;
