@@ -251,6 +251,7 @@ impl Plan for MachineFlows<'_> {
             congestion_control: if chooses { stack.congestion_control.clone() } else { String::new() },
             clock_offset: lead(flow, clocks),
             round_trip: round_trips.get(&(flow.from.as_str(), flow.to.as_str(), flow.ip)).copied().flatten(),
+            virtual_time: false,
         })
     }
 

@@ -173,6 +173,7 @@ mod tests {
             congestion_control: "cubic".into(),
             clock_offset: None,
             round_trip: None,
+            virtual_time: false,
         }
     }
 

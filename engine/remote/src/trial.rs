@@ -148,7 +148,15 @@ fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie, clock: Option<
         Host::Server => (client.welcome.address, client.welcome.congestion_control.clone()),
     };
     let round_trip = clock.map(|clock| nettrial_scenario::Duration(clock.round_trip_ns()));
-    Side { flow: flow.clone(), cookie, address, congestion_control, clock_offset, round_trip }
+    Side {
+        flow: flow.clone(),
+        cookie,
+        address,
+        congestion_control,
+        clock_offset,
+        round_trip,
+        virtual_time: false,
+    }
 }
 
 /// Verifies the path MTU of each direction, which should be the MTU of the sender's interface.

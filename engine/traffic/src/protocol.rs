@@ -44,6 +44,9 @@ pub struct Side {
     pub clock_offset: Option<ClockOffset>,
     /// The round-trip time of the idle path, if it is known, which waits follow.
     pub round_trip: Option<Duration>,
+    /// True if computing takes no time on this host, so that nobody can tell who reads what has arrived, and when.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub virtual_time: bool,
 }
 
 impl Side {

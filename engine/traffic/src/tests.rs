@@ -43,6 +43,7 @@ fn side(transport: Transport, ip: IpVersion, traffic: Traffic, socket: SocketOpt
         congestion_control: if PORTABLE { "" } else { "reno" }.into(),
         clock_offset: Some(crate::ClockOffset::ONE_CLOCK),
         round_trip: None,
+        virtual_time: false,
     }
 }
 

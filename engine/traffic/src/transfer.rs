@@ -7,7 +7,7 @@ use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::waiting::Reader;
 use nettrial_scenario::{SocketOptions, Transfer, Transport};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,6 +24,10 @@ const UNSENT_BYTES: i32 = 256 << 10;
 /// The time for which an MPTCP receiver keeps the connection open after its confirmation. When both ends have
 /// closed it, the sender's kernel removes the subflows, but the sender has yet to read their counters.
 const LINGER: Duration = Duration::from_millis(20);
+
+/// The time before the end of a flow's duration from which a receiver reads each segment by itself. Before, in virtual
+/// time, it reads whole blocks, whose timeouts are multiples of a millisecond (sock_set_timeout in net/core/sock.c).
+const LAST_NS: u64 = 5_000_000;
 
 /// The bytes with which a transfer begins: the end of the flow's duration by the receiver's clock, in nanoseconds, or
 /// the largest number if it has none or the clocks' offset is not known; and the time left until then, or the largest
@@ -170,13 +174,16 @@ pub fn receive(mut stream: &TcpStream, side: &Side) -> Result<()> {
     let mut told = [0; END_BYTES];
     reader.read_exact(&mut told).context("receiving the end of the flow's duration")?;
     let end_ns = end_ns(told);
-    let (mut received, mut in_time): (u64, u64) = (0, 0);
-    loop {
-        match reader.read(&mut block).context("receiving")? {
-            0 => break,
-            count => received += count as u64,
-        }
-        if platform::now_ns() <= end_ns {
+    let (mut received, mut has_ended) = match side.virtual_time && reader.is_plain() {
+        true => receive_blocks(stream, side, &mut block, end_ns)?,
+        false => (0, false),
+    };
+    let mut in_time = received;
+    while !has_ended {
+        let count = reader.read(&mut block).context("receiving")?;
+        has_ended = count == 0;
+        received += count as u64;
+        if !has_ended && platform::now_ns() <= end_ns {
             in_time = received;
         }
     }
@@ -184,6 +191,27 @@ pub fn receive(mut stream: &TcpStream, side: &Side) -> Result<()> {
     stream.write_all(&counts).context("confirming the transfer")?;
     linger(side);
     Ok(())
+}
+
+/// Reads whole blocks until shortly before `end_ns`, and returns the number of bytes, and whether the stream has ended.
+/// Whether the kernel or this program waits for the next segment makes no difference in virtual time, but each return
+/// to a program costs more than all of TCP for that segment.
+fn receive_blocks(stream: &TcpStream, side: &Side, block: &mut [u8], end_ns: u64) -> Result<(u64, bool)> {
+    let (patience, mut received) = (side.patience(), 0);
+    loop {
+        let left = Duration::from_nanos(end_ns.saturating_sub(LAST_NS).saturating_sub(platform::now_ns()));
+        if left.is_zero() {
+            stream.set_read_timeout(Some(patience))?;
+            return Ok((received, false));
+        }
+        stream.set_read_timeout(Some(left.min(patience)))?;
+        match platform::receive_full(stream, block) {
+            Ok(0) => return Ok((received, true)),
+            Ok(count) => received += count as u64,
+            Err(error) if error.kind() == ErrorKind::TimedOut && left < patience => {}
+            Err(error) => return Err(error).context("receiving"),
+        }
+    }
 }
 
 /// Keeps an MPTCP connection open until its sender has read the kernel's counters.

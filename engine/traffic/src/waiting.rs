@@ -28,6 +28,11 @@ impl<'a, S: Readable> Reader<'a, S> {
         }
     }
 
+    /// Returns true if a read neither tries again nor sets a bound.
+    pub fn is_plain(&self) -> bool {
+        self.trying.is_none() && self.window.is_none()
+    }
+
     /// Reads what is there, as soon as something is. An error of the kind `TimedOut` if nothing comes
     /// within the socket's own limit.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -4,6 +4,7 @@ use super::build::Built;
 use crate::agents;
 use crate::capture::Capturing;
 use crate::checks::{self, Findings};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::host_counters::HostCounters;
 use crate::interfaces::Observation;
@@ -107,7 +108,8 @@ fn ready(built: &Built, mut agents: Agents, findings: &mut Findings) -> Result<E
     let Built { home, layout, network, .. } = built;
     let cookie = Cookie(rand::random());
     findings.path_mtus(&mut agents, layout, cookie)?;
-    let ready = prepare(&mut agents, &layout.directory, &LabFlows { layout, cookie }, findings)?;
+    let ready =
+        prepare(&mut agents, &layout.directory, &LabFlows { clock: home.clock, layout, cookie }, findings)?;
     let mut subflow_listeners = Vec::new();
     for Ready { side, destination } in &ready {
         let port = destination.port();
@@ -119,6 +121,7 @@ fn ready(built: &Built, mut agents: Agents, findings: &mut Findings) -> Result<E
 
 /// The flows between the hosts of a network of the lab.
 struct LabFlows<'a> {
+    clock: Clock,
     layout: &'a Layout<'a>,
     cookie: Cookie,
 }
@@ -127,7 +130,7 @@ impl Plan for LabFlows<'_> {
     type Error = Error;
 
     fn side(&self, flow: &Flow, host: &str) -> Result<Side> {
-        let Self { layout, cookie } = *self;
+        let Self { clock, layout, cookie } = *self;
         let stack =
             layout.directory.stack(host).ok_or_else(|| Error::Missing(format!("{host} has no stack")))?;
         Ok(Side {
@@ -138,6 +141,7 @@ impl Plan for LabFlows<'_> {
             // A guest has its own clock.
             clock_offset: (!layout.has_guest(flow)).then_some(ClockOffset::ONE_CLOCK),
             round_trip: layout.paths.round_trip_of(flow),
+            virtual_time: clock == Clock::Virtual,
         })
     }
 

@@ -39,6 +39,7 @@ fn side(transport: Transport, address: &str, packets: Packets) -> Side {
         congestion_control: if PORTABLE { "" } else { "reno" }.into(),
         clock_offset: Some(crate::ClockOffset::ONE_CLOCK),
         round_trip: None,
+        virtual_time: false,
     }
 }
 

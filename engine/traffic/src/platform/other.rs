@@ -25,7 +25,7 @@ pub use files::{SharedFile, nameless_file, send_file};
 pub use inbox::Inbox;
 pub use outbox::Outbox;
 pub use process::{congestion_controls_of, die_with_parent, interface_of, is_executable, listens, spawn};
-pub use reading::{Readable, poll_interface, receive, send_some, try_receive, wait};
+pub use reading::{Readable, poll_interface, receive, receive_full, send_some, try_receive, wait};
 pub use sockets::{
     bind_late, bound_window, enlarge_buffers, limit_unsent, mark, room, set_window, stream_socket, subflows,
 };

@@ -27,8 +27,12 @@ pub fn poll_interface(socket: &impl Readable, span: Duration) -> bool {
 /// Reads available bytes, and waits until there are some. Fails with an error of the kind `TimedOut` if nothing
 /// arrives within the socket's timeout (SO_RCVTIMEO).
 pub fn receive(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<usize> {
+    receive_with(socket, buffer, MsgFlags::empty())
+}
+
+fn receive_with(socket: &impl Readable, buffer: &mut [u8], flags: MsgFlags) -> io::Result<usize> {
     loop {
-        match recv(socket.as_raw_fd(), buffer, MsgFlags::empty()) {
+        match recv(socket.as_raw_fd(), buffer, flags) {
             Err(Errno::EINTR) => {}
             Err(Errno::EAGAIN) => {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "no data arrived within the time limit"));
@@ -36,6 +40,13 @@ pub fn receive(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<usize> {
             result => return Ok(result?),
         }
     }
+}
+
+/// Reads until `buffer` is full, the stream ends, or the socket's timeout (SO_RCVTIMEO) has passed. The kernel copies and
+/// acknowledges each segment when it arrives, as if it were read at once (tcp_recvmsg_locked in net/ipv4/tcp.c). Fails with an
+/// error of the kind `TimedOut` if nothing arrives in that time.
+pub fn receive_full(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<usize> {
+    receive_with(socket, buffer, MsgFlags::MSG_WAITALL)
 }
 
 /// Reads the bytes that are available now; returns `None` if there are none.

@@ -34,6 +34,11 @@ pub fn receive(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
+/// Reads available bytes as [`receive`] does: only Linux has virtual time.
+pub fn receive_full(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<usize> {
+    receive(socket, buffer)
+}
+
 /// Reads the bytes that are available now; returns `None` if there are none.
 pub fn try_receive(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     at_once(&SockRef::from(socket), |mut socket| socket.read(buffer))
