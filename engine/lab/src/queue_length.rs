@@ -1,6 +1,7 @@
 //! Samples the queue of every shaped interface during the traffic: its length, and its counters.
 
 use crate::affinity::keep_to;
+use crate::clock::Clock;
 use crate::error::{Context, Error, Result};
 use crate::namespace::Home;
 use crate::network::{BuiltNode, Network, Shaped};
@@ -77,7 +78,8 @@ struct Probe {
 
 impl QueueSampler {
     /// Starts to read every shaped queue each `interval`, and to keep the lengths. Without an interval queues are
-    /// read at random times, as often as is cheap, so that periodic traffic can't evade the samples.
+    /// read at random times, as often as is cheap, so that periodic traffic can't evade the samples; in virtual time,
+    /// where wires are exact, they are not.
     pub fn start(
         home: &Home,
         network: &Network,
@@ -92,12 +94,18 @@ impl QueueSampler {
                 found: BTreeMap::new(),
             })
         };
-        let shaped = network.nodes().filter(|node| !node.shaped().is_empty());
+        let is_wanted = interval.is_some() || home.clock == Clock::Real;
+        let shaped = network.nodes().filter(|node| is_wanted && !node.shaped().is_empty());
         let mut probes = shaped.map(probe).collect::<Result<Vec<Probe>>>()?;
         let (stop, stopped) = channel();
         let processor = placement.map(Placement::engine_processor);
         let thread = std::thread::Builder::new().name("queue sampler".into()).spawn(move || {
             processor.into_iter().for_each(keep_to);
+            if probes.is_empty() {
+                // It returns when the sender is dropped.
+                let _ = stopped.recv();
+                return Ok(probes);
+            }
             let mut next = Instant::now();
             let mut pause = interval.unwrap_or(INTERVAL);
             loop {
