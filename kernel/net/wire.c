@@ -2,14 +2,18 @@
 /* The qdisc `wire`: an Ethernet wire of an exact rate and delay, for exact timers.
  *
  * It takes a packet from its queue, a qdisc of its own, when the wire is free, transmits it for the bits that it occupies
- * on the wire, and hands it over when its last bit has arrived: after its transmission and the delay. A GSO packet stands
- * for frames that follow each other, and is handed over when the first of them has arrived.
+ * on the wire, and hands it over when its last bit has arrived: after its transmission and the delay. A GSO packet that the
+ * device can't segment is segmented before the queue, which therefore holds, counts and drops single frames. One that
+ * the device segments stands for frames that follow each other, and is handed over when the first of them has arrived.
  *
  * Times are not those at which a timer fires: as long as packets wait, a transmission begins at the end of the one
  * before, and the fraction of a nanosecond that is left is kept for the next.
  */
 #include <linux/module.h>
 #include <linux/skbuff.h>
+#if __has_include(<net/gso.h>) /* from Linux 6.5 on */
+#include <net/gso.h>
+#endif
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
@@ -44,23 +48,63 @@ static struct wire_note *wire_note(struct sk_buff *skb)
 	return (struct wire_note *)qdisc_skb_cb(skb)->data;
 }
 
-static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+/* Puts a packet into the queue, and returns the queue's answer. */
+static int wire_queue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct wire *wire = qdisc_priv(sch);
 	unsigned int length = qdisc_pkt_len(skb);
-	int answer;
+	int answer = qdisc_enqueue(skb, wire->queue, to_free);
+
+	if (answer == NET_XMIT_SUCCESS) {
+		sch->qstats.backlog += length;
+		sch->q.qlen++;
+	} else if (net_xmit_drop_count(answer)) {
+		qdisc_qstats_drop(sch);
+	}
+	return answer;
+}
+
+/* Puts the frames of a GSO packet into the queue. The sender, which has no frames, learns of their fate as a whole: if
+ * some are dropped, by an answer upon which it sends less and takes the packet as sent.
+ */
+static int wire_queue_frames(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free,
+			     netdev_features_t features)
+{
+	struct sk_buff *frames = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK), *frame, *next;
+	unsigned int passed = 0, dropped = 0;
+
+	if (IS_ERR_OR_NULL(frames))
+		return qdisc_drop(skb, sch, to_free);
+	skb_list_walk_safe(frames, frame, next) {
+		skb_mark_not_on_list(frame);
+		qdisc_skb_cb(frame)->pkt_len = frame->len;
+		qdisc_calculate_pkt_len(frame, sch);
+		if (wire_queue(frame, sch, to_free) == NET_XMIT_SUCCESS)
+			passed++;
+		else
+			dropped++;
+	}
+	if (!passed) {
+		kfree_skb(skb);
+		return NET_XMIT_DROP;
+	}
+	consume_skb(skb);
+	return dropped ? NET_XMIT_CN : NET_XMIT_SUCCESS;
+}
+
+static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct wire *wire = qdisc_priv(sch);
+	netdev_features_t features;
 
 	if (!wire->queue->q.qlen && wire->free_ns <= ktime_get_ns())
 		wire->is_idle = true;
-	answer = qdisc_enqueue(skb, wire->queue, to_free);
-	if (answer != NET_XMIT_SUCCESS) {
-		if (net_xmit_drop_count(answer))
-			qdisc_qstats_drop(sch);
-		return answer;
+	if (skb_is_gso(skb)) {
+		features = netif_skb_features(skb);
+		if (netif_needs_gso(skb, features))
+			return wire_queue_frames(skb, sch, to_free, features);
 	}
-	sch->qstats.backlog += length;
-	sch->q.qlen++;
-	return NET_XMIT_SUCCESS;
+	return wire_queue(skb, sch, to_free);
 }
 
 /* Begins to transmit a packet. */

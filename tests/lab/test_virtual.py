@@ -2,6 +2,7 @@
 
 They need a kernel in virtual time (`make virtual` builds one), and are skipped without one."""
 
+import itertools
 import math
 import os
 import random
@@ -203,6 +204,22 @@ def test_wires_have_the_rate_and_the_delay_of_physics(backend, tmp_path, rate, s
     # While packets waited, each arrived when its bits had passed after the one before.
     assert full.packets.received_pkts > 300
     assert len([excess for excess in excesses if abs(excess) <= 1]) > 100
+
+
+def test_frames_of_a_gso_packet_arrive_one_by_one(backend, tmp_path):
+    scenario = a_scenario(mtu="1500", network__offloads__gso="true")
+    (tmp_path / "captures").mkdir()
+    capture = Capture(directory=str(tmp_path / "captures"), name="test", snap_bytes=64)
+    record = backend.run("test", scenario, None, capture=capture)
+    [transfer] = [flow for flow in record.flows if flow.name == "transfer"]
+    assert transfer.goodput_bps == pytest.approx(1e9 * 1428 / 1538, rel=0.01)
+    arrived = arrivals(tmp_path / "captures" / "test-router-eth0.pcapng")
+    full = [at for at, length in arrived if length == 1514]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(full)]
+    # A frame of 1538 bytes on the wire takes 12304 ns at 1 Gbit/s. Programs that read the clock, which takes
+    # 256 ns each time, delay some time stamps.
+    assert gaps.count(12304) > 10_000
+    assert min(gaps) >= 12304 - 2 * 256
 
 
 def test_a_preflight_tells_the_kernel_and_all_cpus_of_the_machine(backend):

@@ -195,8 +195,7 @@ mod tests {
         assert_eq!(found, [Some(9000), Some(1500), None]);
     }
 
-    /// A wire of virtual time hands a packet over as one: only a packet of one frame leaves the next queue as a wire
-    /// would fill it.
+    /// A host without offloads sends segment by segment there, as in the simulator.
     #[test]
     fn in_virtual_time_a_gso_packet_is_one_frame() {
         let interface = |node: &str, interface: &str, address: &str| json!({"node": node, "interface": interface, "mtu": "1500 B", "addresses": [address]});

@@ -49,6 +49,8 @@ pub struct Wire {
     headers: Option<u64>,
     /// The largest number of segments of a GSO packet, or as many as the kernel chooses.
     gso_max_segments: Option<u32>,
+    /// True if GSO packets are segmented before the interface counts their bytes.
+    counts_frames: bool,
     forwards: bool,
 }
 
@@ -65,8 +67,8 @@ pub struct SizeTable {
 
 impl Wire {
     /// Creates the wire of an interface of `node` with an MTU of `mtu` bytes, on a link of `rate`; `gso_packets`
-    /// pass the node. In virtual time a wire hands a packet over as one, so that GSO packets would put several frames
-    /// into the next queue at once: there each has one segment, since timers cost nothing.
+    /// pass the node. In virtual time TCP hands its segments over one by one unless an offload is on, as in the simulator,
+    /// and the shaper itself segments GSO packets that the interface does not (TSO).
     pub fn new(node: &Node, gso_packets: GsoPackets, mtu: u64, rate: Option<Rate>, clock: Clock) -> Self {
         let forwards = node.kind != NodeKind::Host;
         let path_mtu = if forwards { Some(mtu) } else { gso_packets.path_mtu() };
@@ -75,6 +77,7 @@ impl Wire {
         let Offloads { tso, gso, gro } = node.offloads;
         let as_it_likes =
             if forwards { gro || gso_packets.are_whole() } else { tso || gso || rate.is_none() };
+        let counts_frames = clock == Clock::Virtual && !tso && rate.is_some();
         let one_at_a_time = forwards || headers.is_none() || clock == Clock::Virtual;
         let limit = |rate: Rate| {
             let bytes = rate.0 / 8 * GSO_PACKET_NS / 1_000_000_000;
@@ -85,12 +88,19 @@ impl Wire {
             Some(rate) if !one_at_a_time => Some(limit(rate)),
             _ => Some(1),
         };
-        Self { mtu, segment_mtu, headers, gso_max_segments, forwards }
+        Self { mtu, segment_mtu, headers, gso_max_segments, counts_frames, forwards }
     }
 
     /// Creates the wire of a host's interface that gets single frames.
     pub fn plain(mtu: u64) -> Self {
-        Self { mtu, segment_mtu: mtu, headers: None, gso_max_segments: Some(1), forwards: false }
+        Self {
+            mtu,
+            segment_mtu: mtu,
+            headers: None,
+            gso_max_segments: Some(1),
+            counts_frames: true,
+            forwards: false,
+        }
     }
 
     /// Returns the largest number of segments of a GSO packet; `None` for the kernel's own limit.
@@ -125,8 +135,11 @@ impl Wire {
     /// Returns the table of [`Wire::occupied`] for every length that the interface can get.
     pub fn size_table(&self) -> SizeTable {
         let frame = self.segment_mtu + HEADER_BYTES;
-        let gso_packet =
-            self.gso_max_segments.map_or(LARGEST_GSO_BYTES, |segments| frame * u64::from(segments));
+        let gso_packet = match (self.counts_frames, self.gso_max_segments) {
+            (true, _) => frame,
+            (false, None) => LARGEST_GSO_BYTES,
+            (false, Some(segments)) => frame * u64::from(segments),
+        };
         let longest = gso_packet.min(LARGEST_GSO_BYTES).max(self.mtu + HEADER_BYTES);
         let cell_log = (0..).find(|log| longest >> log < LARGEST_TABLE).unwrap_or(0);
         let size_log = u8::from(self.occupied(longest) > u64::from(u16::MAX));
@@ -150,7 +163,8 @@ mod tests {
 
     fn wire(mtu: u64) -> Wire {
         // The headers are those of IPv6 with timestamps: 14 + 40 + 20 + 12.
-        Wire { mtu, segment_mtu: mtu, headers: Some(86), gso_max_segments: None, forwards: false }
+        let headers = Some(86);
+        Wire { mtu, segment_mtu: mtu, headers, gso_max_segments: None, counts_frames: false, forwards: false }
     }
 
     fn charged(table: &SizeTable, length: u64) -> u64 {

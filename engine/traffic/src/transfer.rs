@@ -194,8 +194,8 @@ pub fn receive(mut stream: &TcpStream, side: &Side) -> Result<()> {
 }
 
 /// Reads whole blocks until shortly before `end_ns`, and returns the number of bytes, and whether the stream has ended.
-/// Whether the kernel or this program waits for the next segment makes no difference in virtual time, but each return
-/// to a program costs more than all of TCP for that segment.
+/// In virtual time it makes no difference whether the kernel or this program waits for the next segment, but each
+/// return to a program costs more than all of TCP for that segment.
 fn receive_blocks(stream: &TcpStream, side: &Side, block: &mut [u8], end_ns: u64) -> Result<(u64, bool)> {
     let (patience, mut received) = (side.patience(), 0);
     loop {
