@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nettrial.analysis.compare import CONDITION_EXPECTED, Condition, Difference, RunComparison, condition
 from nettrial.analysis.compare import compare as compare_runs
+from nettrial.analysis.merits import merit
 from nettrial.analysis.outcomes import Outcome
 from nettrial.design.trial_order import in_words
 from nettrial.errors import READING_OPTIONS, BadInput
@@ -69,13 +70,13 @@ class Comparison:
     def changes(self) -> pl.DataFrame:
         """Returns a row for each response under each treatment: the means of both runs in the response's
         `unit`, and the change from the first to the second in percent with the interval that holds together
-        with all others at 95%, or the reason why it is absent: see `nettrial compare`."""
+        with all others at 95%, the verdict, and the reason for an absent interval: see `nettrial compare`."""
         import polars as pl  # the extra nettrial[tables], which `nettrial compare` does not need
 
         columns = {
             **dict.fromkeys(("trials_a", "trials_b"), pl.Int64),
             **dict.fromkeys(("mean_a", "mean_b", "percent", "percent_low", "percent_high"), pl.Float64),
-            "absent": pl.String,
+            **dict.fromkeys(("verdict", "absent"), pl.String),
         }
         names = factor_columns(self._factors, {"response", "unit", *columns})
         rows = [
@@ -84,6 +85,7 @@ class Comparison:
                 *(each.treatment[name] for name in self._factors),
                 *(*each.counts, *each.means, each.percent),
                 *((each.interval.low, each.interval.high) if each.interval else (None, None)),
+                str(merit(each.response, each.change, each.shown)),
                 each.absent,
             ]
             for each in self.run_comparison.differences

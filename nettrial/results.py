@@ -189,18 +189,20 @@ class Results:
     def changes(self) -> pl.DataFrame:
         """Returns the change of each response from the baseline at the same other levels: in percent with its
         95% interval, paired by block, and with the interval and the p-value corrected for all comparisons of
-        the response."""
+        the response, and the verdict: "better", "worse", "small" (below the smallest effect of interest) or
+        "none"."""
         rows = [
             [
                 *(section.response.name, section.response.unit, *self._levels(cell.treatment)),
-                *change_values(cell.change),
+                *change_values(section.response, cell.change),
             ]
             for section in self.report.summary.responses
             for cell in section.cells
             if cell.change is not None
         ]
         columns: dict[str, Any] = dict.fromkeys(CHANGE_COLUMNS, pl.Float64)
-        return self._frame(rows, {**columns, "pairs": pl.Int64, "change_absent": pl.String})
+        texts = {"verdict": pl.String, "change_absent": pl.String}
+        return self._frame(rows, {**columns, "pairs": pl.Int64, **texts})
 
     @cached_property
     def charts(self) -> Named[Chart]:

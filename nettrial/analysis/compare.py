@@ -59,10 +59,9 @@ class Difference:
 
     @property
     def shown(self) -> int:
-        """Returns 1 or -1 if the interval of the change or, without a ratio, that of the difference lies
-        above or below 0, and otherwise 0."""
-        bounds = self.interval or self.change.simultaneous_difference
-        return 0 if bounds is None else bounds.side
+        """Returns 1 or -1 if the interval of the change or, without a usable ratio, that of the difference
+        lies above or below 0, and otherwise 0."""
+        return self.change.shown
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nettrial.analysis import Change, Contrast, Interval, Merit
+from nettrial.analysis import Change, Contrast, Interval, Merit, merit
 from nettrial.analysis.detectable import detectable
 from nettrial.report import numbers
 from nettrial.report.tables import label
@@ -40,6 +40,10 @@ class _Estimate:
     """The means before and after the change; None if either is absent."""
     of_value: str
     """The unit of the values."""
+    sign: int
+    """1 or -1 if a rise or a fall is shown that may have the smallest size of interest, otherwise 0."""
+    smallest: float | None
+    """The smallest size of interest in percent, if the change is known to be smaller; otherwise None."""
 
 
 def _estimate(contrast: Contrast) -> _Estimate | None:
@@ -53,7 +57,12 @@ def _estimate(contrast: Contrast) -> _Estimate | None:
         return None
     absent = "one block" if found.pairs < 2 else found.absent or "there is no interval"
     difference, of_value = abs(found.difference or 0), contrast.response.unit
-    return _Estimate(contrast.subject, middle, bounds, unit, difference, absent, contrast.values, of_value)
+    is_small = merit(contrast.response, found, found.shown) is Merit.SMALL
+    return _Estimate(
+        *(contrast.subject, middle, bounds, unit, difference, absent, contrast.values, of_value),
+        sign=0 if is_small else found.shown,
+        smallest=contrast.response.smallest_effect if is_small else None,
+    )
 
 
 def change(study: Study, contrast: Contrast, names_place: bool = True) -> str:
@@ -72,7 +81,7 @@ def change(study: Study, contrast: Contrast, names_place: bool = True) -> str:
         values = f" from {before} to {numbers.with_unit(after, unit)}" if contrast.values else ""
         return f"{name}{values}{place} ({size}; {told.absent}: no interval{ends})"
     smallest = contrast.response.smallest_effect
-    if contrast.change.is_smaller_than(smallest):
+    if told.smallest is not None:
         about = f", {numbers.with_unit(before, unit)}" if contrast.values else ""
         return f"{name}: no change of {smallest:g}% or more{place} ({size}{about}{ends})"
     if told.bounds.side == 0:
@@ -87,12 +96,12 @@ def change(study: Study, contrast: Contrast, names_place: bool = True) -> str:
     return f"{name} {verb} from {before} to {numbers.with_unit(after, unit)}{place} ({size}{ends})"
 
 
-def merit_in_words(merit: Merit, smallest: float) -> str:
+def merit_in_words(judged: Merit, smallest: float) -> str:
     """Returns the merit of a change in words, such as "better", "no change shown" or "below 1%", where
     `smallest` is the smallest effect of interest in percent."""
-    if merit is Merit.SMALL:
+    if judged is Merit.SMALL:
         return f"below {smallest:g}%"
-    return "no change shown" if merit is Merit.NONE else str(merit)
+    return "no change shown" if judged is Merit.NONE else str(judged)
 
 
 def compared(contrast: Contrast) -> str:
@@ -102,7 +111,9 @@ def compared(contrast: Contrast) -> str:
     assert told is not None
     size = _sized(told) if told.bounds else f"{_sized(told)}; {told.absent}: no interval"
     mixed = f"; {_mixed(contrast)}" if contrast.is_mixed else ""
-    none = "; no change shown" if told.bounds is not None and told.bounds.side == 0 else ""
+    judged = merit(contrast.response, contrast.change, contrast.change.shown, contrast.is_mixed)
+    is_none = told.bounds is not None and judged in (Merit.SMALL, Merit.NONE)
+    none = f"; {merit_in_words(judged, contrast.response.smallest_effect)}" if is_none else ""
     if not contrast.values:
         return f"{contrast.subject} against {contrast.against} ({size}{none}{mixed})"
     before, after = (numbers.three(each) for each in contrast.values)
@@ -175,7 +186,11 @@ def changes(contrasts: Sequence[Contrast]) -> str:
     sure = [(each, each.bounds) for each in told if each.bounds]
     loose = [each for each in told if not each.bounds]
     parts = [_in_direction(sure, side, levels) for side in (1, -1)]
-    still = [(each, bounds) for each, bounds in sure if bounds.side == 0]
+    small = [(each, bounds) for each, bounds in sure if each.smallest is not None]
+    if small:
+        named = _levels([each.subject for each, _ in small], levels, "any level")
+        parts.append(f"no change of {small[0][0].smallest:g}% or more at {named}{_within(small)}")
+    still = [(each, bounds) for each, bounds in sure if not each.sign and each.smallest is None]
     if still:
         named = _levels([each.subject for each, _ in still], levels, "any level")
         parts.append(f"no change shown at {named}{_within(still)}")
@@ -195,7 +210,7 @@ def changes(contrasts: Sequence[Contrast]) -> str:
 
 def _in_direction(sure: Sequence[tuple[_Estimate, Interval]], side: int, levels: int) -> str:
     """Returns the rises or the falls in words, with the values at their ends; empty if there are none."""
-    group = [each for each, bounds in sure if bounds.side == side]
+    group = [each for each, _ in sure if each.sign == side]
     if not group:
         return ""
     alike = len({each.unit for each in group}) == 1

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nettrial.analysis import Cell, Change, ResponseSummary, baseline, estimate
+from nettrial.analysis import Cell, Change, ResponseSummary, baseline, estimate, merit
 from nettrial.analysis.summary import Levels
 from nettrial.metrics.base_units import BaseUnit, base_unit, factor_columns
 from nettrial.report import numbers, pages, sentences, sweeps, tables, verdicts
 from nettrial.report.content import Report, Section
 from nettrial.report.formats import DataTable, Raw, as_csv, as_latex, as_markdown, plain
 from nettrial.report.tables import TableCell
+from nettrial.study import Response
 
 FORMS = {"csv": as_csv, "md": as_markdown, "tex": as_latex}
 """The functions that format tables, by file extension."""
@@ -20,11 +21,11 @@ WRITING = "writing the tables"
 CHANGE_COLUMNS = (
     *("change_percent", "change_low_percent", "change_high_percent"),
     *("corrected_low_percent", "corrected_high_percent", "p_value", "p_corrected", "effect_hedges_g"),
-    *("pairs", "change_absent"),
+    *("pairs", "verdict", "change_absent"),
 )
 """The columns of a change: the percentage with its own 95% interval, the interval that holds together with
-all others of its family, the p-values, Hedges' g, the number of blocks, and the reason for an absent
-value."""
+all others of its family, the p-values, Hedges' g, the number of blocks, the verdict, and the reason for an
+absent value."""
 
 
 def write_tables(report: Report, directory: Path) -> list[Path]:
@@ -77,7 +78,7 @@ def measured(report: Report, section: Section) -> DataTable:
     rows = [
         (
             *(cell.treatment[name] for name in factors),
-            *_estimates(cell, base),
+            *_estimates(section.response.response, cell, base),
             *_reasons(report, section, cell),
         )
         for cell in section.response.cells
@@ -110,22 +111,23 @@ def _shown(entry: TableCell) -> tuple[str, str]:
     return f"{value}{marks}", f"{entry.change} {entry.change_interval}".strip()
 
 
-def _estimates(cell: Cell, base: BaseUnit) -> list[Raw]:
+def _estimates(response: Response, cell: Cell, base: BaseUnit) -> list[Raw]:
     """Returns the number of trials, the mean, median, standard deviation and bounds of the mean in base
     units, and the change."""
     bounds = (cell.interval.low, cell.interval.high) if cell.interval else (None, None)
-    values = (cell.mean, cell.median, cell.deviation, *bounds)
-    return [cell.n, *(None if x is None else base.value(x) for x in values), *change_values(cell.change)]
+    values, change = (cell.mean, cell.median, cell.deviation, *bounds), change_values(response, cell.change)
+    return [cell.n, *(None if x is None else base.value(x) for x in values), *change]
 
 
-def change_values(change: Change | None) -> list[Raw]:
+def change_values(response: Response, change: Change | None) -> list[Raw]:
     """Returns the values of CHANGE_COLUMNS, all None at the baseline."""
     if change is None:
         return [None] * len(CHANGE_COLUMNS)
     intervals = (change.interval, change.simultaneous)
     bounds = [bound for each in intervals for bound in ((each.low, each.high) if each else (None, None))]
     tested = (change.p_value, change.p_corrected, change.effect)
-    return [change.percent, *bounds, *tested, change.pairs, change.absent]
+    verdict = str(merit(response, change, change.shown))
+    return [change.percent, *bounds, *tested, change.pairs, verdict, change.absent]
 
 
 def _reasons(report: Report, section: Section, cell: Cell) -> list[Raw]:
@@ -198,8 +200,9 @@ def _comparison(report: Report, section: Section) -> DataTable:
         place = (found.row, found.measured_column)
         lines.append((*place, shown, found.published_column, found.published, words[found.inside]))
         cell = section.response.cell(_treatment(report, *place))
+        values = change_values(section.response.response, cell.change if cell else None)
         printed = float(found.published)
-        rows.append((*place, *change_values(cell.change if cell else None), found.published_column, printed))
+        rows.append((*place, *values, found.published_column, printed))
         rows[-1] += (found.inside,)
     headings = (factor, "here", "measured", "there", "published", "the published change is")
     columns = ("level", "here", *CHANGE_COLUMNS, "there", "published_percent", "in_interval")
@@ -229,7 +232,7 @@ def _glance(report: Report) -> list[DataTable]:
             levels = [cell.treatment[name] for name in factors]
             entry = _entry(report, section, section.response, cell.treatment)
             lines.append((section.title, *levels, _shown(entry)[1] or f"absent: {entry.note}"))
-            rows.append((section.name, *levels, *change_values(cell.change)))
+            rows.append((section.name, *levels, *change_values(section.response.response, cell.change)))
     factor = study.factors[study.layout.rows].title
     caption = f"Changes from {factor} {baseline(study)} in %, with their 95% intervals, paired by block."
     headings = ("Response", *titles, "change, %")

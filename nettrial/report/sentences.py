@@ -11,10 +11,12 @@ from nettrial.analysis import (
     Finding,
     Interval,
     LevelEffect,
+    Merit,
     Precision,
     ResponseSummary,
     SimpleEffect,
     Variation,
+    merit,
 )
 from nettrial.analysis.analysis_of_variance import NORMALITY_LEVEL, Term
 from nettrial.report import numbers
@@ -85,7 +87,11 @@ def _effect(study: Study, result: Finding, effect: LevelEffect, name: str) -> st
     """Returns the effect of one level in words: the direction and the size of the change."""
     level, change = f"{study.factors[result.factor].title} {effect.level}", effect.overall
     by, unit = _bounds(change, result.response.unit)
-    if not change.shown:
+    judged = merit(result.response, change, change.shown)
+    if judged is Merit.SMALL:
+        size = f"{result.response.smallest_effect:g}%"
+        return f"{level} against {result.baseline}: no change of {name} of {size} or more ({_span(by, unit)})"
+    if judged is Merit.NONE:
         return f"{level} against {result.baseline}: no difference in {name} shown ({_span(by, unit)})"
     word, against = ("raises", "over") if change.shown > 0 else ("lowers", "against")
     return f"{level} {word} {name} by {_size(by, unit)} {against} {result.baseline}"
@@ -128,14 +134,17 @@ def _many(study: Study, result: Finding, effects: Sequence[LevelEffect]) -> str:
     """Returns the effect of a factor with many levels in words: the numbers of levels that raise and lower
     the response, and the largest change."""
     name = quantity(result.response.title)
-    counts = [sum(effect.overall.shown == way for effect in effects) for way in (1, -1)]
+    judged = [merit(result.response, effect.overall, effect.overall.shown) for effect in effects]
+    shown = [
+        effect for effect, each in zip(effects, judged, strict=True) if each in (Merit.BETTER, Merit.WORSE)
+    ]
+    counts = [sum(effect.overall.shown == way for effect in shown) for way in (1, -1)]
     still = len(result.effects) - sum(counts)
     raised, lowered, same = (str(count) if count else "none" for count in (*counts, still))
     said = (
         f"Of {len(result.effects)} levels of {study.factors[result.factor].title}, {raised} raise {name} "
-        f"against {result.baseline}, {lowered} lower it, and {same} show no difference"
+        f"against {result.baseline}, {lowered} lower it, and {same} show no difference of interest"
     )
-    shown = [effect for effect in effects if effect.overall.shown]
     if not shown:
         return said
     most = max(shown, key=lambda effect: abs(effect.overall.percent or effect.overall.difference or 0))

@@ -144,7 +144,7 @@ def test_a_change_in_one_place_only_is_an_exception_to_none(tmp_path: Path) -> N
     )
     finding = of(changed, "receiver")
     said = sentences.finding(changed.study, finding)
-    assert "Receiver classic against linux-cubic: no difference in throughput shown (" in said
+    assert "Receiver classic against linux-cubic: no change of throughput of 1% or more (" in said
     kinds = {tuple(p.others.values()): p.exceptional for p in finding.effects[0].places}
     assert kinds["4000 B", "classic"] == kinds["4000 B", "linux-cubic"] == "apart"
     assert "MTU 4000 B – Sender classic (a change: +" in said

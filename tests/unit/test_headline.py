@@ -236,8 +236,13 @@ def levels(*told: tuple[float, float] | float | None) -> list[Contrast]:
             "falls at all 4 levels: least at Level B (-5.0%, 4.0 to 6.0%), most at Level A (-35%, 34 to 36%)",
         ),
         (
-            [(-1.0, 2.0), (-4.0, 1.0), (-1.0, 3.0), (0.0, 0.0)],
+            [(-1.0, 2.0), (-4.0, 1.0), (-1.0, 3.0), (0.0, 1.0)],
             "no change shown at any level (intervals within -4.0 to +3.0%)",
+        ),
+        (
+            [(-0.5, 0.5), (-0.6, -0.2), (-1.0, 3.0), (0.0, 0.0)],
+            "no change of 1% or more at 3 levels (intervals within -0.6 to +0.5%); no change shown at "
+            "Level C (-1.0 to +3.0%)",
         ),
         (
             [-5.6, 3.0, None, 1.0],
