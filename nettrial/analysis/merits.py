@@ -1,4 +1,4 @@
-"""Whether a change is for the better: the only place that decides it, for every report and document."""
+"""The merit of a change, better or worse: the only place that decides it, for every report and document."""
 
 from __future__ import annotations
 
