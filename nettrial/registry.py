@@ -7,11 +7,25 @@ from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 Entry = TypeVar("Entry")
+SYNONYMS = {
+    "throughput": "goodput",
+    "bandwidth": "goodput",
+    "latency": "rtt",
+    "ping": "rtt",
+    "drops": "queue_drops",
+    "congestion": "congestion_control",
+}
+"""Names that users of other tools know things by, with nettrial's names."""
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """Returns a hint with the name in `names` that is most similar to `name`; empty if none is similar."""
-    found = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
+    """Returns a hint with the name in `names` that is a synonym of `name` or the most similar to it; empty if
+    there is none."""
+    names = list(names)
+    synonym = SYNONYMS.get(name.lower())
+    if synonym in names:
+        return f"did you mean {synonym!r}?"
+    found = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"did you mean {found[0]!r}?" if found else ""
 
 

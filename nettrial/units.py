@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
@@ -57,12 +57,30 @@ class Quantity:
     """The units that are powers of 1024, in which values are printed that they divide."""
     base_below: int
     """The value below which values are printed in the base unit."""
+    other_units: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Units as other tools write them, for hints: each is a number of the named unit."""
 
     @property
     def expected(self) -> str:
         """Returns the grammar in words."""
         names = ", ".join([*self.units, *self.binary])
         return f'a number and one of {names}, such as "{self.example}"'
+
+    def hint(self, text: str) -> str:
+        """Returns a hint with the text in this grammar if it has a unit as other tools write it, such as
+        "100M" or "100 Mbps" for a rate; empty otherwise."""
+        match = _NUMBER.fullmatch(text)
+        found = self.other_units.get(match[3]) if match else None
+        if match is None or found is None:
+            return ""
+        number, unit = found
+        value = Decimal(f"{match[1]}.{match[2] or 0}") * number
+        meant = f"{value.normalize():f} {unit}"
+        try:
+            self.parse(meant)
+        except UnitError:  # too large, or no whole number of base units
+            return ""
+        return f"did you mean '{meant}'?"
 
     def parse(self, text: str) -> int:
         """Returns the value in base units; raises UnitError."""
@@ -99,6 +117,13 @@ RATE = Quantity(
     "1 Gbit/s",
     binary={},
     base_below=0,
+    other_units={
+        f"{prefix}{unit}": (1, f"{letter if letter == 'k' else letter.upper()}bit/s")
+        for letter in "kmgt"
+        for prefix in (letter, letter.upper())
+        for unit in ("", "bps", "bit", "bit/s")
+    }
+    | {"bps": (1, "bit/s")},
 )
 """A rate in bits per second, of a layer that each use specifies."""
 SIZE = Quantity(
@@ -115,6 +140,15 @@ DURATION = Quantity(
     "20 ms",
     binary={},
     base_below=0,
+    other_units={
+        "sec": (1, "s"),
+        "seconds": (1, "s"),
+        "m": (1, "min"),
+        "minutes": (1, "min"),
+        "h": (60, "min"),
+        "hours": (60, "min"),
+        "d": (1440, "min"),
+    },
 )
 """A duration in nanoseconds."""
 PERIOD = Quantity(
@@ -154,10 +188,15 @@ class QueueLimit(NamedTuple):
         return f"{self.value} packets" if self.unit == "packets" else SIZE.print(self.value)
 
 
-def _canonical(parse_and_print: Callable[[str], str], expected: str, bare: str | None) -> BeforeValidator:
+def _canonical(
+    parse_and_print: Callable[[str], str],
+    expected: str,
+    bare: str | None,
+    hint: Callable[[str], str] = lambda text: "",
+) -> BeforeValidator:
     """Returns a pydantic validator that converts a quantity to its canonical text. `bare` is the unit of a
-    number without one, if that is allowed. Canonical texts are remembered, because each level of a factor is
-    checked together with all other settings."""
+    number without one, if that is allowed. `hint` returns the hint for a text that is refused. Canonical
+    texts are remembered, because each level of a factor is checked together with all other settings."""
     canonical = lru_cache(MOST_REMEMBERED)(parse_and_print)
 
     def validate(value: Any) -> str:
@@ -166,17 +205,18 @@ def _canonical(parse_and_print: Callable[[str], str], expected: str, bare: str |
         if isinstance(value, str):
             with contextlib.suppress(UnitError):
                 return canonical(value)
-        raise PydanticCustomError("quantity", "not a quantity", {"expected": expected})
+        meant = hint(value) if isinstance(value, str) else ""
+        raise PydanticCustomError("quantity", "not a quantity", {"expected": expected, "hint": meant})
 
     return BeforeValidator(validate)
 
 
-Rate = Annotated[str, _canonical(lambda text: RATE.print(RATE.parse(text)), RATE.expected, None)]
+Rate = Annotated[str, _canonical(lambda text: RATE.print(RATE.parse(text)), RATE.expected, None, RATE.hint)]
 """A field with a rate in its canonical form."""
 Size = Annotated[str, _canonical(lambda text: SIZE.print(SIZE.parse(text)), SIZE.expected, "B")]
 """A field with a size in its canonical form; a bare number is in bytes."""
 Duration = Annotated[
-    str, _canonical(lambda text: DURATION.print(DURATION.parse(text)), DURATION.expected, None)
+    str, _canonical(lambda text: DURATION.print(DURATION.parse(text)), DURATION.expected, None, DURATION.hint)
 ]
 """A field with a duration in its canonical form."""
 Queue = Annotated[str, _canonical(lambda text: QueueLimit.parse(text).print(), QUEUE_LIMIT_EXPECTED, None)]

@@ -33,6 +33,16 @@ def test_lists_the_names_on_a_miss():
 
 
 @pytest.mark.parametrize(
+    ("name", "meant"),
+    [("throughput", "goodput"), ("latency", "rtt"), ("drops", "queue_drops"), ("Bandwidth", "goodput")],
+)
+def test_a_synonym_of_a_metric_has_a_hint(name, meant):
+    with pytest.raises(UnknownName) as caught:
+        METRICS[name]
+    assert caught.value.hint == f"did you mean {meant!r}?"
+
+
+@pytest.mark.parametrize(
     "registry", [BACKENDS, METRICS, STACKS, TOPOLOGIES], ids=lambda registry: registry.kind
 )
 def test_every_entry_says_what_it_is(registry):

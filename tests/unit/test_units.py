@@ -116,3 +116,35 @@ def test_a_number_that_may_lack_its_unit_is_no_probability(value):
 def test_a_certain_loss_keeps_its_unit_as_a_level():
     assert [as_text(Fraction(value)) for value in (1, 0.01, 0)] == ["100%", "0.01", "0"]
     assert Link().loss == 1
+
+
+@pytest.mark.parametrize(
+    ("quantity", "text", "hint"),
+    [
+        (RATE, "100M", "did you mean '100 Mbit/s'?"),
+        (RATE, "100 Mbps", "did you mean '100 Mbit/s'?"),
+        (RATE, "2.50g", "did you mean '2.5 Gbit/s'?"),
+        (RATE, "10Kbit", "did you mean '10 kbit/s'?"),
+        (RATE, "10 MB/s", ""),
+        (RATE, "10 MBps", ""),
+        (RATE, "0.12345M", "did you mean '0.12345 Mbit/s'?"),
+        (RATE, "1.23456 kbit/s", ""),
+        (RATE, "99999999999999999999G", ""),
+        (DURATION, "1h", "did you mean '60 min'?"),
+        (DURATION, "1.5 h", "did you mean '90 min'?"),
+        (DURATION, "10 sec", "did you mean '10 s'?"),
+        (DURATION, "soon", ""),
+    ],
+)
+def test_a_unit_as_other_tools_write_it_has_a_hint_that_is_read(quantity, text, hint):
+    with pytest.raises(UnitError):
+        quantity.parse(text)
+    assert quantity.hint(text) == hint
+    if hint:
+        assert quantity.parse(hint.split("'")[1]) > 0
+
+
+def test_a_field_with_a_rate_has_the_hint(nettrial):
+    done = nettrial("show", "jumbo-ipv6", "--set", "network.rate=100M")
+    assert done.returncode == 2
+    assert "hint: did you mean '100 Mbit/s'?" in done.stderr
