@@ -563,8 +563,8 @@ class ControllerRecord(Generated):
     """The changes of rules and groups that the controller asked for while traffic went (OFPT_FLOW_MOD,
     OFPT_GROUP_MOD)."""
     connect_ns: Annotated[int, Field(ge=0)]
-    """The time from when the switches were told of the controller until the last of them had connected to
-    it."""
+    """The time from configuring the controller's address in the switches until the last of them had
+    connected."""
     cpu_ns: Annotated[int | None, Field(ge=0)] = None
     """The CPU time that the controller used while traffic went; absent if nettrial did not start it."""
     discovery_ns: Annotated[int | None, Field(ge=0)] = None
@@ -584,9 +584,9 @@ class ControllerRecord(Generated):
     """The packets that the controller had switches send while traffic went (OFPT_PACKET_OUT), LLDP frames
     not counted."""
     ready_ns: Annotated[int | None, Field(ge=0)] = None
-    """The time from when the switches were told of the controller until it was ready for traffic: all
-    links known, and all rules in place that it installs beforehand. Absent for a controller that is not
-    nettrial's."""
+    """The time from configuring the controller's address in the switches until it was ready for traffic:
+    all links known, and all rules in place that it installs beforehand. Absent for a controller that is
+    not nettrial's."""
     rules: Distribution
     """The rules in the tables of a switch after the traffic, over all switches."""
     setup_us: Distribution | None = None
@@ -1789,10 +1789,10 @@ class GuestHardware(Generated):
 
     model_config = ConfigDict(extra="forbid")
     coalescing: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
-    """The time for which a packet that the guest sends waits for others, to leave together with them; 0:
-    it leaves at once."""
+    """The time for which the guest's interface collects outgoing packets into a batch; 0 sends at
+    once."""
     memory: Annotated[Size | None, Field(validate_default=True)] = "512 MiB"
-    """Memory, which the guest takes of this machine's as it uses it."""
+    """Memory of the guest, allocated from this machine's memory on demand."""
     pinned: Annotated[list[Annotated[int, Field(ge=0)]] | None, Field(validate_default=True)] = []
     """The CPUs of this machine, by number, to which the virtual CPUs are bound, one for each; where
     empty, the kernel chooses."""
@@ -2295,8 +2295,8 @@ class Measurement(Generated):
     packet_sizes: bool | None = None
     """Count the packets that each interface sends, by size."""
     queue_drops: QueueDrops
-    """The treatment of drops in a link's queue: `allowed` counts them, and `unexpected` also warns of
-    them."""
+    """Whether drops in a link's queue are expected: `allowed` only counts them, `unexpected` also warns
+    of them."""
     queue_interval: Duration | None = None
     """The mean interval at which the length of each shaped queue is read; if absent, lengths are not
     read. If it is given, records also have the delays at the stations of radio channels over time, in
@@ -2305,8 +2305,8 @@ class Measurement(Generated):
     """Keep each reading of a queue's length, with the bytes that the interface sent since the previous
     one. For simulated links only."""
     recovered_share: Annotated[float | None, Field(ge=0, le=1)] = None
-    """The share of its goodput before an event at which a flow counts as recovered from it; half of it
-    where absent."""
+    """A flow has recovered from an event once its goodput is back at this share of its value before; 0.5
+    by default."""
 
 
 class NodeKind(GeneratedRoot[Literal["host", "router", "switch"]]):

@@ -313,7 +313,7 @@ def _model(name: str, kind: Schema, bases: str, duration: str) -> str:
     lines = [f"class {name}({bases}):", _doc(kind, 4), ""]
     for field, described in sorted(kind["properties"].items(), key=lambda item: "const" not in item[1]):
         if "const" in described:
-            described = {**described, "description": f"Says which {field} it is."}
+            described = {**described, "description": f"The {field}'s name."}
         annotation, default = _field(described, field in kind.get("required", ()), duration)
         lines += [f"    {field}: {annotation}{default}", _doc(described, 4)]
     return "\n".join(lines)

@@ -137,7 +137,7 @@ def change(pairs: Sequence[tuple[float, float]], exact: bool = False) -> Change:
     interval, of width zero, only if the values are `exact`, as those of a deterministic backend are: equal
     measurements are no evidence of their spread."""
     if not pairs:
-        return Change(None, None, 0, "no block has a value both here and at the baseline")
+        return Change(None, None, 0, "it was not measured here and at the baseline in the same block")
     data = np.asarray(pairs, dtype=float)
     differences, scale = (data[:, 1] - data[:, 0]).tolist(), float(abs(data).max())
     effect = _hedges(data[:, 0], data[:, 1])

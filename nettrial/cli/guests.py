@@ -137,7 +137,7 @@ def calibrate() -> None:
     with Backend("lab") as lab:
         problems = lab.check(scenario)
     if (carried := catalogue.calibration()) is not None:
-        say(f"{carried / 1e6:.0f} Mbit/s: links of emulated guests have no higher rate on this machine")
+        say(f"{carried / 1e6:.0f} Mbit/s: the highest link rate for emulated guests on this machine")
     elif problems:
         raise CannotRun("measuring what guests carry", [_lack(problem) for problem in problems])
     else:

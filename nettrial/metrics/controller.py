@@ -16,7 +16,7 @@ add(
     "controller_connect",
     "ms",
     "Switches connected",
-    "time from when the switches were told of the controller until the last had connected to it",
+    "time from configuring the controller's address in the switches until the last switch connected",
     f"{SWITCH}, section 6.3.1",
     "lower",
     controller=lambda controller: controller.connect_ns / 1e6,
@@ -34,8 +34,8 @@ add(
     "controller_ready",
     "ms",
     "Controller ready",
-    "time from when the switches were told of the controller until all rules were in place that it installs "
-    "beforehand",
+    "time from configuring the controller's address in the switches until all rules that it installs "
+    "beforehand were in place",
     f"{SWITCH}, section 7.3.8 (barrier)",
     "lower",
     controller=lambda controller: _ms(controller.ready_ns),

@@ -32,8 +32,7 @@ add(
     "shortest_paths",
     "paths",
     "Shortest paths of two switches",
-    "mean number of shortest paths between two switches, over each two that a path joins: what routing by "
-    "equal cost has to choose from; parallel links are paths of their own",
+    "mean number of equal-cost shortest paths between two connected switches (parallel links count)",
     "RFC 2992: equal-cost multi-path",
     "higher",
     network=_mean,
@@ -51,7 +50,7 @@ add(
     "switch_distance",
     "links",
     "Distance of two switches",
-    "mean length of the shortest path between two switches, over each two that a path joins",
+    "mean length of the shortest path between two connected switches",
     "Singla et al., NSDI 2012, section 4",
     "lower",
     network=_distance,

@@ -138,7 +138,7 @@ def without_spread(interval: Interval) -> bool:
 
 def narrow(interval: Interval) -> str:
     """Returns the words for an interval whose ends look the same."""
-    return "the same in every block" if without_spread(interval) else "certain to the digits shown"
+    return "the same in every block" if without_spread(interval) else "the same to the digits shown"
 
 
 def _bound(value: float, decimals: int) -> str:

@@ -15,7 +15,7 @@ from nettrial.study import Response, Study
 HARM = {
     HarmOfWarnings.BIAS: "may bias the answer",
     HarmOfWarnings.NARROWER: "may make intervals too narrow",
-    HarmOfWarnings.WIDER: "can widen intervals",
+    HarmOfWarnings.WIDER: "may widen intervals",
     HarmOfWarnings.NOTHING: "changes nothing",
 }
 """The effect of a warning on the answer, in words, the gravest first."""
@@ -23,7 +23,7 @@ _OF_SEVERAL = {**HARM, HarmOfWarnings.NOTHING: "change nothing"}
 
 
 def summary(groups: Sequence[WarningGroup]) -> str:
-    """Returns the effect of all warnings in one line: "2 warnings may bias the answer, 3 can widen
+    """Returns the effect of all warnings in one line: "2 warnings may bias the answer, 3 may widen
     intervals"; empty if there are none."""
     counts = {effect: sum(group.effect is effect for group in groups) for effect in HARM}
     parts: list[str] = []

@@ -81,7 +81,7 @@ class Constant(Strict, Generic[Value]):
     """A constant value."""
 
     distribution: Literal["constant"]
-    """Says which distribution it is."""
+    """The distribution's name."""
     value: Value
     """The value."""
 
@@ -90,7 +90,7 @@ class Uniform(Strict, Generic[Value]):
     """The uniform distribution between two bounds."""
 
     distribution: Literal["uniform"]
-    """Says which distribution it is."""
+    """The distribution's name."""
     minimum: Value
     """The smallest."""
     maximum: Value
@@ -101,7 +101,7 @@ class Exponential(Strict, Generic[Value]):
     """The exponential distribution, such as the gaps of a Poisson process: density exp(−x/mean)/mean."""
 
     distribution: Literal["exponential"]
-    """Says which distribution it is."""
+    """The distribution's name."""
     mean: Value
     """The mean, before truncation."""
     truncation: Truncation[Value] | None = None
@@ -112,7 +112,7 @@ class Normal(Strict, Generic[Value]):
     """The normal distribution. It needs a minimum of zero or more."""
 
     distribution: Literal["normal"]
-    """Says which distribution it is."""
+    """The distribution's name."""
     mean: Value
     """The mean, before truncation."""
     deviation: Value
@@ -126,7 +126,7 @@ class Pareto(Strict, Generic[Value]):
     above 1."""
 
     distribution: Literal["pareto"]
-    """Says which distribution it is."""
+    """The distribution's name."""
     scale: Value
     """The smallest value."""
     shape: float
@@ -140,7 +140,7 @@ class Cauchy(Strict, Generic[Value]):
     truncated on both sides."""
 
     distribution: Literal["cauchy"]
-    """Says which distribution it is."""
+    """The distribution's name."""
     location: Value
     """The median, before truncation."""
     scale: Value
@@ -153,7 +153,7 @@ class Gamma(Strict, Generic[Value]):
     """The gamma distribution: density ∝ x^(shape − 1) exp(−x/scale)."""
 
     distribution: Literal["gamma"]
-    """Says which distribution it is."""
+    """The distribution's name."""
     shape: float
     """The shape."""
     scale: Value
@@ -166,7 +166,7 @@ class Weibull(Strict, Generic[Value]):
     """The Weibull distribution: P(X > x) = exp(−(x/scale)^shape)."""
 
     distribution: Literal["weibull"]
-    """Says which distribution it is."""
+    """The distribution's name."""
     shape: float
     """The shape."""
     scale: Value
@@ -179,7 +179,7 @@ class Mix(Strict, Generic[Value]):
     """A mix of a few values, each with its share, such as an Internet mix (IMIX, RFC 6985)."""
 
     distribution: Literal["mix"]
-    """Says which distribution it is."""
+    """The distribution's name."""
     shares: list[Share[Value]]
     """The values."""
 
@@ -188,7 +188,7 @@ class Listed(Strict, Generic[Value]):
     """A list of values in this order, which starts again after the last."""
 
     distribution: Literal["listed"]
-    """Says which distribution it is."""
+    """The distribution's name."""
     values: list[Value]
     """The values."""
 
@@ -296,13 +296,13 @@ class GuestHardware(Strict):
     processors: Annotated[int, Field(ge=1, le=64)] = 1
     """Virtual CPUs."""
     memory: Size = "512 MiB"
-    """Memory, which the guest takes of this machine's as it uses it."""
+    """Memory of the guest, allocated from this machine's memory on demand."""
     pinned: list[Annotated[int, Field(ge=0)]] = []
     """The CPUs of this machine, by number, to which the virtual CPUs are bound, one for each; where
     empty, the kernel chooses."""
     coalescing: Duration = "0 ns"
-    """The time for which a packet that the guest sends waits for others, to leave together with them; 0:
-    it leaves at once."""
+    """The time for which the guest's interface collects outgoing packets into a batch; 0 sends at
+    once."""
 
 
 class HostCost(Strict):
@@ -361,8 +361,8 @@ class Measurement(Strict):
     cpu: list[str] = []
     """The hosts whose CPU time is measured. Each then needs a CPU of its own."""
     queue_drops: QueueDrops
-    """The treatment of drops in a link's queue: `allowed` counts them, and `unexpected` also warns of
-    them."""
+    """Whether drops in a link's queue are expected: `allowed` only counts them, `unexpected` also warns
+    of them."""
     queue_interval: Duration | None = None
     """The mean interval at which the length of each shaped queue is read; if absent, lengths are not
     read. If it is given, records also have the delays at the stations of radio channels over time, in
@@ -373,8 +373,8 @@ class Measurement(Strict):
     packet_sizes: bool = False
     """Count the packets that each interface sends, by size."""
     recovered_share: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The share of its goodput before an event at which a flow counts as recovered from it; half of it
-    where absent."""
+    """A flow has recovered from an event once its goodput is back at this share of its value before; 0.5
+    by default."""
 
 
 class Outage(Strict):
@@ -516,7 +516,7 @@ class DropTail(Strict):
     """Packets are dropped only at the limit."""
 
     discipline: Literal["drop_tail"]
-    """Says which discipline it is."""
+    """The discipline's name."""
 
 
 class Mark(Strict):
@@ -524,7 +524,7 @@ class Mark(Strict):
     that can't be marked pass."""
 
     discipline: Literal["mark"]
-    """Says which discipline it is."""
+    """The discipline's name."""
     threshold: Queue
     """The queue above which packets are marked."""
 
@@ -534,7 +534,7 @@ class Red(Strict):
     queue."""
 
     discipline: Literal["red"]
-    """Says which discipline it is."""
+    """The discipline's name."""
     minimum: Size
     """The average queue above which packets are dropped at random."""
     maximum: Size
@@ -555,7 +555,7 @@ class CoDel(Strict):
     the target."""
 
     discipline: Literal["codel"]
-    """Says which discipline it is."""
+    """The discipline's name."""
     target: Duration = "5 ms"
     """The target: the delay that may persist."""
     interval: Duration = "100 ms"
@@ -568,14 +568,14 @@ class Fq(Strict):
     """A queue for each flow, served in turn, without drops before the limit (Linux's fq)."""
 
     discipline: Literal["fq"]
-    """Says which discipline it is."""
+    """The discipline's name."""
 
 
 class FqCodel(Strict):
     """A queue with CoDel for each flow, served in turn (RFC 8290)."""
 
     discipline: Literal["fq_codel"]
-    """Says which discipline it is."""
+    """The discipline's name."""
     target: Duration = "5 ms"
     """The target: the delay that may persist."""
     interval: Duration = "100 ms"
@@ -590,7 +590,7 @@ class Cake(Strict):
     marked."""
 
     discipline: Literal["cake"]
-    """Says which discipline it is."""
+    """The discipline's name."""
     rtt: Duration = "100 ms"
     """The round-trip time for which its drops are tuned."""
 
@@ -600,7 +600,7 @@ class Pie(Strict):
     delay."""
 
     discipline: Literal["pie"]
-    """Says which discipline it is."""
+    """The discipline's name."""
     target: Duration = "15 ms"
     """The target: the delay that may persist."""
     update: Duration = "15 ms"
@@ -613,7 +613,7 @@ class FqPie(Strict):
     """A queue with PIE for each flow, served in turn (Linux's fq_pie)."""
 
     discipline: Literal["fq_pie"]
-    """Says which discipline it is."""
+    """The discipline's name."""
     target: Duration = "15 ms"
     """The target: the delay that may persist."""
     update: Duration = "15 ms"
@@ -627,7 +627,7 @@ class Transfer(Strict):
     other."""
 
     kind: Literal["transfer"]
-    """Says which kind it is."""
+    """The kind's name."""
     size: Size | None = None
     """The bytes of one transfer."""
     duration: Duration | None = None
@@ -639,7 +639,7 @@ class FileTransfer(Strict):
     removed at the end of the trial."""
 
     kind: Literal["file_transfer"]
-    """Says which kind it is."""
+    """The kind's name."""
     file: str
     """The file's path on the sender."""
 
@@ -649,7 +649,7 @@ class RequestResponse(Strict):
     reached, whichever comes first."""
 
     kind: Literal["request_response"]
-    """Says which kind it is."""
+    """The kind's name."""
     request: Size
     """The bytes of a request, at least 24 (for a number and two times)."""
     response: Size
@@ -675,7 +675,7 @@ class Packets(Strict):
     neither, packets are sent as fast as the transport accepts them."""
 
     kind: Literal["packets"]
-    """Says which kind it is."""
+    """The kind's name."""
     size: SizeVariate
     """The bytes of a packet's payload, at least 24 (for a number and two times)."""
     gap: DurationVariate | None = None
@@ -697,7 +697,7 @@ class Sweep(Strict):
     in requests of this size, each answered before the next."""
 
     kind: Literal["sweep"]
-    """Says which kind it is."""
+    """The kind's name."""
     first: Size
     """The smallest request, at least 24 B."""
     last: Size
@@ -719,7 +719,7 @@ class Tool(Strict):
     """Another program's traffic, measured by that program."""
 
     kind: Literal["tool"]
-    """Says which kind it is."""
+    """The kind's name."""
     tool: ToolName
     """The program; `ditg` is D-ITG, `exec` any command."""
     duration: Duration | None = None

@@ -32,7 +32,7 @@ class Jellyfish(WithHosts):
     """The number of ports of each switch for links to other switches."""
     hosts_per_port: Annotated[float, Field(gt=0, lt=1)] | None = None
     """The number of hosts for each port of all switches, instead of `hosts` or `hosts_per_switch`; a fat-tree
-    has 0.2, and a network's ports are what its switches cost."""
+    has 0.2, and ports are a measure of what a network costs."""
     spare_ports: bool = False
     """True to use ports left free by hosts for links between switches, too, so that switches with fewer hosts
     have more links."""

@@ -94,7 +94,7 @@ def test_equal_values_of_two_runs_are_no_evidence() -> None:
 def test_no_pair_says_so() -> None:
     found = change([])
     assert found.percent is None
-    assert found.absent == "no block has a value both here and at the baseline"
+    assert found.absent == "it was not measured here and at the baseline in the same block"
 
 
 @pytest.mark.parametrize("blocks", [3, 5, 20])

@@ -56,7 +56,7 @@ def test_ends_that_would_read_the_same_are_told_apart_or_said_to_be_alike() -> N
         (
             Interval(54.1931, 54.1934),
             (10, 15.42),
-            "throughput rises from 10 to 15.4 Mbit/s (+54%, certain to the digits shown)",
+            "throughput rises from 10 to 15.4 Mbit/s (+54%, the same to the digits shown)",
         ),
         (
             Interval(-54.19, -54.19),

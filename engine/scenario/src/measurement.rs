@@ -23,7 +23,7 @@ pub struct Measurement {
     /// The hosts whose CPU time is measured. Each then needs a CPU of its own.
     #[serde(default)]
     pub cpu: Vec<String>,
-    /// The treatment of drops in a link's queue: `allowed` counts them, and `unexpected` also warns of them.
+    /// Whether drops in a link's queue are expected: `allowed` only counts them, `unexpected` also warns of them.
     pub queue_drops: QueueDrops,
     /// The mean interval at which the length of each shaped queue is read; if absent, lengths are not read. If it
     /// is given, records also have the delays at the stations of radio channels over time, in steps of 100 ms.
@@ -36,7 +36,7 @@ pub struct Measurement {
     /// Count the packets that each interface sends, by size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub packet_sizes: bool,
-    /// The share of its goodput before an event at which a flow counts as recovered from it; half of it where absent.
+    /// A flow has recovered from an event once its goodput is back at this share of its value before; 0.5 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub recovered_share: Option<f64>,

@@ -61,15 +61,14 @@ pub struct GuestHardware {
     #[serde(default = "one_processor")]
     #[schemars(range(min = 1, max = 64))]
     pub processors: u32,
-    /// Memory, which the guest takes of this machine's as it uses it.
+    /// Memory of the guest, allocated from this machine's memory on demand.
     #[serde(default = "guest_memory")]
     pub memory: Size,
     /// The CPUs of this machine, by number, to which the virtual CPUs are bound, one for each; where empty, the kernel
     /// chooses.
     #[serde(default)]
     pub pinned: Vec<u32>,
-    /// The time for which a packet that the guest sends waits for others, to leave together with them; 0: it leaves at
-    /// once.
+    /// The time for which the guest's interface collects outgoing packets into a batch; 0 sends at once.
     #[serde(default)]
     pub coalescing: Duration,
 }

@@ -323,13 +323,13 @@ pub struct OutageRecord {
 pub struct ControllerRecord {
     /// The version of OpenFlow that switches and controller agreed on, `1.0` or `1.3`; the lowest if they differ.
     pub openflow: String,
-    /// The time from when the switches were told of the controller until the last of them had connected to it.
+    /// The time from configuring the controller's address in the switches until the last of them had connected.
     pub connect_ns: u64,
     /// The time from the first switch's connection until the controller knew every link between switches, which it finds
     /// by LLDP (IEEE 802.1AB); absent for a controller that is not nettrial's, which does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discovery_ns: Option<u64>,
-    /// The time from when the switches were told of the controller until it was ready for traffic: all links known, and
+    /// The time from configuring the controller's address in the switches until it was ready for traffic: all links known, and
     /// all rules in place that it installs beforehand. Absent for a controller that is not nettrial's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_ns: Option<u64>,

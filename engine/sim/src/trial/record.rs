@@ -98,7 +98,7 @@ pub fn hosts(
         let is_measured = scenario.measurement.cpu.contains(&node.name);
         let cpu_busy_ns = busy(number).filter(|_| is_measured);
         if is_measured && cpu_busy_ns.is_none() {
-            let reason = "a simulated host's work takes no processor time unless the scenario gives its cost";
+            let reason = "simulated hosts use no CPU time unless the study sets `hosts.NAME.cost`";
             absent.extend(Absence::of_cpu_time(&node.name, reason));
         }
         let host = HostRecord::blank(&node.name);
