@@ -2295,8 +2295,8 @@ class Measurement(Generated):
     packet_sizes: bool | None = None
     """Count the packets that each interface sends, by size."""
     queue_drops: QueueDrops
-    """Whether drops in a link's queue are expected: `allowed` only counts them, `unexpected` also warns
-    of them."""
+    """The rule for drops in a link's queue: `allowed` only counts them, `unexpected` also warns of
+    them."""
     queue_interval: Duration | None = None
     """The mean interval at which the length of each shaped queue is read; if absent, lengths are not
     read. If it is given, records also have the delays at the stations of radio channels over time, in

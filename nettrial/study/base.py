@@ -361,8 +361,8 @@ class Measurement(Strict):
     cpu: list[str] = []
     """The hosts whose CPU time is measured. Each then needs a CPU of its own."""
     queue_drops: QueueDrops
-    """Whether drops in a link's queue are expected: `allowed` only counts them, `unexpected` also warns
-    of them."""
+    """The rule for drops in a link's queue: `allowed` only counts them, `unexpected` also warns of
+    them."""
     queue_interval: Duration | None = None
     """The mean interval at which the length of each shaped queue is read; if absent, lengths are not
     read. If it is given, records also have the delays at the stations of radio channels over time, in

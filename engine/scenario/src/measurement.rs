@@ -23,7 +23,7 @@ pub struct Measurement {
     /// The hosts whose CPU time is measured. Each then needs a CPU of its own.
     #[serde(default)]
     pub cpu: Vec<String>,
-    /// Whether drops in a link's queue are expected: `allowed` only counts them, `unexpected` also warns of them.
+    /// The rule for drops in a link's queue: `allowed` only counts them, `unexpected` also warns of them.
     pub queue_drops: QueueDrops,
     /// The mean interval at which the length of each shaped queue is read; if absent, lengths are not read. If it
     /// is given, records also have the delays at the stations of radio channels over time, in steps of 100 ms.
