@@ -20,4 +20,4 @@ def one_line(text: str) -> str:
 def visible(text: str) -> str:
     """Returns the text with each character that a terminal or a browser would interpret, or could not show,
     replaced by its JSON escape."""
-    return OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

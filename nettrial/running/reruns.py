@@ -22,19 +22,19 @@ class Reruns:
         """Counts the attempts that earlier sessions stored as disturbed."""
         self._each = run.study.reruns if run.stores_disturbed else 0
         self._most = max(1, int(SHARE * len(run.plan)))
-        self._made = Counter(run.disturbed_attempts())
+        self._reruns = Counter(run.disturbed_attempts())
 
     @property
     def exhausted(self) -> bool:
         """Returns whether the run has run as many trials again as it may."""
-        return self._made.total() >= self._most
+        return self._reruns.total() >= self._most
 
     def wants(self, trial: PlannedTrial, disturbances: Sequence[DisturbanceRecord], seconds: float) -> str:
         """Returns why an attempt at a trial does not count and is repeated, and counts it; empty if it
         counts."""
-        if self._made[trial.number] >= self._each or self.exhausted:
+        if self._reruns[trial.number] >= self._each or self.exhausted:
             return ""
         why = disturbance(disturbances, seconds)
         if why:
-            self._made[trial.number] += 1
+            self._reruns[trial.number] += 1
         return why

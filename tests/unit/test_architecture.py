@@ -192,6 +192,61 @@ def test_the_walk_sees_what_hides_a_function():
     assert set(shadows(ast.parse(text))) == {"b", "c", "e"}
 
 
+NO_NOUNS = ("asked", "crew", "deal", "found", "hands", "made", "told", "unheard", "untold")
+"""Words that don't say what a value is: "a reply" does, and "asked" does not. A local variable may have them,
+but no function, type or field, and no parameter in Python."""
+OTHER_NAMES = {("engine/scenario/src/problem.rs", "Place"), ("engine/scenario/src/record.rs", "found")}
+"""The place in a document, which is the only `Place`, and a field of records, which users' files have."""
+
+
+def no_nouns_in_python(module):
+    """Yields the names of a module's functions, classes, parameters and attributes that are in `NO_NOUNS`."""
+    for node in ast.walk(module):
+        names = []
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names = [node.name]
+        elif isinstance(node, ast.arg):
+            names = [node.arg]
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names = [node.attr]
+        if isinstance(node, ast.ClassDef):
+            fields = (inner.target for inner in node.body if isinstance(inner, ast.AnnAssign))
+            names += [field.id for field in fields if isinstance(field, ast.Name)]
+        yield from (name for name in names if name.strip("_").lower() in NO_NOUNS)
+
+
+def no_nouns_in_rust(text):
+    """Yields the names of functions, types and fields of a file that are in `NO_NOUNS`, and vague types."""
+    words = "|".join(NO_NOUNS)
+    types = "|".join(word.capitalize() for word in (*NO_NOUNS, "end", "ends", "place"))
+    yield from re.findall(rf"\bfn ({words})\b", text)
+    yield from re.findall(rf"\b(?:struct|enum|trait|type) ({types})\b", text)
+    structures = re.findall(r"^( *)(?:pub(?:\(\w+\))? )?struct [^;{(]*\{\n(.*?)^\1\}", text, re.M | re.S)
+    for _, fields in structures:
+        yield from re.findall(rf"^ *(?:pub(?:\(\w+\))? )?({words}): ", fields, re.M)
+
+
+def test_names_are_nouns_of_the_field():
+    generated = {PACKAGE / name for name in ("scenario.py", "path_report.py")}
+    names = {
+        (str(file.relative_to(ROOT)), name)
+        for file in files()
+        if file not in generated
+        for name in no_nouns_in_python(tree(file))
+    }
+    for file in (ROOT / "engine").rglob("*.rs"):
+        names |= {(str(file.relative_to(ROOT)), name) for name in no_nouns_in_rust(file.read_text())}
+    assert names == OTHER_NAMES
+
+
+def test_the_walk_sees_names_of_every_form():
+    code = "class Made:\n hands: int\ndef _told(found):\n self.asked = deal = 1\n"
+    assert set(no_nouns_in_python(ast.parse(code))) == {"Made", "hands", "_told", "found", "asked"}
+    code = "pub struct Place {\n    pub crew: u8,\n    other: u8,\n}\n"
+    code += "fn found() { Other { told: 1 } }\nenum Ends {}\n"
+    assert list(no_nouns_in_rust(code)) == ["found", "Place", "Ends", "crew"]
+
+
 def compared(file):
     """Yields the strings that a file compares something with, searches for, or uses as a key."""
     for node in ast.walk(tree(file)):

@@ -63,7 +63,9 @@ impl Registered {
                 }
                 // A process of another PID namespace that has this process's number uses the name.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(told(error)).with_context(|| format!("registering {kernel_name}")),
+                Err(error) => {
+                    return Err(with_output(error)).with_context(|| format!("registering {kernel_name}"));
+                }
             }
         }
         Err(Error::NamesTaken(algorithm.to_owned()))
@@ -111,9 +113,9 @@ fn load(program: &Program, kernel_name: &str) -> Result<Object> {
     take_said();
     // libelf wants its file at an even address.
     let object = program.object.to_vec();
-    let mut open = ObjectBuilder::default().name(program.name)?.open_memory(&object).map_err(told)?;
+    let mut open = ObjectBuilder::default().name(program.name)?.open_memory(&object).map_err(with_output)?;
     rename(&mut open, program.name, kernel_name)?;
-    open.load().map_err(told).with_context(|| format!("loading the program of {}", program.name))
+    open.load().map_err(with_output).with_context(|| format!("loading the program of {}", program.name))
 }
 
 /// Renames the program's `tcp_congestion_ops`.
@@ -168,7 +170,7 @@ fn counters(words: &[u64]) -> Option<Callbacks> {
 }
 
 /// Returns the error with the last lines that libbpf printed about it.
-fn told(error: libbpf_rs::Error) -> Error {
+fn with_output(error: libbpf_rs::Error) -> Error {
     let said = take_said();
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(LINES_TOLD)..];

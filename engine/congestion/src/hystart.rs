@@ -24,7 +24,7 @@ const BURST_BYTES: u64 = 65_536;
 /// The state of the current round.
 #[derive(Debug)]
 pub struct HyStart {
-    found: bool,
+    is_over: bool,
     end_bytes: u64,
     started_us: u64,
     last_us: u64,
@@ -35,19 +35,19 @@ pub struct HyStart {
 impl HyStart {
     /// Creates the state at the beginning of a connection, whose first acknowledgment of data begins a round.
     pub fn new() -> Self {
-        Self { found: false, end_bytes: 0, started_us: 0, last_us: 0, least_us: u64::MAX, samples: 0 }
+        Self { is_over: false, end_bytes: 0, started_us: 0, last_us: 0, least_us: u64::MAX, samples: 0 }
     }
 
     /// Restarts the detection after a timeout, beginning with the next round.
     pub fn restart(&mut self, ack: &Ack) {
-        self.found = false;
+        self.is_over = false;
         self.start_round(ack);
     }
 
     /// Evaluates an acknowledgment in slow start with a sample `rtt_us` of the round-trip time, whose least value
     /// so far is `delay_min_us`. Sets the threshold to the window if slow start should end.
     pub fn look(&mut self, window: &mut Window, ack: &Ack, rtt_us: u64, delay_min_us: u64) {
-        if self.found {
+        if self.is_over {
             return;
         }
         if ack.una_bytes > self.end_bytes {
@@ -59,7 +59,7 @@ impl HyStart {
         let train = self.train_is_long(window, ack, delay_min_us);
         let queue = self.delay_has_grown(rtt_us, delay_min_us);
         if train || queue {
-            self.found = true;
+            self.is_over = true;
             window.ssthresh_pkts = window.cwnd_pkts;
         }
     }
@@ -70,7 +70,7 @@ impl HyStart {
             end_bytes: ack.next_bytes,
             started_us: now_us,
             last_us: now_us,
-            found: self.found,
+            is_over: self.is_over,
             ..Self::new()
         };
     }

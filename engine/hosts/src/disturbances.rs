@@ -205,7 +205,7 @@ mod tests {
     }
 
     /// Returns the findings after `change` is applied to the second observation of machine alpha.
-    fn found(change: impl Fn(&mut Observation)) -> Findings {
+    fn findings_after(change: impl Fn(&mut Observation)) -> Findings {
         let scenario = scenario();
         let place = |node: &str, number: u8| {
             json!({"reach": ["sh"], "reached_by": "sh", "engine": "x", "nodes": [node],
@@ -253,7 +253,7 @@ mod tests {
     }
 
     fn codes(change: impl Fn(&mut Observation)) -> Vec<String> {
-        found(change).warnings.into_iter().map(|warning| warning.code).collect()
+        findings_after(change).warnings.into_iter().map(|warning| warning.code).collect()
     }
 
     #[test]
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_radio_is_told_before_and_after_and_its_changes_are_warned_of() {
-        let still = found(|seen| {
+        let still = findings_after(|seen| {
             let signal_dbm = Some(-60);
             seen.interfaces[0].wireless = Some(Wireless { signal_dbm, ..radio() });
         });
@@ -307,7 +307,10 @@ mod tests {
             seen.interfaces[0].wireless = Some(Wireless { access_point, ..radio() });
         };
         assert_eq!(codes(elsewhere), ["radio_roamed"]);
-        assert!(found(|_| ()).checks.iter().all(|check| check.name != "radio"), "a wired interface has none");
+        assert!(
+            findings_after(|_| ()).checks.iter().all(|check| check.name != "radio"),
+            "a wired interface has none"
+        );
     }
 
     #[test]

@@ -73,7 +73,7 @@ struct Probe {
     node: String,
     shaped: Vec<Shaped>,
     netlink: Netlink,
-    found: BTreeMap<i32, (Vec<Length>, Option<Backlog>)>,
+    readings: BTreeMap<i32, (Vec<Length>, Option<Backlog>)>,
 }
 
 impl QueueSampler {
@@ -91,7 +91,7 @@ impl QueueSampler {
                 node: node.name.clone(),
                 shaped: node.shaped().to_vec(),
                 netlink: home.visit(&node.namespace, || Ok(Netlink::open()?))?,
-                found: BTreeMap::new(),
+                readings: BTreeMap::new(),
             })
         };
         let is_wanted = interval.is_some() || home.clock == Clock::Real;
@@ -139,7 +139,7 @@ impl QueueSampler {
 impl Probe {
     fn sample(&mut self, with_lengths: bool) -> Result<()> {
         for reading in queue::read(&mut self.netlink)? {
-            let (lengths, backlog) = self.found.entry(reading.index).or_default();
+            let (lengths, backlog) = self.readings.entry(reading.index).or_default();
             lengths.extend(with_lengths.then_some(reading.length));
             *backlog = Backlog::after(*backlog, Instant::now(), &reading);
         }
@@ -148,7 +148,7 @@ impl Probe {
 
     fn sampled(mut self) -> Vec<Sampled> {
         let sampled = self.shaped.into_iter().filter_map(|shaped| {
-            let (lengths, backlog) = self.found.remove(&shaped.index)?;
+            let (lengths, backlog) = self.readings.remove(&shaped.index)?;
             Some(Sampled { node: self.node.clone(), shaped, lengths, backlog })
         });
         sampled.collect()

@@ -142,34 +142,34 @@ impl Capabilities {
         here: &str,
         hint: impl Fn(&str) -> &'static str,
     ) -> Vec<Problem> {
-        let mut found = Found { can: self, here, hint, problems: Vec::new() };
-        found.look_at_nodes(scenario);
-        found.look_at_links(scenario);
-        found.look_at_flows(scenario);
+        let mut refusals = Refusals { can: self, here, hint, problems: Vec::new() };
+        refusals.look_at_nodes(scenario);
+        refusals.look_at_links(scenario);
+        refusals.look_at_flows(scenario);
         let place = Place::new("/routing", "the routing");
         let is_other = scenario.routing != RoutingPolicy::ShortestPath {};
-        found.setting(Setting::Routing, is_other, &place, "policy", "shortest_path");
+        refusals.setting(Setting::Routing, is_other, &place, "policy", "shortest_path");
         let whole = Place::new("", "the network");
-        found.setting(Setting::Controller, scenario.controller.is_some(), &whole, "controller", "none");
-        found.setting(Setting::Events, !scenario.events.is_empty(), &whole, "events", "none");
+        refusals.setting(Setting::Controller, scenario.controller.is_some(), &whole, "controller", "none");
+        refusals.setting(Setting::Events, !scenario.events.is_empty(), &whole, "events", "none");
         let (place, measured) = (Place::new("/measurement", "the measurement"), &scenario.measurement);
         let has_interval = measured.queue_interval.is_some();
-        found.setting(Setting::PacketSizes, measured.packet_sizes, &place, "packet_sizes", "false");
-        found.setting(Setting::QueueInterval, has_interval, &place, "queue_interval", "none");
-        found.setting(Setting::QueueSeries, measured.queue_series, &place, "queue_series", "false");
-        found.problems
+        refusals.setting(Setting::PacketSizes, measured.packet_sizes, &place, "packet_sizes", "false");
+        refusals.setting(Setting::QueueInterval, has_interval, &place, "queue_interval", "none");
+        refusals.setting(Setting::QueueSeries, measured.queue_series, &place, "queue_series", "false");
+        refusals.problems
     }
 }
 
 /// The problems found in a scenario that a backend with these capabilities can't run.
-struct Found<'a, H> {
+struct Refusals<'a, H> {
     can: &'a Capabilities,
     here: &'a str,
     hint: H,
     problems: Vec<Problem>,
 }
 
-impl<H: Fn(&str) -> &'static str> Found<'_, H> {
+impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
     fn refuse(&mut self, place: &Place, name: &str, value: &str, expected: &str) {
         let expected = format!("{expected} {}", self.here);
         self.problems.push(place.problem(name, value, expected, (self.hint)(name)));

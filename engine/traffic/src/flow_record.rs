@@ -168,7 +168,7 @@ impl Figures {
                 "the flow's figures are TCP's on one path, not MPTCP's",
             );
         }
-        if samples.untold {
+        if samples.is_unreported {
             warn(
                 "no_tcp_state",
                 format!("{} does not report the state of connections", platform::system_name()),

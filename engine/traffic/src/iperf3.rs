@@ -34,16 +34,16 @@ pub fn documents(text: &str) -> Vec<ImportedDocument> {
     let (mended, inserted) = with_null_for_nan(text);
     let found = parts(&mended);
     let found = match &found[..] {
-        [Found::Other { value: Some(value), .. }] if value.get().starts_with('[') => elements(value, &mended),
+        [Part::Other { value: Some(value), .. }] if value.get().starts_with('[') => elements(value, &mended),
         _ => joined(found),
     };
     let original = |at: usize| (at - inserted.partition_point(|place| *place < at)) as u64;
     let read = |found| match found {
-        Found::Test(pieces) => match test(&pieces) {
+        Part::Test(pieces) => match test(&pieces) {
             Ok(test) => ImportedDocument::Iperf3 { test: Box::new(test) },
             Err(refusal) => ImportedDocument::Refused { refusal },
         },
-        Found::Other { place, .. } | Found::Event { place, .. } => {
+        Part::Other { place, .. } | Part::Event { place, .. } => {
             ImportedDocument::Other { from_byte: original(place.start), to_byte: original(place.end) }
         }
     };
@@ -51,7 +51,7 @@ pub fn documents(text: &str) -> Vec<ImportedDocument> {
 }
 
 /// A part of a text.
-enum Found<'a> {
+enum Part<'a> {
     /// A document of iperf3.
     Test(Pieces<'a>),
     /// An event of a document of iperf3.
@@ -60,7 +60,7 @@ enum Found<'a> {
     Other { value: Option<&'a RawValue>, place: Range<usize> },
 }
 
-impl<'a> Found<'a> {
+impl<'a> Part<'a> {
     fn of(value: &'a RawValue, place: Range<usize>) -> Self {
         let other = Self::Other { value: Some(value), place: place.clone() };
         let Some(fields) = Fields::of(value) else { return other };
@@ -80,7 +80,7 @@ impl<'a> Found<'a> {
 }
 
 /// Returns the values that stand in a text one after the other, and the rest that is not JSON, if there is one.
-fn parts(text: &str) -> Vec<Found<'_>> {
+fn parts(text: &str) -> Vec<Part<'_>> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
     let mut found = Vec::new();
     loop {
@@ -88,9 +88,9 @@ fn parts(text: &str) -> Vec<Found<'_>> {
         let from = text.len() - text[before..].trim_start().len();
         match values.next() {
             None => return found,
-            Some(Ok(value)) => found.push(Found::of(value, from..values.byte_offset())),
+            Some(Ok(value)) => found.push(Part::of(value, from..values.byte_offset())),
             Some(Err(_)) => {
-                found.push(Found::Other { value: None, place: from..text.len() });
+                found.push(Part::Other { value: None, place: from..text.len() });
                 return found;
             }
         }
@@ -98,26 +98,26 @@ fn parts(text: &str) -> Vec<Found<'_>> {
 }
 
 /// Returns the elements of an array, which is all that the text has.
-fn elements<'a>(array: &'a RawValue, text: &str) -> Vec<Found<'a>> {
+fn elements<'a>(array: &'a RawValue, text: &str) -> Vec<Part<'a>> {
     let values: Vec<&RawValue> = serde_json::from_str(array.get()).unwrap_or_default();
     let place = |value: &RawValue| {
         let from = value.get().as_ptr().addr() - text.as_ptr().addr();
         from..from + value.get().len()
     };
-    values.into_iter().map(|value| Found::of(value, place(value))).collect()
+    values.into_iter().map(|value| Part::of(value, place(value))).collect()
 }
 
 /// Returns the parts with the events of each test joined to a document.
-fn joined(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
+fn joined(found: Vec<Part<'_>>) -> Vec<Part<'_>> {
     let mut all = Vec::new();
     let mut open: Option<Pieces<'_>> = None;
     for part in found {
         match part {
-            Found::Event { name, data, .. } if name == "start" => {
-                all.extend(open.replace(Pieces { start: Some(data), ..Pieces::default() }).map(Found::Test));
+            Part::Event { name, data, .. } if name == "start" => {
+                all.extend(open.replace(Pieces { start: Some(data), ..Pieces::default() }).map(Part::Test));
             }
-            Found::Event { name, data, place } => match (&mut open, name.as_str()) {
-                (None, _) => all.push(Found::Event { name, data, place }),
+            Part::Event { name, data, place } => match (&mut open, name.as_str()) {
+                (None, _) => all.push(Part::Event { name, data, place }),
                 (Some(test), "interval") => test.intervals.push(data),
                 (Some(test), "end") => test.end = Some(data),
                 (Some(test), "error") => test.error = Some(data),
@@ -125,19 +125,19 @@ fn joined(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
             },
             other => {
                 let events = open.take().filter(|test| !is_of_same_test(test, &other));
-                all.extend(events.map(Found::Test));
+                all.extend(events.map(Part::Test));
                 all.push(other);
             }
         }
     }
-    all.extend(open.map(Found::Test));
+    all.extend(open.map(Part::Test));
     all
 }
 
 /// Returns true if a part of a text is the whole document of a test, by its cookie.
-fn is_of_same_test(test: &Pieces<'_>, part: &Found<'_>) -> bool {
+fn is_of_same_test(test: &Pieces<'_>, part: &Part<'_>) -> bool {
     match part {
-        Found::Test(whole) => cookie(test).is_some_and(|own| cookie(whole) == Some(own)),
+        Part::Test(whole) => cookie(test).is_some_and(|own| cookie(whole) == Some(own)),
         _ => false,
     }
 }

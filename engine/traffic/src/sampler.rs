@@ -32,9 +32,9 @@ struct State {
     srtt: Durations,
     intervals: Vec<Interval>,
     /// True if the system does not report the state of connections.
-    untold: bool,
+    is_unreported: bool,
     /// True if the system does not report how many bytes of a connection are acknowledged.
-    untold_bytes: bool,
+    has_unreported_bytes: bool,
     finished: bool,
 }
 
@@ -96,7 +96,7 @@ pub struct Samples {
     /// bytes acknowledged.
     pub intervals: Vec<Interval>,
     /// True if the system does not report the state of the flow's connections.
-    pub untold: bool,
+    pub is_unreported: bool,
 }
 
 impl Sampler {
@@ -117,8 +117,8 @@ impl Sampler {
             min_rtt_us: None,
             srtt: Durations::default(),
             intervals: Vec::new(),
-            untold: false,
-            untold_bytes: false,
+            is_unreported: false,
+            has_unreported_bytes: false,
             finished: false,
         };
         let shared = Arc::new((Mutex::new(state), Condvar::new()));
@@ -173,7 +173,7 @@ impl Sampler {
         self.stop();
         let mut state = lock(&self.shared.0);
         let mut intervals = std::mem::take(&mut state.intervals);
-        if state.untold || state.untold_bytes {
+        if state.is_unreported || state.has_unreported_bytes {
             intervals.clear();
         }
         let is_mptcp = state.flow.transport == Transport::Mptcp;
@@ -193,7 +193,7 @@ impl Sampler {
             fell_back: state.fell_back,
             subflows: if is_mptcp { state.subflows() } else { Vec::new() },
             intervals,
-            untold: state.untold,
+            is_unreported: state.is_unreported,
         }
     }
 }
@@ -220,7 +220,7 @@ impl State {
             Some(subflows) => subflows,
             None => {
                 let state = platform::tcp_state(&stream).context("reading the state of a connection")?;
-                self.untold |= state.is_none();
+                self.is_unreported |= state.is_none();
                 state.map(|state| Subflow { local, remote, state }).into_iter().collect()
             }
         };
@@ -234,7 +234,7 @@ impl State {
         let Subflow { local, remote, state } = *subflow;
         self.mss_bytes = state.mss_bytes;
         self.peer_window_bytes = self.peer_window_bytes.max(state.peer_window_bytes);
-        self.untold_bytes |= state.bytes_acked.is_none();
+        self.has_unreported_bytes |= state.bytes_acked.is_none();
         self.min_rtt_us = self.min_rtt_us.into_iter().chain(state.min_rtt_us).min();
         let same = |open: &&Open| open.local == local && open.remote == remote;
         let known = self.open.iter().find(same).map(|open| open.column);

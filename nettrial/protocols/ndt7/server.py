@@ -183,7 +183,7 @@ class _Test:
             client=self._client, server=_end(connection.local_address), uuid=str(uuid.uuid4())
         )
         self._num_bytes = self._elapsed_us = 0
-        self._told = 0.0
+        self._reported_us = 0.0
         self._began, self._busy = time.monotonic_ns(), time.process_time_ns()
 
     async def run(self, seconds: float) -> None:
@@ -232,8 +232,8 @@ class _Test:
 
     async def _after_sending(self, sent: int) -> None:
         self._num_bytes, self._elapsed_us = sent, self._elapsed()
-        if self._elapsed_us - self._told >= INTERVAL * 1e6:
-            self._told = self._elapsed_us
+        if self._elapsed_us - self._reported_us >= INTERVAL * 1e6:
+            self._reported_us = self._elapsed_us
             await self._tell()
 
     async def _listen(self) -> None:

@@ -48,7 +48,7 @@ pub fn serve(options: Options) -> Result<()> {
         };
         let named = match named {
             Ok(program) => program.map(Kernel::new).transpose(),
-            Err(problem) => return found(*problem, request),
+            Err(problem) => return with_problem(*problem, request),
         };
         match (named, &kernel) {
             (Ok(Some(named)), _) => answer(&named, request),
@@ -60,7 +60,7 @@ pub fn serve(options: Options) -> Result<()> {
 }
 
 /// Returns the answer to a request whose scenario has this problem.
-fn found(problem: Problem, request: Request) -> Event {
+fn with_problem(problem: Problem, request: Request) -> Event {
     match request {
         Request::Run { trial, .. } => failed(trial, &Failure::new(FailureKind::Other, problem.to_string())),
         _ => Event::Checked { problems: vec![problem], estimate: None },
@@ -100,13 +100,13 @@ fn answer(kernel: &Kernel, request: Request) -> Event {
 /// Returns the preflight of a machine that lacks a kernel which answers.
 fn lacking(why: &str, remedy: &str) -> Preflight {
     let shortfall = Shortfall::new("a kernel in virtual time", why, remedy);
-    let mut found = nettrial_sim::preflight();
-    found.environment.kernel = "none in virtual time".into();
-    found.environment.congestion_controls.clear();
+    let mut preflight = nettrial_sim::preflight();
+    preflight.environment.kernel = "none in virtual time".into();
+    preflight.environment.congestion_controls.clear();
     Preflight {
         missing: vec![shortfall],
         capabilities: Some(Box::new(nettrial_lab::capabilities(Clock::Virtual))),
-        ..found
+        ..preflight
     }
 }
 

@@ -160,7 +160,7 @@ mod tests {
         .unwrap()
     }
 
-    fn found(scenario: &Scenario, port: u64, packet_ins: u64) -> Option<(String, String)> {
+    fn warning(scenario: &Scenario, port: u64, packet_ins: u64) -> Option<(String, String)> {
         let sent = [("a", "s", 300), ("b", "t", 200), ("s", "t", 7), ("t", "s", port)];
         let sent = sent.map(|(node, interface, frames_pkts)| Sent { node, interface, frames_pkts });
         looping(scenario, sent, Handled { packet_ins, packet_outs: 100 })
@@ -169,15 +169,15 @@ mod tests {
     #[test]
     fn a_loop_is_what_moves_more_frames_than_were_made() {
         let plain = scenario(0.0);
-        assert_eq!(found(&plain, 1600, 2000), None);
-        let (object, said) = found(&plain, 1601, 0).unwrap();
+        assert_eq!(warning(&plain, 1600, 2000), None);
+        let (object, said) = warning(&plain, 1601, 0).unwrap();
         let expected = "it sent 1601 frames, where all hosts together sent 500 and the controller 100";
         assert!(object == "s of t" && said.starts_with(expected), "{object}: {said}");
-        let (object, said) = found(&plain, 0, 2001).unwrap();
+        let (object, said) = warning(&plain, 0, 2001).unwrap();
         assert!(
             object == "controller" && said.starts_with("2 switches sent it 2001 frames"),
             "{object}: {said}"
         );
-        assert_eq!(found(&scenario(0.1), 10_000, 10_000), None);
+        assert_eq!(warning(&scenario(0.1), 10_000, 10_000), None);
     }
 }

@@ -86,7 +86,7 @@ mod tests {
     use serde_json::{Value, json};
 
     /// Returns the problems of a scenario with this controller and one switch.
-    fn found(controller: Value) -> Vec<String> {
+    fn settings_at_fault(controller: Value) -> Vec<String> {
         let scenario = Scenario::try_from(json!({
             "format": 1,
             "nodes": [{"name": "s", "kind": "switch"}],
@@ -111,16 +111,16 @@ mod tests {
             json!({"address": "tcp:[2001:db8::1]:6653"}),
             json!({"address": "tcp:onos.example:6653"}),
         ] {
-            assert_eq!(found(one), Vec::<String>::new());
+            assert_eq!(settings_at_fault(one), Vec::<String>::new());
         }
-        assert_eq!(found(json!({})), ["controller: none of them"]);
+        assert_eq!(settings_at_fault(json!({})), ["controller: none of them"]);
         let both = json!({"command": ["a"], "address": "tcp:a:1"});
-        assert_eq!(found(both), ["controller: command and address"]);
-        assert_eq!(found(json!({"command": [""]})), ["command: \"\""]);
+        assert_eq!(settings_at_fault(both), ["controller: command and address"]);
+        assert_eq!(settings_at_fault(json!({"command": [""]})), ["command: \"\""]);
         for address in ["192.0.2.1:6653", "tcp:192.0.2.1", "tcp::6653", "tcp:a:0", "tcp:a:65536", "ssl:a:1"] {
-            assert_eq!(found(json!({"address": address})), [format!("address: {address}")]);
+            assert_eq!(settings_at_fault(json!({"address": address})), [format!("address: {address}")]);
         }
         let limits = json!({"application": "ecmp", "connect_limit": "0 ns", "settle": "61 min"});
-        assert_eq!(found(limits).len(), 2);
+        assert_eq!(settings_at_fault(limits).len(), 2);
     }
 }

@@ -70,7 +70,7 @@ pub struct OverTcp<'a> {
     /// The times at which those of them that arrived were read.
     read: VecDeque<u64>,
     /// The number of requests that arrived.
-    asked: u64,
+    requested: u64,
     /// The number of responses that arrived.
     answered: u64,
 }
@@ -85,7 +85,7 @@ impl<'a> OverTcp<'a> {
             is_connected: false,
             waiting: VecDeque::new(),
             read: VecDeque::new(),
-            asked: 0,
+            requested: 0,
             answered: 0,
         }
     }
@@ -138,8 +138,8 @@ impl Application for OverTcp<'_> {
                 self.step(ground);
             }
             Notice::Readable { side: 1, total_bytes, .. } => {
-                while (self.asked + 1) * self.exchange.settings.request.0 <= total_bytes {
-                    self.asked += 1;
+                while (self.requested + 1) * self.exchange.settings.request.0 <= total_bytes {
+                    self.requested += 1;
                     self.read.push_back(self.exchange.now_ns(ground));
                     self.stream.write(1, self.exchange.settings.response.0, ground);
                 }

@@ -46,7 +46,8 @@ pub(crate) struct Stream {
     subflows_hold: [u64; 8],
     window: ReceiveWindow,
     mss_bytes: u32,
-    told: u64,
+    /// The bytes of which the application was notified.
+    notified: u64,
     /// The time until which received data counts in `counted`.
     counts_until: Time,
     counted: u64,
@@ -97,7 +98,7 @@ impl Stream {
             subflows_hold: [0; 8],
             window: ReceiveWindow::new(stack, window, has_scaling, mss_bytes),
             mss_bytes,
-            told: 0,
+            notified: 0,
             counts_until: Time::ZERO,
             counted: 0,
             is_watched: true,
@@ -318,8 +319,8 @@ impl Stream {
 
     /// Notifies the application of new data, and sizes the buffer by the amount that it has read.
     pub(crate) fn tell(&mut self, connection: u32, side: u8, io: &mut dyn Io) {
-        if self.received > self.told {
-            self.told = self.received;
+        if self.received > self.notified {
+            self.notified = self.received;
             if io.now() <= self.counts_until {
                 self.counted = self.received;
             }

@@ -11,7 +11,7 @@ pub use tcp_info::tcp_state;
 
 pub use super::other::single::{coalesce_datagrams, cut_datagrams, receive_coalesced};
 #[cfg(target_os = "macos")]
-pub use super::other::untold::{choose_congestion_control, congestion_control};
+pub use super::other::unreported::{choose_congestion_control, congestion_control};
 use socket2::Socket;
 use std::io;
 #[cfg(target_os = "freebsd")]

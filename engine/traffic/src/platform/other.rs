@@ -14,7 +14,7 @@ mod reading;
 pub(super) mod single;
 mod sockets;
 #[cfg(not(target_os = "freebsd"))]
-pub(super) mod untold;
+pub(super) mod unreported;
 mod zerocopy;
 
 pub use super::system::{

@@ -2,8 +2,8 @@
 //! of other systems run (`--features portable`). In addition it has GSO packets, as Windows does.
 
 use super::ProcessorTimes;
+pub use super::other::unreported::{choose_congestion_control, congestion_control, limit_segments};
 use super::other::unsupported;
-pub use super::other::untold::{choose_congestion_control, congestion_control, limit_segments};
 use crate::tcp_state::TcpState;
 use std::io;
 use std::net::{TcpStream, UdpSocket};

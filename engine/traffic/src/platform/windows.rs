@@ -3,7 +3,7 @@
 
 pub mod host;
 
-pub use super::other::untold::{choose_congestion_control, congestion_control, limit_segments};
+pub use super::other::unreported::{choose_congestion_control, congestion_control, limit_segments};
 use super::{ProcessorTimes, coalesced, sio_tcp_info};
 use crate::tcp_state::TcpState;
 use std::ffi::{CStr, c_char};

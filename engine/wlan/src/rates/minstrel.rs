@@ -76,14 +76,14 @@ struct Known {
 
 impl Known {
     /// Applies the filter to the measured share of an update (minstrel_filter_avg_add).
-    fn found(&mut self, found: f64) {
+    fn add_share(&mut self, share: f64) {
         let [of_last, of_before] = FILTER;
-        let found = found.max(LEAST_SHARE);
+        let share = share.max(LEAST_SHARE);
         let (last, new) = if self.share == 0.0 {
-            (found, found)
+            (share, share)
         } else {
             let kept = of_last * self.share + of_before * self.share_before;
-            (self.share, (1.0 - of_last - of_before) * found + kept)
+            (self.share, (1.0 - of_last - of_before) * share + kept)
         };
         (self.share_before, self.share) = (last, new.clamp(LEAST_SHARE, 1.0));
     }
@@ -191,7 +191,7 @@ impl Minstrel {
             let mut of_faster = 0.0_f64;
             for known in self.known.iter_mut().rev().filter(|known| known.streams == streams) {
                 if known.sent > 0 {
-                    known.found(known.arrived as f64 / known.sent as f64);
+                    known.add_share(known.arrived as f64 / known.sent as f64);
                     (known.sent, known.arrived, known.is_tried) = (0, 0, true);
                 }
                 if known.is_tried {
@@ -343,7 +343,7 @@ mod tests {
     fn a_share_goes_through_the_filter_of_second_order() {
         let mut known = minstrel(r#"{"rate_control": "minstrel_ht"}"#).known.swap_remove(0);
         let mut shares = |found: f64| {
-            known.found(found);
+            known.add_share(found);
             (known.share * 1000.0).round() / 1000.0
         };
         assert_eq!([1.0, 0.0, 0.0, 0.0, 0.0].map(&mut shares), [1.0, 0.714, 0.345, 0.035, 0.0]);

@@ -53,7 +53,7 @@ struct World {
     /// Every packet that was sent, with its time.
     sent: Vec<(Time, Packet)>,
     arrived: Vec<(Time, Packet)>,
-    told: Vec<(Time, Notice)>,
+    notices: Vec<(Time, Notice)>,
     wakes: u64,
 }
 
@@ -115,7 +115,7 @@ impl Io for World {
     }
 
     fn tell(&mut self, notice: Notice) {
-        self.told.push((self.now, notice));
+        self.notices.push((self.now, notice));
     }
 }
 
@@ -139,7 +139,7 @@ impl Trial {
             judge,
             sent: Vec::new(),
             arrived: Vec::new(),
-            told: Vec::new(),
+            notices: Vec::new(),
             wakes: 0,
         };
         let connection = Connection::open(settings, &mut world);
@@ -164,7 +164,7 @@ impl Trial {
     }
 
     fn heed(&mut self) {
-        while let Some(&(_, notice)) = self.world.told.get(self.handled) {
+        while let Some(&(_, notice)) = self.world.notices.get(self.handled) {
             self.handled += 1;
             match notice {
                 Notice::Connected { side, .. } | Notice::Writable { side, .. } => self.write(side),
@@ -221,7 +221,7 @@ impl Trial {
     }
 
     fn told_at(&self, is_it: impl Fn(&Notice) -> bool) -> Option<Time> {
-        self.world.told.iter().find(|(_, notice)| is_it(notice)).map(|(time, _)| *time)
+        self.world.notices.iter().find(|(_, notice)| is_it(notice)).map(|(time, _)| *time)
     }
 }
 

@@ -110,7 +110,7 @@ fn the_least_timeout_is_the_stacks() {
         trial.run(Time::from_ms(1000));
         assert_eq!(trial.connection.statistics(0).timeouts, 1);
         assert_eq!(trial.readable[1], 10 * 1448);
-        times.push(trial.world.told.last().unwrap().0);
+        times.push(trial.world.notices.last().unwrap().0);
     }
     assert!(times[0] > Time::from_ms(200) && times[1] < Time::from_ms(10), "{times:?}");
 }
