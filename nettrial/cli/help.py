@@ -92,7 +92,7 @@ EXAMPLES = {
     "measure": (
         "nettrial measure host.example --token-file token",
         "nettrial measure host.example -P 4 --token-file token",
-        "nettrial measure host.example udp --iperf3 --rate 100M --size 1400 -R",
+        "nettrial measure host.example --iperf3 -u -b 100M -l 1400 -R",
         "nettrial measure host.example ndt7 --replicates 5",
         "nettrial measure host.example stamp --interval 10ms --dscp 46",
     ),

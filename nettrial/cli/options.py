@@ -222,7 +222,9 @@ Verbose = Annotated[
 """The option `--verbose`, which starts the log."""
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, as described in the reference.")]
+JSON_HELP = "Print one JSON document, as described in the reference."
+"""The help of the option `--json`."""
+Json = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
 """The option `--json`."""
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors, no progress.")

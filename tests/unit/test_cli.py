@@ -10,10 +10,10 @@ import pytest
 import typer
 
 from nettrial.backends import BACKENDS
-from nettrial.cli import listing, options
+from nettrial.cli import listing, measure, options
 from nettrial.cli.app import app
 from nettrial.cli.help import EXAMPLES, GROUPS
-from nettrial.measuring.options import with_unit
+from nettrial.measuring.options import MeasureOptions, with_unit
 from nettrial.metrics import METRICS
 from nettrial.report.numbers import as_time
 from nettrial.stacks import STACKS
@@ -336,6 +336,10 @@ BAD_INPUT = {
     "measure-size": "measure 127.0.0.1 udp --size 1400X --time 1s",
     "measure-rr-rate": "measure 127.0.0.1 rr --rate 1Mbit/s",
     "measure-iperf3-rr": "measure 127.0.0.1 rr --iperf3",
+    "measure-iperf3-client": "measure -c 127.0.0.1",
+    "measure-iperf3-omit": "measure 127.0.0.1 -O 2",
+    "measure-iperf3-udp": "measure 127.0.0.1 rr -u",
+    "measure-iperf3-ip": "measure 127.0.0.1 -4 -6",
     "measure-iperf3-token": "measure 127.0.0.1 --iperf3 --token-file x",
     "serve-bind": "serve --bind elsewhere",
     "monitor-bind": "monitor mesh.yaml --bind elsewhere",
@@ -371,6 +375,31 @@ def test_bad_input_is_one_screen_and_exit_2_and_writes_nothing(nettrial, golden,
     assert len(done.stderr.splitlines()) <= 24
     assert sorted(nettrial.directory.rglob("*")) == before
     golden(f"error-{name}", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("short", "meant"),
+    [
+        ("-t 3", {"time": "3"}),
+        ("-b 100M", {"rate": "100M"}),
+        ("-l 8K", {"size": "8K"}),
+        ("-p 5201", {"port": 5201}),
+        ("-4", {"ip": 4}),
+        ("-6", {"ip": 6}),
+        ("-u", {"kind": "udp"}),
+        ("-P 4", {"parallel": 4}),
+        ("-R", {"reverse": True}),
+        ("-ub 100M -l1400 -t5", {"kind": "udp", "rate": "100M", "size": "1400", "time": "5"}),
+        ("udp -u --ip 6 -6", {"kind": "udp", "ip": 6}),
+        ("-J", {}),
+    ],
+)
+def test_the_short_options_of_iperf3_mean_the_same(nettrial, monkeypatch, short, meant):
+    given = []
+    monkeypatch.setattr(measure, "measure", lambda *of: given.append(of) or 0)
+    done = nettrial("measure", "host", *short.split())
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert given == [(MeasureOptions("host", **meant), measure.MeasureOutput(as_json=short == "-J"))]
 
 
 def test_a_machine_that_cannot_is_exit_3_with_every_reason(nettrial, golden):

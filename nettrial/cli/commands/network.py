@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -9,7 +10,7 @@ import typer
 
 from nettrial.cli import READING
 from nettrial.cli.help import command
-from nettrial.cli.options import Ip, Json, Quiet, Verbose, address, between
+from nettrial.cli.options import JSON_HELP, Ip, Json, Quiet, Verbose, address, between
 from nettrial.errors import BadInput
 
 commands = typer.Typer()
@@ -128,6 +129,42 @@ def _serve(
     )
 
 
+def _refused(expected: str, hint: str) -> Callable[[typer.CallbackParam, str | None], None]:
+    """Returns a callback that refuses an option of iperf3 that `nettrial measure` doesn't have."""
+
+    def refuse(parameter: typer.CallbackParam, value: str | None) -> None:
+        if value is not None:
+            raise BadInput(READING, parameter.opts[0], value, expected, hint)
+
+    return refuse
+
+
+Iperf3Client = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "-c",
+        hidden=True,
+        callback=_refused(
+            "the host without an option",
+            "nettrial measure HOST; against an iperf3 server, nettrial measure HOST --iperf3",
+        ),
+    ),
+]
+"""iperf3's option `-c`, which is refused with the way to say the same."""
+Iperf3Omit = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "-O",
+        hidden=True,
+        callback=_refused(
+            "whole transfers: no seconds at the start are omitted",
+            "a warm-up before the repeats is not counted, and a longer --time gives the start less weight",
+        ),
+    ),
+]
+"""iperf3's option `-O`, which is refused with what `nettrial measure` does instead."""
+
+
 @command(commands, "measure")
 def _measure(
     host: Annotated[str, typer.Argument(metavar="HOST", help="The machine that runs the server.")],
@@ -148,15 +185,20 @@ def _measure(
         bool,
         typer.Option("--stamp", hidden=True, help="The kind stamp."),
     ] = False,
+    udp: Annotated[bool, typer.Option("-u", help="The kind udp.")] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
+            "--port",
+            "-p",
             metavar="PORT",
             help="The server's port.",
             show_default="5210, iperf3: 5201, ndt7: 4443, stamp: 862",
         ),
     ] = None,
     ip: Ip = None,
+    ipv4: Annotated[bool, typer.Option("-4", help="The same as --ip 4.")] = False,
+    ipv6: Annotated[bool, typer.Option("-6", help="The same as --ip 6.")] = False,
     replicates: Annotated[int, typer.Option(metavar="N", help="Number of repeats, after a warm-up.")] = 10,
     parallel: Annotated[
         int,
@@ -170,6 +212,8 @@ def _measure(
     time: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
+            "--time",
+            "-t",
             metavar="TIME",
             help="Duration of each repeat: 5, 500 ms; ndt7: of each direction.",
             show_default="5 s, ndt7: 10 s",
@@ -181,6 +225,8 @@ def _measure(
     rate: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
+            "--rate",
+            "-b",
             metavar="RATE",
             help="Rate of each stream: 100M, 10 Mbit/s.",
             show_default="udp: 10 Mbit/s, tcp: unlimited",
@@ -189,6 +235,8 @@ def _measure(
     size: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
+            "--size",
+            "-l",
             metavar="SIZE",
             help="Size of each packet, message or write: 1400, 16 KiB.",
             show_default="udp: 1400 B, rr: 64 B, stamp: 44 B, with a key 112 B",
@@ -221,9 +269,11 @@ def _measure(
             "and `nettrial report`.",
         ),
     ] = None,
-    as_json: Json = False,
+    as_json: Annotated[bool, typer.Option("--json", "-J", help=JSON_HELP)] = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
+    client: Iperf3Client = None,
+    omit: Iperf3Omit = None,
 ) -> None:
     """Measure between this machine and another one.
 
@@ -234,10 +284,14 @@ def _measure(
     from nettrial.cli import measure
     from nettrial.measuring.options import MeasureOptions
 
-    for name, is_given in (("ndt7", ndt7), ("stamp", stamp)):
+    for option, name, is_given in (("-u", "udp", udp), ("--ndt7", "ndt7", ndt7), ("--stamp", "stamp", stamp)):
         if is_given and kind not in ("tcp", name):
-            raise BadInput(READING, "KIND", kind, f"no {kind} with --{name}")
+            raise BadInput(READING, "KIND", kind, f"no {kind} with {option}")
         kind = name if is_given else kind
+    for option, version, is_given in (("-4", 4, ipv4), ("-6", 6, ipv6)):
+        if is_given and ip not in (None, version):
+            raise BadInput(READING, option, "", f"no {option} with --ip {ip}")
+        ip = version if is_given else ip
     options = MeasureOptions(
         host=host,
         kind=kind,
