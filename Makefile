@@ -44,7 +44,7 @@ test-build test-engine lint-engine engine-test engine-test-all: export RUSTC_WOR
 test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
 
-.PHONY: demo test test-all setup build engine test-build test-engine stacks generate lint lint-engine lint-python other-systems words generated types \
+.PHONY: demo test test-all setup build engine test-build test-engine stacks stacks-test generate lint lint-engine lint-python other-systems words generated types \
   unit networks virtual measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel kernel mutants pictures docs bench clean
 
 # In virtual time, other work on the machine does not disturb the study, which therefore needs only short traffic, and no
@@ -61,11 +61,11 @@ demo: $(stamp)system ## run the first study, in virtual time if a kernel can be 
 	echo "report: $$PWD/report.html" >&2
 
 # Everything is installed while the engine is compiled. Then comes a job of networks, which mostly waits, one that
-# compiles, one of unit tests, and one of lints.
+# compiles, one of unit tests, and one of lints and the like.
 test: $(stamp)system ## everything but the tests marked slow; those that measure run last, alone, one at a time
 	@$(MAKE) --no-print-directory --jobs 3 test-engine $(stamp)tests $(stamp)modules
 	@$(MAKE) --no-print-directory test-build
-	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target networks engine-checks unit lint-python
+	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target networks engine-checks unit lint-python stacks-test
 	@$(MAKE) --no-print-directory measurements
 
 test-all: test other-systems virtual windows wheel build engine-test-all mutants audit fuzz kills ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
@@ -150,6 +150,9 @@ kernel: $(stamp)package ## the package nettrial-kernel in dist/, a kernel in vir
 
 stacks: $(stamp)packages ## the TCP/IP stacks that are programs, in .venv/bin, with Go
 	@$(stage) "build of stacks" tools/build-stacks.sh
+
+stacks-test: $(stamp)tests ## the own tests of the stacks that are programs
+	@$(stage) "go test" tools/build-stacks.sh --test
 
 generate: test-build ## what is made from the code: nettrial/scenario.py, nettrial/study/base.py, docs/reference
 	tools/generate-scenario.sh

