@@ -20,6 +20,8 @@ Entry = TypeVar("Entry")
 
 UNKNOWN_FIELD = "unknown field"
 """The message about a field that does not exist."""
+MISSING = "missing"
+"""The message about a required field that was not given."""
 LONGEST_VALUE_SHOWN = 60
 """The largest number of characters of a bad value that a message shows."""
 
@@ -60,7 +62,7 @@ class Wrong:
             expected = str(context.get("expected") or context.get("expected_tags") or "")
             value = context.get("value") or _shown(entry["input"])
             if entry["type"] in ("missing", "union_tag_not_found"):
-                value = "missing"
+                value = MISSING
             elif entry["type"] == "union_tag_invalid":
                 value = repr(context["tag"])
             elif not expected:
@@ -77,7 +79,7 @@ PLAIN_WORDS = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
     "string_type": "a text",
     "list_type": "a list",
-    "dict_type": "fields with values",
+    **dict.fromkeys(("dict_type", "model_attributes_type"), "fields with values"),
 }
 """The expected value in words, by pydantic's type of an error that has no better words for it."""
 

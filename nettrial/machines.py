@@ -145,7 +145,7 @@ class Inventory(Strict):
         try:
             found = cls.model_validate(document.data)
         except ValidationError as error:
-            raise document.bad(error) from None
+            raise document.bad(error, cls.model_validate) from None
         beside = {
             name: machine.model_copy(update={"binary": machine.binary and path.parent / machine.binary})
             for name, machine in found.machines.items()

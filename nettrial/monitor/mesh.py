@@ -162,7 +162,7 @@ def load(path: Path) -> Mesh:
     try:
         mesh = Mesh.model_validate(document.data)
     except ValidationError as error:
-        raise document.bad(error) from None
+        raise document.bad(error, Mesh.model_validate) from None
     archive = path.parent / (mesh.archive or f"{mesh.mesh}-archive")
     inventory = mesh.machines and path.parent / mesh.machines
     machines = Inventory.load(inventory).machines if inventory else {}

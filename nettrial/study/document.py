@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from pydantic import ValidationError
 
 from nettrial.bounds import MOST_STUDY_BYTES
 from nettrial.errors import BadInput, Fault
-from nettrial.fields import Wrong
+from nettrial.fields import MISSING, Wrong
 from nettrial.files import Unreadable, read_text
 from nettrial.study import yaml_values
 from nettrial.study.yaml_values import Fields, Items
@@ -24,6 +26,8 @@ FieldPath = Sequence[str | int]
 """The path to a value in the document: keys and indices from its root."""
 MEMBERS = ("kind", "distribution", "discipline")
 """The fields that say which member of a union a mapping is."""
+WRONG_FOR_MOST = ("?", 0.5)
+"""Values of which hardly a field takes both: a text that names nothing, and a number that is no text."""
 TRACE = "RateTrace"
 """The name of the member of a union that has no such field: the trace that a rate follows."""
 
@@ -83,7 +87,7 @@ class Document:
             data = yaml_values.read(text)
         except yaml_values.Refused as why:
             place = shown(path) if why.line is None else f"{shown(path)}:{why.line}"
-            raise BadInput(doing, place, why.fault, why.expected) from None
+            raise BadInput(doing, place, why.fault, why.expected, why.hint) from None
         return cls(path, text, data, {}, data, doing)
 
     @classmethod
@@ -138,10 +142,42 @@ class Document:
             steps.append(step)
         return steps
 
-    def bad(self, error: ValidationError) -> BadInput:
-        """Converts pydantic's error into an error for the user."""
+    def bad(self, error: ValidationError, validate: Callable[[Any], object]) -> BadInput:
+        """Converts pydantic's error into an error for the user. `validate` validates other content in the way
+        that gave the error."""
+        if self.data is None:
+            wrong = Wrong.of(error)[0]
+            value = "the file is empty, or has only comments"
+            return BadInput(self.doing, shown(self.path), value, wrong.expected, wrong.hint)
+        found = Wrong.of(error)
+        missing = [wrong.place for wrong in found if wrong.value == MISSING and not wrong.expected]
+        expected = self._expected(missing, validate)
         faults = [
-            Fault(self.where(wrong.place), wrong.value, wrong.expected, wrong.hint)
-            for wrong in Wrong.of(error)
+            Fault(self.where(wrong.place), wrong.value, expected.get(wrong.place, wrong.expected), wrong.hint)
+            for wrong in found
         ]
         return BadInput.listing(self.doing, faults)
+
+    def _expected(
+        self, missing: Sequence[tuple[str | int, ...]], validate: Callable[[Any], object]
+    ) -> dict[tuple[str | int, ...], str]:
+        """Returns what is expected of missing fields, in words: what the error for a wrong value says."""
+        found: dict[tuple[str | int, ...], str] = {}
+        for value in WRONG_FOR_MOST:
+            data = copy.deepcopy(self.data)
+            for place in missing:
+                *steps, last = self._written(place)
+                node = data
+                with contextlib.suppress(LookupError, TypeError):  # a field of a value's short form: no place
+                    for step in steps:
+                        node = node[step]
+                    node[last] = value
+            try:
+                validate(data)
+            except ValidationError as error:
+                for wrong in reversed(Wrong.of(error)):
+                    for place in missing:
+                        if wrong.place[: len(place)] == place and wrong.expected:
+                            found[place] = wrong.expected
+            missing = [place for place in missing if place not in found]
+        return found

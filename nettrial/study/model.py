@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -281,11 +282,12 @@ class Study(Settings):
     @classmethod
     def of(cls, document: Document) -> Study:
         """Returns the study in a document; raises BadInput with all faults found."""
+        context = {"folder": document.path.parent, AS_WRITTEN: not document.options}
+        validate = partial(cls.model_validate, context=context)
         try:
-            context = {"folder": document.path.parent, AS_WRITTEN: not document.options}
-            study = cls.model_validate(document.data, context=context)
+            study = validate(document.data)
         except ValidationError as error:
-            raise document.bad(error) from None
+            raise document.bad(error, validate) from None
         study._document = document
         if study.full:
             study.in_full()

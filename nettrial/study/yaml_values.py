@@ -31,6 +31,9 @@ FRACTIONAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 """A plain scalar that is another number."""
 BASES = {"0o": 8, "0x": 16}
 """The bases of whole numbers that are not decimal, by their prefixes."""
+OF_INDENTATION = ("<block end>", "<document start>", "expected key", "'-' indicator")
+"""Parts of the parser's messages about a line that is indented like none of those that it can belong to: of
+libyaml and of the parser in Python."""
 NUMERIC = frozenset("+-.0123456789")
 """The first characters of numbers."""
 
@@ -39,13 +42,13 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Refused(Exception):
-    """The error for a document that is not read, with its line (None if unknown), the fault and the
-    expectation."""
+    """The error for a document that is not read, with its line (None if unknown), the fault, the expectation
+    and the remedy."""
 
-    def __init__(self, line: int | None, fault: str, expected: str) -> None:
+    def __init__(self, line: int | None, fault: str, expected: str, hint: str = "") -> None:
         """Creates the error; the first line is 1."""
         super().__init__(fault)
-        self.line, self.fault, self.expected = line, fault, expected
+        self.line, self.fault, self.expected, self.hint = line, fault, expected, hint
 
 
 class Fields(dict[str, Any]):
@@ -70,9 +73,24 @@ def read(text: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = (error.problem or error.context or "").strip().splitlines()[0]
-        raise Refused(mark and mark.line + 1, problem, "YAML 1.2") from None
+        hint = _remedy(text, mark.line, problem) if mark else ""
+        raise Refused(mark and mark.line + 1, problem, "YAML 1.2", hint) from None
     except yaml.YAMLError as error:
         raise Refused(None, str(error).splitlines()[0], "YAML 1.2") from None
+
+
+def _remedy(text: str, line: int, problem: str) -> str:
+    """Returns the remedy for the problem that the parser has in a line, counted from 0; empty if unknown."""
+    # The lines of YAML 1.2, section 5.4; the parser counts some more.
+    lines = re.split("\r\n|\r|\n", text)
+    written = lines[line] if line < len(lines) else ""
+    if "\t" in written[: len(written) - len(written.lstrip())]:
+        return f"line {line + 1} is indented with a tab: use spaces"
+    if "mapping values" in problem:
+        return f"check the indentation of line {line + 1}, and quote a text that contains ': '"
+    if any(words in problem for words in OF_INDENTATION):
+        return f"check the indentation of line {line + 1} and of the lines above it"
+    return ""
 
 
 class _Builder:

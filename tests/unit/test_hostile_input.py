@@ -12,6 +12,7 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -172,6 +173,34 @@ STAIRS = f"a: &a {'[' * 20}{']' * 20}\nb: &b [*a]\nc: {'[' * 15}*b{']' * 15}\n"
 )
 def test_yaml_that_is_no_study_is_refused(nettrial, study, text, told):
     assert told in refusal(nettrial, "show", study(text=text))
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a:\n  b: 1\n c: 2\n", "check the indentation of line 3 and of the lines above it"),
+        ("a:\n  - 1\n - 2\n", "check the indentation of line 3 and of the lines above it"),
+        ("  a: 1\nb: 2\n", "check the indentation of line 2 and of the lines above it"),
+        ("a: 1\n b: 2\n", "check the indentation of line 2, and quote a text that contains ': '"),
+        ("a: b: c\n", "check the indentation of line 1, and quote a text that contains ': '"),
+        ("a:\n\tb: 1\n", "line 2 is indented with a tab: use spaces"),
+        ("a:\r\n  \tb: 1\r\n", "line 2 is indented with a tab: use spaces"),
+    ],
+)
+@pytest.mark.parametrize("loader", [yaml_values._LOADER, yaml.SafeLoader])
+def test_wrong_indentation_has_a_hint(nettrial, study, monkeypatch, loader, text, hint):
+    monkeypatch.setattr(yaml_values, "_LOADER", loader)
+    assert f"\n  hint: {hint}\n" in refusal(nettrial, "show", study(text=text))
+
+
+def test_another_fault_of_yaml_has_no_hint(nettrial, study):
+    assert "hint" not in refusal(nettrial, "show", study(text="a: [1, 2\nb: 3\n"))
+
+
+@pytest.mark.parametrize("text", ["", "# to be written\n"])
+def test_an_empty_study_is_said_to_be_empty(nettrial, study, text):
+    said = refusal(nettrial, "show", study(text=text)).splitlines()[0]
+    assert said.endswith("study.yaml: the file is empty, or has only comments")
 
 
 def test_a_shipped_study_needs_a_tenth_of_what_is_allowed():

@@ -7,7 +7,10 @@ import pytest
 
 from nettrial.design import scenario_of, treatments
 from nettrial.errors import BadInput
-from nettrial.study import Study, load, published, shipped
+from nettrial.study import Study, load, published, shipped, yaml_values
+from nettrial.study.document import Document
+from nettrial.topology import TOPOLOGIES
+from nettrial.units import SIZE
 
 SHIPPED = Path(__file__).parents[2] / "studies"
 TEXT = (SHIPPED / "jumbo-ipv6" / "study.yaml").read_text()
@@ -336,6 +339,37 @@ def test_every_fault_is_told_at_once(edited):
         f"mine/study.yaml:{line_of('rate: 1 Gbit/s')}: network.rate",
         f"mine/study.yaml:{line_of('interval: 100 ms')}: measurement.interval",
     ]
+
+
+def without_each_field(node, at=()):
+    """Yields each field of a document with the document without it."""
+    for key in list(node) if isinstance(node, dict) else range(len(node)):
+        value = node[key]
+        if isinstance(node, dict):
+            del node[key]
+            yield (*at, key)
+            node[key] = value
+        if isinstance(value, dict | list):
+            yield from without_each_field(value, (*at, key))
+
+
+@pytest.mark.parametrize("name", ["jumbo-ipv6", "jellyfish-mptcp"])
+def test_a_missing_field_says_what_is_expected(name):
+    content = yaml_values.read(load(name).document.text)
+    missing = []
+    for at in without_each_field(content):
+        try:
+            Study.of(Document.in_python(content))
+        except BadInput as refused:
+            missing += [(at[-1], fault) for fault in refused.faults if fault.value == "missing"]
+    assert len(missing) > 20
+    assert not [fault.object for _, fault in missing if not fault.expected]
+    expected = {field: fault.expected for field, fault in missing}
+    assert expected["question"] == "a text"
+    assert expected["replicates"] == "a whole number"
+    assert expected["topology"] == ", ".join(TOPOLOGIES)
+    assert expected["mtu"] == SIZE.expected
+    assert expected["workload"] == "a list"
 
 
 @pytest.mark.parametrize("text", ["", "- a list", "just text", "study: [", "\x00"])
