@@ -30,8 +30,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from nettrial.design import PlannedTrial  # noqa: E402
+from nettrial.files import RUN_FILE  # noqa: E402
 from nettrial.scenario import Record  # noqa: E402
-from nettrial.store.run import RUN_FILE  # noqa: E402
 from tests.unit.synthetic import BUSY, make_run, record  # noqa: E402
 
 TREATMENTS = 12

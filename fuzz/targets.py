@@ -27,6 +27,7 @@ from websockets.server import ServerProtocol
 from nettrial import export
 from nettrial.controllers import frames, lldp
 from nettrial.errors import BadInput
+from nettrial.files import RUN_FILE
 from nettrial.guests import Disk, kernel
 from nettrial.guests.kernel import Unfit
 from nettrial.imports.reading import Reader
@@ -44,7 +45,6 @@ from nettrial.report.serving import Handler
 from nettrial.scenario import Record
 from nettrial.store import Run
 from nettrial.store.lean import lean
-from nettrial.store.run import RUN_FILE
 from nettrial.study import published, rate_trace
 from nettrial.study.catalogue import EXAMPLES, load, read
 from nettrial.topology import graph_file

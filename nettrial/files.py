@@ -15,6 +15,8 @@ from typing import TextIO
 from nettrial.errors import BadInput
 from nettrial.systems import OPENED_SAFELY, is_of_user, is_writable_by_all
 
+RUN_FILE = "run.sqlite"
+"""The file name of a run's database."""
 BESIDE_DATABASE = ("-journal", "-wal", "-shm")
 """The ends of the names of files that SQLite keeps beside a database (https://www.sqlite.org/tempfiles.html)."""
 _SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")

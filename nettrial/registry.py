@@ -19,13 +19,14 @@ SYNONYMS = {
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """Returns a hint with the name in `names` that is a synonym of `name` or the most similar to it; empty if
-    there is none."""
+    """Returns a hint with the name in `names` that is a synonym of `name`, or differs from it in capitals
+    only, or is the most similar to it; empty if there is none."""
     names = list(names)
     synonym = SYNONYMS.get(name.lower())
     if synonym in names:
         return f"did you mean {synonym!r}?"
-    found = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    found = [each for each in names if each.lower() == name.lower()]
+    found = found or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"did you mean {found[0]!r}?" if found else ""
 
 

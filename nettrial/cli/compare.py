@@ -24,11 +24,11 @@ from nettrial.cli.pool import expanded
 from nettrial.comparison import Judgement, compare
 from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput, Inconclusive, NettrialError, TrialsFailed
+from nettrial.files import RUN_FILE
 from nettrial.report import numbers
 from nettrial.report.change_words import merit_in_words
 from nettrial.report.tables import UNCLEAR
 from nettrial.store import Run, recorder
-from nettrial.store.run import RUN_FILE
 
 FAILED = 1
 """Exit status where a condition of `--fail-if` holds."""

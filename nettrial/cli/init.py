@@ -8,7 +8,6 @@ from pathlib import Path
 from nettrial.cli import READING
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
-from nettrial.registry import near
 
 TEMPLATE = Path(__file__).with_name("template.yaml")
 """The template of a study."""
@@ -35,9 +34,10 @@ def write(directory: Path, source: str | None = None) -> None:
 
 def _shipped_file(source: str) -> Path:
     """Returns the file of a shipped study or example; raises BadInput if there is none."""
-    from nettrial.study import examples, load, shipped  # imported only when needed: slow to load
+    from nettrial.study import catalogue, examples, load, shipped  # imported only when needed: slow to load
 
     names = [*shipped(), *examples()]
     if source not in names:
-        raise BadInput(READING, "--from", source, "a name in `nettrial list studies`", near(source, names))
+        expected, hint = "a name in `nettrial list studies`", catalogue.near_study(source, names)
+        raise BadInput(READING, "--from", source, expected, hint)
     return load(source).document.path

@@ -9,9 +9,9 @@ from nettrial.analysis.sessions import Pool, pool, repeated_change
 from nettrial.cli.console import print_table, say
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import pool as pool_documents
+from nettrial.files import RUN_FILE
 from nettrial.report import pages, pooled
 from nettrial.store import Run
-from nettrial.store.run import RUN_FILE
 
 WRITING = "writing the page"
 """The current action, for error messages."""

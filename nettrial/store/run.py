@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.fields import without_collector
-from nettrial.files import Unsafe, database
+from nettrial.files import RUN_FILE, Unsafe, database
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import directory as folders
 from nettrial.store import reading
@@ -41,8 +41,6 @@ from nettrial.study import Study
 
 Document = TypeVar("Document", bound=BaseModel)
 
-RUN_FILE = "run.sqlite"
-"""The file name of a run's database."""
 OPENING = "opening the run"
 """The current action, for error messages."""
 READER_SECONDS = 600
@@ -179,8 +177,16 @@ class Run:
         its files are links. The run of another user is opened for reading only."""
         file = directory / RUN_FILE
         if not os.path.lexists(file):
-            there = "has no run" if directory.is_dir() else "does not exist"
-            raise BadInput(OPENING, str(directory), there, f"a directory with a {RUN_FILE}")
+            expected, hint = f"a directory with a {RUN_FILE}", ""
+            if directory.is_dir():
+                there = "has no run"
+            elif os.path.lexists(directory):
+                is_run = directory.name == RUN_FILE
+                there = "is a file"
+                hint = f"give its directory: {directory.parent}" if is_run else "`nettrial runs` lists runs"
+            else:
+                there = "does not exist"
+            raise BadInput(OPENING, str(directory), there, expected, hint)
         try:
             uri = database(file)
         except Unsafe as why:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import nettrial
 from nettrial.errors import BadInput
+from nettrial.files import RUN_FILE
 from nettrial.registry import near
 from nettrial.study.document import READING, Document
 from nettrial.study.model import Study
@@ -16,6 +17,8 @@ STUDY_FILE = "study.yaml"
 """The file name of a study in its directory."""
 FOLDER = Path(nettrial.__file__).parent / "studies"
 """The directory of the shipped studies; in a checkout, a link to the directory next to the package."""
+A_STUDY = "a name in `nettrial list studies`, or the path of a study file"
+"""The expected name of a study, in words."""
 EXAMPLES = FOLDER.with_name("examples")
 """The directory of the cookbook's studies, like `FOLDER`."""
 
@@ -30,6 +33,11 @@ def examples() -> list[str]:
     return sorted(f"examples/{file.parent.name}" for file in EXAMPLES.glob(f"*/{STUDY_FILE}"))
 
 
+def near_study(name: str, names: Sequence[str]) -> str:
+    """Returns a hint with the study in `names` that `name` may mean; an example by its own name first."""
+    return near(f"examples/{name}" if f"examples/{name}" in names else name, names)
+
+
 def load(name: str) -> Study:
     """Reads a shipped study or example by its name, or another study by the path of its file or directory.
     Raises BadInput if there is none, or if it is invalid."""
@@ -37,14 +45,15 @@ def load(name: str) -> Study:
     if name in shipped():
         path = (FOLDER / name / STUDY_FILE).resolve()
     elif path.is_dir():
+        if (path / RUN_FILE).exists() and not (path / STUDY_FILE).exists():
+            hint = f"`nettrial report {name}` shows the run, and `nettrial resume {name}` continues it"
+            raise BadInput(READING, "STUDY", f"{name} is the directory of a run", A_STUDY, hint)
         path = path / STUDY_FILE
     elif not path.is_file():
         names, cookbook = shipped(), examples()
         if path.as_posix() not in cookbook:
-            expected = "a name in `nettrial list studies`, or the path of a study file"
-            meant = f"examples/{name}" if f"examples/{name}" in cookbook else name
-            hint = near(meant, [*names, *cookbook])
-            raise BadInput(READING, "STUDY", f"there is no study {name!r}", expected, hint)
+            hint = near_study(name, [*names, *cookbook])
+            raise BadInput(READING, "STUDY", f"there is no study {name!r}", A_STUDY, hint)
         path = (EXAMPLES / path.name / STUDY_FILE).resolve()
     return read(path)
 

@@ -10,7 +10,7 @@ from nettrial.errors import BadInput
 from nettrial.fields import as_text, as_value
 from nettrial.registry import near
 from nettrial.study.document import Document
-from nettrial.study.paths import NoSuchSetting, substitute
+from nettrial.study.paths import NoSuchSetting, ending_in, substitute
 from nettrial.study.settings import Settings
 
 if TYPE_CHECKING:
@@ -46,7 +46,10 @@ def apply(study: Study, overrides: Mapping[str, str], doing: str, places: Mappin
             place = substitute({name: data[name] for name in Settings.model_fields}, name, values[0])
         except NoSuchSetting as error:
             names = error.names if "." in name else [*study.factors, *error.names]
-            hint = near(name.split(".")[-1], names)
+            last = name.split(".")[-1]
+            same = ending_in({name: data[name] for name in Settings.model_fields}, last)
+            is_near = last.lower() in [each.lower() for each in names]
+            hint = f"did you mean {same[0]!r}?" if same and not is_near else near(last, names)
             raise BadInput(doing, option, "no such factor or setting", ", ".join(names), hint) from None
         options[place] = option
         if len(values) > 1:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nettrial.registry import SYNONYMS
 from nettrial.study import queues, variates
 
 
@@ -43,6 +44,21 @@ def setting(settings: dict[str, Any], path: str) -> Any:
     for step in path.split("."):
         value = value[_key(value, step, path)]
     return queues.short(variates.short(value))
+
+
+def ending_in(settings: dict[str, Any], name: str) -> list[str]:
+    """Returns the dotted paths of plain data whose last step is `name`, in any capitals, or a synonym of it;
+    those with the fewest steps first."""
+    wanted = {name.lower(), SYNONYMS.get(name.lower())}
+    found = [path for path in _paths(settings) if path[-1].lower() in wanted]
+    return [".".join(path) for path in sorted(found, key=len)]
+
+
+def _paths(parent: Any) -> Iterator[list[str]]:
+    """Yields the steps to each part of plain data, in which a flow goes by its name."""
+    for step in _names(parent):
+        yield [step]
+        yield from ([step, *rest] for rest in _paths(parent[_key(parent, step, step)]))
 
 
 def _key(parent: Any, step: str, path: str) -> str | int:

@@ -153,12 +153,19 @@ def test_a_study_begins_from_a_shipped_one(nettrial, source):
     shown = nettrial("show", "mine", "--backend", "sim")
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.splitlines()[0].endswith("(mine)")
-    assert nettrial("init", "yours", "--from", "bufferbloat").returncode == 2
+    refused = nettrial("init", "yours", "--from", "bufferbloat")
+    assert refused.returncode == 2
+    assert "did you mean 'examples/bufferbloat'?" in refused.stderr
     assert not (nettrial.directory / "yours").exists()
 
 
 def test_runs_are_listed_with_their_state(nettrial):
-    assert nettrial("runs").returncode == 2
+    for directory in ("runs", "."):
+        done = nettrial("runs", directory)
+        said = "no runs yet: `nettrial run STUDY` stores one in the directory runs\n"
+        assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+    assert json.loads(nettrial("runs", "--json").stdout)["runs"] == []
+    assert nettrial("runs", "results").returncode == 2
     make_run(nettrial.directory / "runs" / "whole", 2)
     make_run(nettrial.directory / "runs" / "part", 2, trials=5)
     rows = nettrial("runs").stdout.splitlines()[1:]
@@ -323,6 +330,9 @@ BAD_INPUT = {
     "report-missing": "report missing",
     "report-newer": "report newer",
     "report-figures": "report missing --figures exists",
+    "report-file": "report field/study.yaml",
+    "report-run-file": "report newer/run.sqlite",
+    "run-of-run": "run newer",
     "watch-missing": "watch missing",
     "watch-newer": "watch newer",
     "watch-port": "watch exists --port 70000",

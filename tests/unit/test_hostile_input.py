@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from nettrial import bounds, export
 from nettrial.analysis import trial_responses
 from nettrial.errors import BadInput
+from nettrial.files import RUN_FILE
 from nettrial.running.study_design import Design, DesignOptions
 from nettrial.store import Run
 from nettrial.store.reading import damage
-from nettrial.store.run import RUN_FILE
 from nettrial.study import load, yaml_values
 from nettrial.study.catalogue import FOLDER
 from nettrial.topology.graph_file import GraphError

@@ -15,11 +15,11 @@ from nettrial import files
 from nettrial.cli import log
 from nettrial.design.capture import CAPTURES
 from nettrial.errors import BadInput
+from nettrial.files import RUN_FILE
 from nettrial.monitor.archive import FILE, Archive
 from nettrial.report import pages
 from nettrial.running.log import LOG_FILE
 from nettrial.store import Run
-from nettrial.store.run import RUN_FILE
 from tests.unit.synthetic import make_run
 
 STRANGER = 65534

@@ -20,11 +20,11 @@ from nettrial import temporary
 from nettrial.design import plan, scenario_of
 from nettrial.errors import BadInput
 from nettrial.export import export
+from nettrial.files import RUN_FILE
 from nettrial.scenario import Environment, Record
 from nettrial.store import Run
 from nettrial.store import directory as folders
 from nettrial.store.lean import lean
-from nettrial.store.run import RUN_FILE
 from nettrial.study import load
 from tests.killed import each_moment
 from tests.records import full_record, record
