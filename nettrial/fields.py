@@ -10,7 +10,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    RootModel,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from nettrial.registry import Registry, UnknownName, near
@@ -191,6 +200,10 @@ def as_text(value: Any) -> str:
     if isinstance(value, int | float | str):
         return str(value)
     raise wrong(expected="a text, a number, true or false")
+
+
+Level = Annotated[str, BeforeValidator(as_text, json_schema_input_type=str | int | float | bool)]
+"""A field with the text of a level, which may be written as a number, true or false."""
 
 
 def as_value(text: str) -> str | int | float | bool:

@@ -13,6 +13,8 @@ from typing import Any
 
 from reference import command_line, documents, python, registries, study_file, tables
 
+from nettrial.study.schema import study_schema
+
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 ENGINE = os.environ.get("NETTRIAL_ENGINE", ROOT / "target" / "release" / "nettrial-engine")
@@ -34,7 +36,8 @@ def main() -> int:
         **tables.pages(),
         **python.pages(),
     }
-    there = {file.name: file.read_text() for file in REFERENCE.glob("*.md")}
+    pages["study.schema.json"] = json.dumps(study_schema(), indent=1) + "\n"
+    there = {file.name: file.read_text() for kind in ("md", "json") for file in REFERENCE.glob(f"*.{kind}")}
     stale = sorted(name for name in pages.keys() | there.keys() if pages.get(name) != there.get(name))
     if sys.argv[1:] == ["--check"]:
         for name in stale:

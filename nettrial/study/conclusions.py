@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from nettrial.fields import Name, Strict, as_text, wrong
+from nettrial.fields import Level, Name, Strict, wrong
 
 Expected = Literal["higher", "lower", "same"]
 """The difference of a response that a conclusion expects."""
@@ -43,21 +43,21 @@ class Conclusion(Strict):
     """The response that tests it."""
     expect: Expected | None = None
     """The direction in which the response differs if the conclusion holds."""
-    by: Annotated[float, BeforeValidator(_as_percent)] = 0
+    by: Annotated[float, BeforeValidator(_as_percent, json_schema_input_type=float | str)] = 0
     """The difference in percent: the smallest for `higher` and `lower`, the largest for `same`."""
-    size: Annotated[float, BeforeValidator(_as_percent)] | None = None
+    size: Annotated[float, BeforeValidator(_as_percent, json_schema_input_type=float | str)] | None = None
     """The size of the change that the source prints, in percent; reports state the measured one in parts of
     it."""
     factor: str | None = None
     """The factor whose levels are compared."""
-    level: Annotated[str, BeforeValidator(as_text)] | None = None
+    level: Level | None = None
     """The level of this factor that the conclusion concerns."""
-    than: Annotated[list[Annotated[str, BeforeValidator(as_text)]], BeforeValidator(_as_list)] = []
+    than: Annotated[list[Level], BeforeValidator(_as_list, json_schema_input_type=list[Level] | Level)] = []
     """The level or levels with which it is compared; the conclusion applies to all of them. By default it is
     the factor's baseline."""
     than_response: str | None = None
     """Instead of a factor, the response of the same trials with which `response` is compared."""
-    where: Annotated[dict[str, Annotated[str, BeforeValidator(as_text)]], Field(default_factory=dict)]
+    where: Annotated[dict[str, Level], Field(default_factory=dict)]
     """The levels of other factors at which it is tested, by factor. At each level of the factors that are not
     named, it is judged alone."""
     not_testable: str | None = None

@@ -27,9 +27,9 @@ from nettrial.capabilities import CAPABILITIES, MEASURED, OF_MEASUREMENTS
 from nettrial.errors import BadInput
 from nettrial.fields import (
     LONGEST_VALUE_SHOWN,
+    Level,
     Name,
     Strict,
-    as_text,
     as_value,
     name_in,
     wrong,
@@ -61,10 +61,10 @@ class Factor(Strict):
     """The setting: a dotted path from `network`, `hosts`, `workload` (then a flow's name) or `measurement`.
     If a level sets several settings, or different ones than other levels, this is a mapping from each level
     to its settings with their values."""
-    levels: Annotated[list[Annotated[str, BeforeValidator(as_text)]], Field(min_length=1)]
+    levels: Annotated[list[Level], Field(min_length=1)]
     """The levels. In the study, each has its setting's canonical form, such as "1500 B"; they are names if
     `sets` is a mapping."""
-    baseline: Annotated[str, BeforeValidator(as_text)] | None = None
+    baseline: Level | None = None
     """The level with which others are compared, by default the first; in a study it is never None."""
 
     @field_validator("sets", mode="before")
@@ -117,10 +117,12 @@ class Response(Strict):
     the switches; `network` for the network itself."""
     unit: str
     """The metric's unit, repeated here so that the study file is self-explanatory."""
-    precision: Annotated[float, BeforeValidator(_as_percent)] | None = None
+    precision: Annotated[float, BeforeValidator(_as_percent, json_schema_input_type=float | str)] | None = (
+        None
+    )
     """The desired precision of each treatment's mean: the half-width of its 95% interval, in percent of the
     mean, such as "2%". Reports name the treatments that did not reach it."""
-    smallest_effect: Annotated[float, BeforeValidator(_as_percent)] = 1.0
+    smallest_effect: Annotated[float, BeforeValidator(_as_percent, json_schema_input_type=float | str)] = 1.0
     """The smallest change of interest, in percent, such as "1%", which is the default. Reports call a change
     that is known to be smaller none of this size, whatever its direction."""
 
@@ -145,9 +147,9 @@ class Headline(Strict):
     """The responses that are compared; by default, all."""
     pairs: dict[str, str] = {}
     """Instead of a factor: each response to compare, and the response with which it is compared."""
-    level: Annotated[str, BeforeValidator(as_text)] | None = None
+    level: Level | None = None
     """The level of the factor that is compared with the baseline; by default, each."""
-    place: Annotated[dict[str, Annotated[str, BeforeValidator(as_text)]], Field(default_factory=dict)]
+    place: Annotated[dict[str, Level], Field(default_factory=dict)]
     """The levels of the other factors at which it is compared, by factor; factors that are not named have
     their baseline. By default, changes are averaged over the other factors, if these do not matter."""
 
@@ -172,7 +174,7 @@ class Published(Strict):
 
     file: str
     """A CSV file in the directory of the study file."""
-    levels: dict[str, dict[str, Annotated[str, BeforeValidator(as_text)]]] = {}
+    levels: dict[str, dict[str, Level]] = {}
     """The publication's levels with the equivalent levels of the study, by factor."""
 
 
@@ -235,7 +237,7 @@ class Study(Settings):
     """The number of trials of each treatment, one in each block."""
     full_replicates: Annotated[int, Field(ge=1)]
     """The number of trials of each treatment with `--full`."""
-    full: dict[str, Annotated[str, BeforeValidator(as_text)]] = {}
+    full: dict[str, Level] = {}
     """The other changes of `--full`: levels or settings, in the notation of `--set`."""
     until: Until | None = None
     """The stopping rule, which overrides `replicates`: blocks are added until intervals are narrow. `nettrial

@@ -69,7 +69,7 @@ def _words(arguments: Any) -> Any:
         raise wrong(expected="words in a shell's syntax, with matching quotation marks") from None
 
 
-Words = Annotated[list[str], BeforeValidator(_words)]
+Words = Annotated[list[str], BeforeValidator(_words, json_schema_input_type=list[str] | str)]
 """A program's arguments: a list, or one text in a shell's syntax."""
 
 

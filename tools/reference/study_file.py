@@ -36,7 +36,7 @@ QUANTITIES = {
 
 def pages() -> dict[str, str]:
     """Returns the pages by the names of their files."""
-    parts = [ERRORS]
+    parts = [ERRORS, SCHEMA]
     for model in _models(Study):
         if model is Constant:
             parts.append("## Random quantities\n\n" + RANDOM)
@@ -58,6 +58,11 @@ def pages() -> dict[str, str]:
     return {"study-file.md": page("Study file", *parts), "mesh-file.md": page("Mesh file", *mesh)}
 
 
+SCHEMA = (
+    "Editors with YAML's language server complete and check study files by their [JSON Schema]"
+    "(study.schema.json): `nettrial init` writes it beside a new study, whose first line names it. It "
+    "has no rules between fields, which `nettrial show` checks."
+)
 ERRORS = (
     "The file is YAML 1.2. Unknown fields are errors. An error names the file, the line, the field, the bad "
     "value and the expected values."
