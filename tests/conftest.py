@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,13 +54,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Repeats a test with the mark `settles` until an attempt holds."""
+    """Repeats a test with the mark `settles` until an attempt holds, each in an empty `tmp_path`."""
     if pyfuncitem.get_closest_marker("settles") is None:
         return None
     given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
     run = given.get("run")
 
     def attempt(watched: Run) -> None:
+        for left in given["tmp_path"].iterdir() if "tmp_path" in given else ():
+            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
         pyfuncitem.obj(**given | ({} if run is None else {"run": watched}))
 
     for failure in in_one_attempt(run, attempt):

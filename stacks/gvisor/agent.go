@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -129,9 +130,17 @@ var (
 	errUnreachable = errors.New("no route to the host")
 )
 
+// mostComplaints is the largest number of lines about the connections of a flow, which strangers can open, too.
+const mostComplaints = 20
+
 // complain writes what happened to a connection to the standard error. The sender reports a connection that fails.
 func complain(side *side, err error) {
-	fmt.Fprintf(os.Stderr, "flow %q: %v\n", side.Flow.Name, err)
+	switch count := atomic.AddInt64(&side.complaints, 1); {
+	case count < mostComplaints:
+		fmt.Fprintf(os.Stderr, "flow %q: %v\n", side.Flow.Name, err)
+	case count == mostComplaints:
+		fmt.Fprintf(os.Stderr, "flow %q: %v; further connections are not listed\n", side.Flow.Name, err)
+	}
 }
 
 // began is the time of this process from which monotonic times of the package time count.

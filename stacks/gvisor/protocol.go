@@ -64,6 +64,8 @@ type side struct {
 	CongestionControl string       `json:"congestion_control"`
 	ClockOffset       *clockOffset `json:"clock_offset"`
 	RoundTrip         *span        `json:"round_trip"`
+
+	complaints int64
 }
 
 type clockOffset struct {

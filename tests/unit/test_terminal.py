@@ -4,7 +4,6 @@ does the same for commands that measure."""
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -90,8 +89,6 @@ def test_a_run_shows_its_responses_and_one_bar(tmp_path: Path, width: int, scree
 @pytest.mark.settles
 @pytest.mark.parametrize("width", [40, 80, 160])
 def test_ctrl_c_leaves_no_remains_of_the_display(tmp_path: Path, width: int):
-    shutil.rmtree(tmp_path / "mine", ignore_errors=True)
-    (tmp_path / "go-on").unlink(missing_ok=True)
     with terminal(tmp_path, *RUN, width=width, FAKE_SECONDS=SLOW, FAKE_WAIT="2") as shown:
         shown.wait_for("━ 1/4 trials")
         shown.type(CTRL_C)
