@@ -33,6 +33,11 @@ impl Time {
         self.0 / 1000
     }
 
+    /// Returns the value of a TCP timestamp of this moment: whole milliseconds (TCP_TS_HZ).
+    pub const fn as_timestamp(self) -> u64 {
+        self.0 / Self::from_ms(1).0
+    }
+
     /// Returns the time that `bytes` take at `rate_bps` bits per second, rounded up.
     pub fn of_bytes(bytes: u64, rate_bps: u64) -> Self {
         let bits = u128::from(bytes) * 8_000_000_000_000;

@@ -261,10 +261,11 @@ impl Ground<'_, '_> {
         }
     }
 
-    /// Lets the data that the second side of a connection receives until that time count for the flow's span.
-    pub fn count_until(&mut self, connection: u32, until: Time) {
+    /// Lets the data that the second side of a connection receives until that time count for the flow's span, except its
+    /// first `uncounted` bytes.
+    pub fn count_until(&mut self, connection: u32, until: Time, uncounted: u64) {
         if let Some(connection) = self.connections.get_mut(connection) {
-            connection.count_until(1, until);
+            connection.count_until(1, until, uncounted);
         }
     }
 

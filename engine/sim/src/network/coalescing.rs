@@ -10,7 +10,7 @@
 //! coalesced packet in Linux. Timestamps are compared in milliseconds, the kernel's default tick.
 
 use crate::packets::arena::Arena;
-use crate::{Flags, Packet, Time};
+use crate::{Flags, Packet};
 use std::collections::VecDeque;
 
 /// The largest number of packets of a poll (NAPI_POLL_WEIGHT).
@@ -72,7 +72,6 @@ fn follows(first: &Packet, next: &Packet) -> bool {
 fn is_like(first: &Packet, next: &Packet) -> bool {
     let other_flags = |packet: &Packet| packet.flags.with(Flags::CWR).with(Flags::FIN);
     let is_plain = |packet: &Packet| packet.flags.has(Flags::ACK) && !packet.flags.has(Flags::SYN);
-    let tick = |time: Time| time.0 / Time::from_ms(1).0;
     is_plain(first)
         && is_plain(next)
         && !first.flags.has(Flags::FIN)
@@ -80,14 +79,14 @@ fn is_like(first: &Packet, next: &Packet) -> bool {
         && other_flags(first) == other_flags(next)
         && (first.ecn, first.ack, first.window_bytes) == (next.ecn, next.ack, next.window_bytes)
         && (first.sack, first.data_ack) == (next.sack, next.data_ack)
-        && tick(first.timestamp) == tick(next.timestamp)
-        && tick(first.echo) == tick(next.echo)
+        && first.timestamp.as_timestamp() == next.timestamp.as_timestamp()
+        && first.echo.as_timestamp() == next.echo.as_timestamp()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Codepoint, Endpoint, PathId, SackBlocks};
+    use crate::{Codepoint, Endpoint, PathId, SackBlocks, Time};
 
     fn segment(connection: u32, sequence: u64, payload_bytes: u32) -> Packet {
         Packet {

@@ -193,9 +193,10 @@ impl Connection {
         self.sides[usize::from(side)].stream.received()
     }
 
-    /// Lets the data that `side` receives until that time count in [`Connection::counted_bytes`].
-    pub fn count_until(&mut self, side: u8, until: Time) {
-        self.sides[usize::from(side)].stream.count_until(until);
+    /// Lets the data that `side` receives until that time count in [`Connection::counted_bytes`], except its first
+    /// `uncounted` bytes.
+    pub fn count_until(&mut self, side: u8, until: Time, uncounted: u64) {
+        self.sides[usize::from(side)].stream.count_until(until, uncounted);
     }
 
     /// Returns the number of bytes that `side` received until the time of [`Connection::count_until`]; 0 if that side
@@ -242,10 +243,19 @@ impl Side {
             (0..settings.subflows.len()).map(|index| new_subflow(settings, side, index)).collect();
         let has_scaling = settings.stacks.iter().all(|stack| stack.window_scaling);
         let mss_bytes = subflows[0].mss_bytes();
+        let (segments, pieces) = (subflows[0].window_segments(), subflows[0].pieces());
         Self {
             views: Vec::with_capacity(subflows.len()),
             subflows,
-            stream: Stream::new(settings.is_mptcp, stack, settings.socket.window, has_scaling, mss_bytes),
+            stream: Stream::new(
+                settings.is_mptcp,
+                stack,
+                settings.socket.window,
+                has_scaling,
+                mss_bytes,
+                segments,
+                pieces,
+            ),
             scheduling: Scheduling::new(stack.scheduler),
             told_failed: false,
         }

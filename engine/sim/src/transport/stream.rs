@@ -1,16 +1,32 @@
 //! The data that one side of a connection sends and receives: that of the single subflow of TCP, or of all
 //! subflows of MPTCP (RFC 8684 section 3.3). Offsets count bytes of data from 0.
 
-use super::window::{ReceiveWindow, buffer_of};
+use super::window::{ReceiveWindow, Segments, buffer_of};
 use crate::ahead::read_ahead;
 use crate::{Io, Notice, Packet, Time};
 use nettrial_scenario::{Size, Stack};
 use std::collections::VecDeque;
 
-/// The memory of a segment in the send buffer beyond its payload: MAX_TCP_HEADER and skb_shared_info, rounded up
-/// to a power of two, and sk_buff (tcp_sndbuf_expand on x86-64).
+/// The memory of a segment for which a send buffer makes room, beyond its payload: MAX_TCP_HEADER and skb_shared_info,
+/// rounded up to a power of two, and sk_buff (tcp_sndbuf_expand on x86-64 in a distribution's kernel, which is configured
+/// for radios and tunnels).
 const HEADROOM_BYTES: u64 = 320 + 320;
 const SK_BUFF_BYTES: u64 = 256;
+
+/// The pieces in which a send buffer holds data, and which its size counts (sk_wmem_queued).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pieces {
+    /// The most payload of one.
+    pub(crate) most_bytes: u64,
+    /// Its memory in addition to its payload.
+    pub(crate) overhead_bytes: u64,
+}
+
+impl Default for Pieces {
+    fn default() -> Self {
+        Self { most_bytes: 1, overhead_bytes: 0 }
+    }
+}
 
 /// A piece of data to send.
 #[derive(Debug, Clone, Copy)]
@@ -46,10 +62,14 @@ pub(crate) struct Stream {
     subflows_hold: [u64; 8],
     window: ReceiveWindow,
     mss_bytes: u32,
+    pieces: Pieces,
+    /// The memory for a segment (see [`Self::expand_buffer`]).
+    segment_memory_bytes: u64,
     /// The bytes of which the application was notified.
     notified: u64,
     /// The time until which received data counts in `counted`.
     counts_until: Time,
+    uncounted: u64,
     counted: u64,
     /// True if the application is notified of new data.
     is_watched: bool,
@@ -62,11 +82,13 @@ read_ahead!(
     received,
     subflows_hold,
     window.buffer_bytes,
+    window.segment_bytes,
     window.edge,
     window.round_trips,
     window.window_began_at,
     window.last_echo,
     mss_bytes,
+    notified,
 );
 
 impl Stream {
@@ -77,6 +99,8 @@ impl Stream {
         window: Option<Size>,
         has_scaling: bool,
         mss_bytes: u32,
+        segments: Segments,
+        pieces: Pieces,
     ) -> Self {
         let (buffer_bytes, buffer_maximum_bytes) = match window {
             Some(window) => (buffer_of(window.0), buffer_of(window.0)),
@@ -96,10 +120,14 @@ impl Stream {
             held: VecDeque::new(),
             held_bytes: 0,
             subflows_hold: [0; 8],
-            window: ReceiveWindow::new(stack, window, has_scaling, mss_bytes),
+            window: ReceiveWindow::new(stack, window, has_scaling, segments),
             mss_bytes,
+            pieces,
+            segment_memory_bytes: (segments.announced_bytes + HEADROOM_BYTES).next_power_of_two()
+                + SK_BUFF_BYTES,
             notified: 0,
             counts_until: Time::ZERO,
+            uncounted: 0,
             counted: 0,
             is_watched: true,
             has_fin: false,
@@ -109,7 +137,9 @@ impl Stream {
 
     /// Adds data written by the application; returns the number of bytes that the buffer accepted.
     pub(crate) fn write(&mut self, bytes: u64) -> u64 {
-        let room = self.buffer_bytes.saturating_sub(self.written - self.una);
+        // A piece is begun as long as there is any room (sk_stream_memory_free).
+        let pieces = self.buffer_bytes.div_ceil(self.pieces.most_bytes + self.pieces.overhead_bytes);
+        let room = (pieces * self.pieces.most_bytes).saturating_sub(self.written - self.una);
         let taken = bytes.min(room);
         self.written += taken;
         self.is_full = taken < bytes;
@@ -133,17 +163,20 @@ impl Stream {
 
     /// Makes room for that many segments of all subflows (tcp_sndbuf_expand).
     pub(crate) fn expand_buffer(&mut self, segments: u64) {
-        let segment = (u64::from(self.mss_bytes) + HEADROOM_BYTES).next_power_of_two() + SK_BUFF_BYTES;
-        let wanted = (segments * segment).min(self.buffer_maximum_bytes);
+        let wanted = (segments * self.segment_memory_bytes).min(self.buffer_maximum_bytes);
         self.buffer_bytes = self.buffer_bytes.max(wanted);
     }
 
     /// Returns whether the application, which ran out of room, is to be notified that a third of the buffer is
     /// free (sk_stream_is_writeable).
     pub(crate) fn becomes_writable(&mut self) -> bool {
-        let queued = self.written - self.una;
-        let is_writable = self.is_full && self.buffer_bytes.saturating_sub(queued) >= queued / 2;
-        self.is_full &= !is_writable;
+        if !self.is_full {
+            return false;
+        }
+        let payload = self.written - self.una;
+        let queued = payload + payload.div_ceil(self.pieces.most_bytes) * self.pieces.overhead_bytes;
+        let is_writable = self.buffer_bytes.saturating_sub(queued) >= queued / 2;
+        self.is_full = !is_writable;
         is_writable
     }
 
@@ -244,6 +277,16 @@ impl Stream {
         self.window.announce(self.received, held)
     }
 
+    /// Returns the window to announce in a SYN or its answer.
+    pub(crate) fn advertise_first(&mut self) -> u64 {
+        self.window.announce_first()
+    }
+
+    /// Notes that the connection is open.
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.window.begin(now);
+    }
+
     /// Returns the last announced window.
     pub(crate) fn window_bytes(&self) -> u64 {
         self.window.announced(self.received)
@@ -254,14 +297,26 @@ impl Stream {
         self.subflows_hold[usize::from(subflow)] = bytes;
     }
 
-    /// Lets the window grow when a packet's data has arrived in order on its subflow.
-    pub(crate) fn grow_window(&mut self, packet: &Packet, mss_bytes: u32) {
-        self.window.grow(packet, mss_bytes);
+    /// Notes the size of a packet of data, in order or not.
+    pub(crate) fn note_segment(&mut self, packet: &Packet) {
+        self.window.note_segment(packet.segment());
     }
 
-    /// Takes a sample of the round-trip time from the acknowledgment that was echoed.
-    pub(crate) fn measure_round_trip(&mut self, echo: Option<Time>, now: Time, subflow: usize) {
-        self.window.measure(echo, now, subflow, self.received);
+    /// Lets the window grow when a packet's data has arrived in order on its subflow.
+    /// Returns whether it may grow.
+    pub(crate) fn grow_window(&mut self, packet: &Packet) -> bool {
+        self.window.grow(packet)
+    }
+
+    /// Returns the round-trip time that a subflow's receiver has measured; zero before the first sample.
+    pub(crate) fn measured_round_trip(&self, subflow: usize) -> Time {
+        self.window.round_trips[if self.is_mptcp { subflow.min(7) } else { 0 }]
+    }
+
+    /// Takes samples of the round-trip time from a packet of data.
+    pub(crate) fn measure_round_trip(&mut self, packet: &Packet, now: Time, subflow: usize) {
+        let subflow = self.is_mptcp.then_some(subflow);
+        self.window.measure(packet, now, subflow, self.received);
     }
 
     /// Receives data that is in order on its subflow.
@@ -302,9 +357,10 @@ impl Stream {
         self.is_watched = false;
     }
 
-    /// Lets data that is received until that time count in [`Self::counted`].
-    pub(crate) fn count_until(&mut self, until: Time) {
+    /// Lets data that is received until that time count in [`Self::counted`], except its first `uncounted` bytes.
+    pub(crate) fn count_until(&mut self, until: Time, uncounted: u64) {
         self.counts_until = until;
+        self.uncounted = uncounted;
     }
 
     /// Returns the number of bytes that were received until the time of [`Self::count_until`].
@@ -322,9 +378,9 @@ impl Stream {
         if self.received > self.notified {
             self.notified = self.received;
             if io.now() <= self.counts_until {
-                self.counted = self.received;
+                self.counted = self.received.saturating_sub(self.uncounted);
             }
-            self.window.adjust(self.received, io.now(), self.mss_bytes);
+            self.window.adjust(self.received, io.now());
             if self.is_watched {
                 io.tell(Notice::Readable { connection, side, total_bytes: self.received });
             }
@@ -336,5 +392,46 @@ impl Stream {
         if self.becomes_writable() {
             io.tell(Notice::Writable { connection, side });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(pieces: Pieces) -> Stream {
+        let stack = crate::transport::connection::tests::stack("reno");
+        let segments = Segments { announced_bytes: 1460, quantum_bytes: 1448 };
+        let mut stream = Stream::new(false, &stack, None, true, 1448, segments, pieces);
+        stream.open_window(1 << 30);
+        stream
+    }
+
+    /// A segment of 1448 bytes counts 2280 in a buffer of 16,384: seven fit, and the eighth is begun as long as there is
+    /// any room. Four of them have to be acknowledged until a third is free, because half of what is queued decides
+    /// (sk_stream_is_writeable).
+    #[test]
+    fn a_send_buffer_counts_memory_and_wakes_at_a_third() {
+        let mut stream = stream(Pieces { most_bytes: 1448, overhead_bytes: 832 });
+        assert_eq!(stream.write(1 << 20), 8 * 1448);
+        stream.take(8 * 1448);
+        for (acked, is_writable) in [(3, false), (4, true)] {
+            stream.on_data_ack(acked * 1448, 1 << 30);
+            assert_eq!(stream.becomes_writable(), is_writable, "{acked}");
+        }
+    }
+
+    /// Data that leaves in bursts counts its payload.
+    #[test]
+    fn a_send_buffer_of_bursts_counts_payload() {
+        assert_eq!(stream(Pieces::default()).write(1 << 20), 16_384);
+    }
+
+    /// 1460 bytes and 640 of headers and skb_shared_info take 4096, and sk_buff 256 more (tcp_sndbuf_expand).
+    #[test]
+    fn a_send_buffer_grows_by_the_memory_of_heads() {
+        let mut stream = stream(Pieces::default());
+        stream.expand_buffer(20);
+        assert_eq!(stream.write(1 << 20), 20 * (4096 + 256));
     }
 }

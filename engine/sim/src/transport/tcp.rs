@@ -1,9 +1,8 @@
 //! One side of a subflow: TCP as implemented by Linux (net/ipv4/tcp_input.c, tcp_output.c, tcp_recovery.c,
 //! tcp_timer.c), from RFCs 9293, 7323, 2018, 2883, 8985 (RACK-TLP), 6937 (PRR), 6298, 5682 (F-RTO), 3168 and 8257.
 //! The model differs from Linux as follows: segments are never split, coalesced or trimmed once they are sent,
-//! unless their receiver's interface coalesces them; receivers never withdraw a SACK; acknowledgments of
-//! out-of-order data are not compressed (tcp_comp_sack_nr), and there is no backlog; times are exact, while the
-//! kernel's timers, and by default its timestamps, tick in milliseconds. A window never closes (see
+//! unless their receiver's interface coalesces them; receivers never withdraw a SACK; there is no backlog. Times are
+//! exact, while the kernel's timers tick, and fire up to an eighth later. A window never closes (see
 //! [`crate::transport::connection`]). The sender's segments are compared with those of Linux 6.18 by `tests/kernel`.
 
 mod ack;
@@ -26,10 +25,11 @@ mod undo;
 
 pub(crate) use bursts::Cutter;
 pub(crate) use handshake::Options;
-pub(crate) use sender::Readiness;
+pub(crate) use sender::{Readiness, SEGMENT_BYTES};
 
 use crate::ahead::{ReadAhead, read_ahead};
 use crate::transport::stream::Stream;
+use crate::transport::window::Segments;
 use crate::{Codepoint, Endpoint, Flags, Io, Notice, Packet, PathId, Time};
 use acknowledging::Acks;
 use bursts::Bursts;
@@ -126,6 +126,7 @@ read_ahead!(
     next,
     acks.acked,
     timers.due,
+    timers.waking,
     counts.acked_bytes,
     counts.timeouts,
     receiver.held_bytes,
@@ -280,6 +281,14 @@ impl Tcp {
     /// Returns the maximum segment size in bytes.
     pub(crate) fn mss_bytes(&self) -> u32 {
         self.options.mss_bytes
+    }
+
+    /// Returns the segment sizes from which its receive window is computed: the side that answers a SYN knows whether
+    /// timestamps take a part of them (tcp_connect_init, tcp_openreq_init_rwin).
+    pub(crate) fn window_segments(&self) -> Segments {
+        let options = if self.me.side == 1 { self.options.timestamps_bytes() } else { 0 };
+        let announced_bytes = u64::from(self.options.announced_bytes);
+        Segments { announced_bytes, quantum_bytes: announced_bytes.saturating_sub(options.into()).max(1) }
     }
 
     /// Returns the state of the congestion window.

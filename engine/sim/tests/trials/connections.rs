@@ -63,13 +63,14 @@ fn a_round_trip_time_that_is_not_there_yet_is_absent() {
 
 #[test]
 fn a_transfer_of_a_size_takes_what_slow_start_takes() {
-    let record = run_flow(&with(pair(&link()), [flow("a0", "b0", "tcp", transfer(Some("14480 B"), None))]));
+    let record = run_flow(&with(pair(&link()), [flow("a0", "b0", "tcp", transfer(Some("13016 B"), None))]));
     // SYN and SYN-ACK have 60 bytes each.
     assert_eq!(record.connect_us.mean, round_trip_us(60, 60));
-    assert_eq!((record.bytes, record.completion_us.unwrap().count), (14_480, 1));
-    // The time of the initial window of 10 segments, one after the other, and a confirmation of 8 bytes; in
-    // addition the acknowledgments of the handshake and of the last data, and FIN.
-    let expected = 9.0 * 1538.0 * 0.008 + round_trip_us(1500, 60) + 3.0 * 90.0 * 0.008;
+    assert_eq!((record.bytes, record.completion_us.unwrap().count), (13_016, 1));
+    // The time of the initial window of 10 segments, one after the other, of which the first has the connection's opening
+    // of 17 bytes and the others 16 bytes and the transfer, and a confirmation of 8 bytes; in addition the acknowledgments
+    // of the handshake and of the last data, and FIN.
+    let expected = (107.0 + 8.0 * 1538.0) * 0.008 + round_trip_us(1500, 60) + 3.0 * 90.0 * 0.008;
     near(record.active_ns as f64 / 1e3, expected, 1e-6);
     near(record.completion_us.unwrap().mean, expected + round_trip_us(60, 60), 1e-6);
     assert_eq!(record.retransmissions_pkts, Some(0));
@@ -172,8 +173,8 @@ fn window_limited(rtt_us: u64, window_bytes: u64, duration: &str) -> f64 {
     let mut scenario = with(pair(&settings), [flow("a0", "b0", "tcp", transfer(None, Some(duration)))]);
     for node in &mut scenario.nodes {
         let stack = node.stack.as_mut().unwrap();
-        // A segment of 1448 bytes occupies 2408 bytes of memory.
-        let buffer = window_bytes * 2408 / 1448;
+        // A segment of 1448 bytes occupies 2280 bytes of memory: a window has 162 parts of 256 of its buffer.
+        let buffer = window_bytes * 256 / 162;
         (stack.receive_buffer.initial.0, stack.receive_buffer.maximum.0) = (buffer, buffer);
     }
     let record = run_flow(&scenario);

@@ -21,6 +21,15 @@ fn offloaded(mut scenario: Scenario, tso: bool, gro: bool) -> Scenario {
     scenario
 }
 
+/// Returns the scenario with receive windows that hardly grow: while they do, each segment is acknowledged (tcp_grow_window),
+/// which costs CPU time, too.
+fn with_fixed_windows(mut scenario: Scenario) -> Scenario {
+    for stack in scenario.nodes.iter_mut().filter_map(|node| node.stack.as_mut()) {
+        (stack.receive_buffer.initial.0, stack.receive_buffer.maximum.0) = (1 << 20, 1 << 20);
+    }
+    scenario
+}
+
 fn costly(mut scenario: Scenario, host: &str, cost: &Value) -> Scenario {
     let cost: HostCost = serde_json::from_value(cost.clone()).unwrap();
     scenario.nodes.iter_mut().filter(|node| node.name == host).for_each(|node| node.cost = Some(cost));
@@ -85,7 +94,8 @@ fn what_is_joined_is_acknowledged_once() {
         )
     };
     let (acks, segments, goodput) = figures(false);
-    near(acks, segments / 2.0, 0.02);
+    // While the window grows, each segment is acknowledged.
+    near(acks, segments / 2.0, 0.03);
     let (fewer, coalesced, same) = figures(true);
     // 8 segments take 100 us.
     assert!(fewer < coalesced / 6.0, "{fewer} for {coalesced}");
@@ -99,7 +109,7 @@ fn a_costly_sender_sends_more_in_bursts() {
     let cost = json!({"per_packet": "10 us", "per_kilobyte": "1 us"});
     // The time of a transfer of a size includes all acknowledgments, which wait for the CPU.
     let flows = [flow("a0", "b0", "tcp", json!({"kind": "transfer", "size": "20 MB"}))];
-    let scenario = costly(with(pair(&fast), flows), "a0", &cost);
+    let scenario = with_fixed_windows(costly(with(pair(&fast), flows), "a0", &cost));
     let record = |tso: bool| run(&offloaded(scenario.clone(), tso, false));
     let goodput = |record: &Record| record.flows[0].goodput_bps.unwrap();
     let (single, bursts) = (record(false), record(true));
@@ -115,7 +125,7 @@ fn a_costly_sender_sends_more_in_bursts() {
 fn a_costly_receiver_takes_more_if_it_joins() {
     let fast = json!({"rate": "100 Gbit/s", "delay": "10 us", "queue": "1000 packets"});
     let cost = json!({"per_packet": "10 us", "per_kilobyte": "1 us"});
-    let scenario = costly(transfer(pair(&fast), "100 ms"), "b0", &cost);
+    let scenario = with_fixed_windows(costly(transfer(pair(&fast), "100 ms"), "b0", &cost));
     let record = |gro: bool| run(&offloaded(scenario.clone(), true, gro));
     let goodput = |record: &Record| record.flows[0].goodput_bps.unwrap();
     let (single, coalesced) = (record(false), record(true));

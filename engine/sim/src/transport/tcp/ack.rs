@@ -110,7 +110,12 @@ impl Tcp {
         let (first, last) = match (acked, news.sacked_sent_at) {
             (Some(acked), sacked) => (acked.0, sacked.unwrap_or(acked).1),
             (None, Some(sacked)) => sacked,
-            (None, None) if news.acked_pkts > 0 && packet.echo != Time::NEVER => (packet.echo, packet.echo),
+            (None, None) if news.acked_pkts > 0 && packet.echo != Time::NEVER => {
+                // Timestamps tell whole milliseconds, and at least one (tcp_rtt_tsopt_us).
+                let age = now.as_timestamp().saturating_sub(packet.echo.as_timestamp()).max(1);
+                let at = Time(now.0.saturating_sub(Time::from_ms(age).0));
+                (at, at)
+            }
             (None, None) => {
                 news.sets_timer = news.acked_pkts > 0;
                 return None;

@@ -1,6 +1,7 @@
 //! The times at which a receiver acknowledges: immediately, at every second full segment, or later (RFC 1122
 //! section 4.2.3.2, with Linux's quick acknowledgments at the beginning: __tcp_ack_snd_check,
-//! tcp_send_delayed_ack).
+//! tcp_send_delayed_ack). With SACK, the acknowledgments of out-of-order data after the first three are sent together
+//! (tcp_comp_sack_delay_ns).
 
 use super::timers::Timer;
 use super::{Scope, Tcp};
@@ -12,6 +13,15 @@ const QUICK: u32 = 16;
 /// data arrives in full segments (HZ / 2, limited by TCP_DELACK_MAX).
 const LEAST: Time = Time::from_ms(40);
 const MOST: Time = Time::from_ms(200);
+/// The number of acknowledgments of out-of-order data that are sent at once (TCP_FASTRETRANS_THRESH), and the most that
+/// are held back (net.ipv4.tcp_comp_sack_nr).
+const AT_ONCE: u32 = 3;
+const HELD_BACK: u32 = 44;
+/// The longest time for which they are held back (net.ipv4.tcp_comp_sack_delay_ns), its divisor of the round-trip time,
+/// and the slack of its timer (net.ipv4.tcp_comp_sack_slack_ns).
+const HOLDS: Time = Time::from_ms(1);
+const HOLDS_DIVISOR: u64 = 20;
+const SLACK: Time = Time::from_us(100);
 /// Linux's first guess of the other side's segment size (TCP_MSS_DEFAULT).
 const GUESSED_SEGMENT: u32 = 536;
 
@@ -33,6 +43,11 @@ pub(super) struct Acks {
     last_data_at: Time,
     /// The observed segment size of the other side.
     segment_bytes: u32,
+    /// The number of acknowledgments of out-of-order data held back since the last one was sent (compressed_ack), and
+    /// of those sent at once (dup_ack_counter) while the next expected sequence number was `repeated` (compressed_ack_rcv_nxt).
+    held_back: u32,
+    at_once: u32,
+    repeated: u64,
     /// The highest acknowledgment sent.
     pub(super) acked: u64,
 }
@@ -49,6 +64,9 @@ impl Acks {
             gap: Time::ZERO,
             last_data_at: Time::ZERO,
             segment_bytes: mss_bytes.min(GUESSED_SEGMENT),
+            held_back: 0,
+            at_once: 0,
+            repeated: 0,
             acked: 0,
         }
     }
@@ -69,6 +87,37 @@ impl Acks {
         if self.gap > Time::ZERO && now.since(self.last_data_at) < self.gap {
             self.is_interactive = true;
         }
+    }
+
+    /// Notes that there is something to acknowledge.
+    pub(super) fn schedule(&mut self) {
+        self.is_due = true;
+    }
+
+    /// Returns whether acknowledgments of out-of-order data are held back.
+    pub(super) fn has_held_back(&self) -> bool {
+        self.held_back > 0
+    }
+
+    /// Notes that the window grew, upon which the acknowledgment is sent at once (tcp_grow_window).
+    pub(super) fn on_grown(&mut self) {
+        self.quick |= 1;
+    }
+
+    /// Returns whether an acknowledgment of out-of-order data is sent at once; otherwise it is counted as held back.
+    fn is_at_once(&mut self, next: u64) -> bool {
+        if self.held_back >= HELD_BACK {
+            return true;
+        }
+        if self.repeated != next {
+            (self.repeated, self.at_once) = (next, 0);
+        }
+        if self.at_once < AT_ONCE {
+            self.at_once += 1;
+            return true;
+        }
+        self.held_back += 1;
+        false
     }
 
     /// Demands that the next acknowledgment be sent without delay.
@@ -136,10 +185,26 @@ impl Tcp {
         // (tcp_cleanup_rbuf).
         let is_read = self.acks.has_small && !self.acks.is_interactive;
         let is_second = unacked > u64::from(self.acks.segment_bytes);
-        if self.acks.is_urgent || is_quick || is_read || is_second || self.receiver.has_gaps() {
+        if self.acks.is_urgent || is_quick || is_read || is_second {
             self.send_ack(scope);
-        } else {
+        } else if !self.receiver.has_gaps() {
             self.delay_ack(scope);
+        } else if !self.options.has_sack || self.acks.is_at_once(self.receiver.next()) {
+            self.send_ack(scope);
+        } else if self.timers.due(Timer::Compress).is_none() {
+            let mut rtt = scope.stream.measured_round_trip(self.own);
+            if self.rtt.smoothed > Time::ZERO {
+                rtt = rtt.min(self.rtt.smoothed);
+            }
+            let at = scope.now + Time(rtt.0 / HOLDS_DIVISOR).min(HOLDS) + SLACK;
+            self.timers.set(Timer::Compress, at, self.me, scope.io);
+        }
+    }
+
+    /// Sends the acknowledgment for those held back (tcp_compressed_ack_kick).
+    pub(super) fn on_compress_timer(&mut self, scope: &mut Scope<'_>) {
+        if self.acks.held_back > 0 {
+            self.send_ack(scope);
         }
     }
 
@@ -179,6 +244,9 @@ impl Tcp {
     pub(super) fn on_ack_leaves(&mut self) {
         let acks = &mut self.acks;
         let was_due = std::mem::take(&mut acks.is_due);
+        if std::mem::take(&mut acks.held_back) > 0 {
+            self.timers.stop(Timer::Compress);
+        }
         acks.acked = self.receiver.next();
         acks.is_urgent = false;
         acks.has_small = false;

@@ -58,6 +58,8 @@ pub(crate) struct Options {
     data_header_bytes: u32,
     ack_header_bytes: u32,
     syn_bytes: u32,
+    /// The segment size that this side announces, which includes options (advmss).
+    pub(crate) announced_bytes: u32,
     /// The payload of a full segment.
     pub(crate) mss_bytes: u32,
 }
@@ -93,6 +95,7 @@ impl Options {
             data_header_bytes: headers + options,
             ack_header_bytes: headers + timestamps + if is_mptcp { DATA_ACK_BYTES } else { 0 },
             syn_bytes: headers + syn_option_bytes(own, is_mptcp),
+            announced_bytes: announced,
             mss_bytes: announced.saturating_sub(options).max(1),
         }
     }
@@ -103,10 +106,14 @@ impl Options {
         headers + sack + payload
     }
 
+    /// Returns the bytes of the timestamps option in each segment.
+    pub(super) fn timestamps_bytes(&self) -> u32 {
+        if self.has_timestamps { TIMESTAMP_BYTES } else { 0 }
+    }
+
     /// Returns the number of SACK blocks for which an acknowledgment has room: 40 bytes minus the other options.
     pub(super) fn sack_room(&self) -> usize {
-        let others = if self.has_timestamps { TIMESTAMP_BYTES } else { 0 };
-        let others = others + if self.is_mptcp { DATA_ACK_BYTES } else { 0 };
+        let others = self.timestamps_bytes() + if self.is_mptcp { DATA_ACK_BYTES } else { 0 };
         if self.has_sack { ((40 - others - 4) / 8).min(4) as usize } else { 0 }
     }
 }
@@ -152,7 +159,7 @@ impl Tcp {
         self.next = 1;
         let packet = Packet {
             ip_bytes: self.options.syn_bytes,
-            window_bytes: scope.stream.advertise().min(65_535),
+            window_bytes: scope.stream.advertise_first(),
             ecn: Codepoint::NotCapable,
             ..self.blank_packet(flags, scope)
         };
@@ -209,6 +216,9 @@ impl Tcp {
     fn establish(&mut self, packet: &Packet, tries: u32, sent_at: Time, scope: &mut Scope<'_>) {
         self.state = State::Established;
         self.una = 1;
+        if self.me.subflow == 0 {
+            scope.stream.begin(scope.now);
+        }
         self.timers.stop(Timer::Retransmit);
         self.rate.on_sent(scope.now, true);
         let echoed = Some(packet.echo).filter(|&echo| echo != Time::NEVER);

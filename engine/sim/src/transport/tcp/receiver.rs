@@ -111,6 +111,12 @@ impl Receiver {
         self.duplicate = None;
     }
 
+    /// Returns the place in the list of the block that new data extends, or the number of blocks if it extends none.
+    fn place(&self, new: Held) -> usize {
+        let extends = |block: &(u64, u64)| block.0 <= new.end && new.start <= block.1;
+        self.recent[..self.recent_count].iter().position(extends).unwrap_or(self.recent_count)
+    }
+
     /// Puts a block at the front of the list, merged with the blocks that it touches (tcp_sack_new_ofo_skb).
     fn report(&mut self, mut block: (u64, u64)) {
         let mut kept = [(0, 0); 4];
@@ -201,17 +207,21 @@ impl Tcp {
             return;
         }
         self.take_marks(packet, scope);
+        scope.stream.note_segment(packet);
         if new.end <= self.receiver.next {
             self.on_repeated(new, scope);
         } else if new.start <= self.receiver.next {
             self.on_next(new, packet, scope);
         } else {
+            self.acks.schedule();
             for segment in new.segments(packet.segment_bytes.into()) {
+                if self.acks.has_held_back() && self.receiver.place(segment) >= BLOCKS_EXPECTED {
+                    self.send_ack(scope);
+                }
                 if !self.receiver.hold(segment) {
-                    self.on_repeated(segment, scope);
+                    self.report_duplicate(segment);
                 }
             }
-            self.acks.demand();
         }
         scope.stream.set_held(self.me.subflow, self.receiver.held_bytes);
         self.acknowledge(scope);
@@ -219,21 +229,23 @@ impl Tcp {
 
     /// Handles data that was received before.
     fn on_repeated(&mut self, data: Held, scope: &mut Scope<'_>) {
-        self.receiver.duplicate = self.options.has_sack.then_some((data.start, data.end));
+        self.report_duplicate(data);
         self.hasten_acks(None, scope);
         self.acks.demand();
+    }
+
+    fn report_duplicate(&mut self, data: Held) {
+        self.receiver.duplicate = self.options.has_sack.then_some((data.start, data.end));
     }
 
     /// Handles data that is next in order, and any held data that follows it.
     fn on_next(&mut self, data: Held, packet: &Packet, scope: &mut Scope<'_>) {
         self.accept(data, scope);
         self.note_data(packet.segment(), scope);
-        let full = packet.payload_bytes >= self.options.mss_bytes.min(GROWS_FROM_BYTES);
-        if full {
-            scope.stream.grow_window(packet, self.options.mss_bytes);
+        scope.stream.measure_round_trip(packet, scope.now, self.own);
+        if packet.payload_bytes >= GROWS_FROM_BYTES && scope.stream.grow_window(packet) {
+            self.acks.on_grown();
         }
-        let echo = Some(packet.echo).filter(|&echo| echo != Time::NEVER);
-        scope.stream.measure_round_trip(echo, scope.now, self.own);
         if self.receiver.has_gaps() {
             while let Some(held) = self.receiver.held.front().copied()
                 && held.start <= self.receiver.next
@@ -292,6 +304,10 @@ impl Tcp {
         }
     }
 }
+
+/// The number of SACK blocks that an acknowledgment is expected to carry: before data changes the list beyond them, the
+/// acknowledgment that is held back is sent (TCP_SACK_BLOCKS_EXPECTED, tcp_sack_new_ofo_skb).
+const BLOCKS_EXPECTED: usize = 2;
 
 /// The smallest payload of a segment that widens the receive window (tcp_grow_window).
 const GROWS_FROM_BYTES: u32 = 128;

@@ -184,7 +184,7 @@ impl Tcp {
                 self.rate.delivered_pkts += 1;
                 // A segment whose first transmission arrived after it was retransmitted does not count
                 // (tcp_skb_spurious_retrans).
-                if !segment.has(EVER_RESENT) || echo >= segment.sent_at {
+                if !segment.has(EVER_RESENT) || echo.as_timestamp() >= segment.sent_at.as_timestamp() {
                     self.rack.on_delivered(segment, now, self.rtt.minimum);
                 }
             }

@@ -5,6 +5,7 @@
 use super::timers::Timer;
 use super::{INITIAL_WINDOW, Scope, Tcp};
 use crate::Time;
+use crate::transport::stream::Pieces;
 use nettrial_congestion::{Event, Phase};
 use std::collections::VecDeque;
 
@@ -16,7 +17,7 @@ const INTERFACE_LIMIT: Time = Time::from_us(977);
 /// The memory of a segment in addition to its payload: SKB_TRUESIZE of the small head that tcp_stream_alloc_skb allocates
 /// (net/ipv4/tcp.c), with 256 bytes for headers, and 256 and 320 for the kernel's own structures. In kernels that are
 /// configured for radios and tunnels, headers have 384.
-const SEGMENT_BYTES: u32 = 832;
+pub(crate) const SEGMENT_BYTES: u32 = 832;
 
 /// The state of a sender at its host's interface.
 #[derive(Debug, Default)]
@@ -190,6 +191,15 @@ impl Tcp {
     pub(super) fn queued_bytes(&self, payload_bytes: u32, ip_bytes: u32, tells: bool) -> u32 {
         let is_single = tells || self.options.cutter.is_none();
         if is_single { payload_bytes + SEGMENT_BYTES } else { ip_bytes }
+    }
+
+    /// Returns the pieces in which its send buffer holds data. What leaves in bursts, and what MPTCP holds for all subflows,
+    /// takes little memory beyond its payload, which does not count here.
+    pub(crate) fn pieces(&self) -> Pieces {
+        if self.options.is_mptcp || self.options.cutter.is_some() {
+            return Pieces::default();
+        }
+        Pieces { most_bytes: self.options.mss_bytes.into(), overhead_bytes: SEGMENT_BYTES.into() }
     }
 
     /// Returns the bytes of about one millisecond at the rate that Linux computes for every socket

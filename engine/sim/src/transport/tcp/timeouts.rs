@@ -24,6 +24,9 @@ impl Tcp {
         if self.timers.take(Timer::Acknowledge, self.me, scope.io) {
             self.on_acknowledge_timer(scope);
         }
+        if self.timers.take(Timer::Compress, self.me, scope.io) {
+            self.on_compress_timer(scope);
+        }
         if self.timers.take(Timer::Send, self.me, scope.io) {
             self.resend_lost(scope);
         }

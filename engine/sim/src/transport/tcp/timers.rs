@@ -11,6 +11,8 @@ pub enum Timer {
     Acknowledge = 1,
     /// A pause because of pacing, or for lack of room in the host's own interface.
     Send = 2,
+    /// The end of the time for which acknowledgments of out-of-order data are held back.
+    Compress = 3,
 }
 
 /// The purpose of the retransmission timer. There is one timer for all purposes, as in Linux (icsk_pending).
@@ -28,13 +30,13 @@ pub enum Purpose {
 }
 
 /// The number of timers.
-const COUNT: usize = 3;
+const COUNT: usize = 4;
 
 /// The timers of a subflow. Each has at most one pending wake-up while its time only moves later.
 #[derive(Debug)]
 pub struct Timers {
     pub(super) due: [Time; COUNT],
-    waking: [Time; COUNT],
+    pub(super) waking: [Time; COUNT],
     /// The purpose of [`Timer::Retransmit`].
     pub purpose: Purpose,
 }

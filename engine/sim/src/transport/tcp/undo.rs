@@ -24,7 +24,7 @@ impl Tcp {
     /// SACK, the time of the first retransmission is forgotten at the end of a recovery.
     fn was_late(&self, packet: &Packet) -> bool {
         match self.recovery.resent_at {
-            Some(at) => packet.echo < at,
+            Some(at) => packet.echo.as_timestamp() < at.as_timestamp(),
             None => self.options.has_sack || self.una < self.recovery.high_sequence,
         }
     }

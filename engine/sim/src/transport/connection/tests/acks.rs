@@ -20,8 +20,11 @@ fn first_each_segment_then_every_second_is_acknowledged() {
 
 #[test]
 fn a_single_full_segment_waits_forty_milliseconds_once_the_start_is_over() {
+    // A window that can't grow: while it does, each segment is acknowledged at once.
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), pass());
+    let mut settings = settings(&stack);
+    settings.socket.window = Some(Size(32_768));
+    let mut trial = Trial::new(&settings, both_directions(100_000_000, DELAY), pass());
     trial.to_write[0] = 200_000;
     trial.run(Time::from_ms(900));
     let count = trial.acks().count();
@@ -93,4 +96,23 @@ fn marks_are_echoed_until_the_sender_has_reduced_its_window() {
     let statistics = trial.connection.statistics(0);
     assert_eq!(statistics.retransmissions_pkts, 0);
     assert!(statistics.ssthresh_pkts < u32::MAX);
+}
+
+/// Each segment that lets the window grow is acknowledged at once (tcp_grow_window sets icsk_ack.quick).
+#[test]
+fn while_the_window_grows_each_segment_is_acknowledged() {
+    let acks = |window: Option<u64>| {
+        let stack = stack("reno");
+        let mut settings = settings(&stack);
+        settings.socket.window = window.map(Size);
+        let mut trial =
+            Trial::new(&settings, both_directions(10_000_000, DELAY), pass()).transfer(1448 * 200);
+        trial.run_to_end();
+        trial.acks().count()
+    };
+    // 16 at the beginning, and then every second of 184 segments.
+    let fixed = acks(Some(65_536));
+    assert!((106..=116).contains(&fixed), "{fixed}");
+    let growing = acks(None);
+    assert!(growing > fixed + 15, "{growing}, {fixed} with a fixed window");
 }

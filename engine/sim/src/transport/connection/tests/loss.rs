@@ -218,12 +218,14 @@ fn a_first_hole_is_no_reordering_whatever_its_acknowledgment_covers() {
     }
 }
 
-/// Acknowledgments that are lost let one acknowledgment report two new holes, the higher one first.
+/// Acknowledgments that are lost let one acknowledgment report two new holes, the higher one first. All data below them was
+/// acknowledged before: otherwise this acknowledgment would cover a segment, whose age would hide the hole until the next one
+/// (tcp_rack_advance sets rtt_us by the last segment delivered, which is the covered one in tcp_clean_rtx_queue).
 #[test]
 fn two_holes_in_one_acknowledgment_are_no_reordering() {
     let stack = stack("reno");
     let mut reports = 0;
-    let mut lost = drops(&[300, 303]);
+    let mut lost = drops(&[301, 304]);
     let judge: Judge = Box::new(move |packet| {
         reports += u64::from(packet.to.side == 0 && !packet.sack.as_slice().is_empty());
         if packet.to.side == 0 && (1..=3).contains(&reports) { Fate::Drop } else { lost(packet) }
@@ -231,7 +233,7 @@ fn two_holes_in_one_acknowledgment_are_no_reordering() {
     let mut trial = Trial::new(&settings(&stack), over_bottleneck(), judge).transfer(3_000_000);
     trial.run_to_end();
     let first = trial.world.arrived.iter().find(|(_, packet)| packet.sack.as_slice().len() == 2).unwrap();
-    let sequence = trial.data().nth(300).unwrap().1.sequence;
+    let sequence = trial.data().nth(301).unwrap().1.sequence;
     let again = trial.data().filter(|(_, packet)| packet.sequence == sequence).nth(1).unwrap().0;
     assert_eq!(again, first.0, "three segments above the hole are reported at once");
 }
@@ -255,4 +257,37 @@ fn without_sack_duplicates_reduce_the_window_during_recovery() {
     let last = in_recovery.last().unwrap();
     assert_eq!(last.cwnd_pkts, last.ssthresh_pkts, "after the last duplicate");
     assert!(in_recovery[0].cwnd_pkts > last.cwnd_pkts, "{in_recovery:?}");
+}
+
+/// Returns the times at which data packets of those numbers, counted from 0, arrived, and the acknowledgments with SACK.
+fn reports(lost: &'static [u64], numbers: &[usize], stack: &Stack) -> (Vec<Time>, Vec<(Time, Packet)>) {
+    let mut trial = Trial::new(&settings(stack), over_bottleneck(), drops(lost)).transfer(3_000_000);
+    trial.run_to_end();
+    let arrived = |number: &usize| {
+        let sequence = trial.data().nth(*number).unwrap().1.sequence;
+        let mut arrivals = trial.world.arrived.iter();
+        arrivals.find(|(_, packet)| packet.to.side == 1 && packet.sequence == sequence).unwrap().0
+    };
+    let reports = trial.acks().filter(|(_, packet)| !packet.sack.as_slice().is_empty());
+    (numbers.iter().map(arrived).collect(), reports.copied().collect())
+}
+
+/// With a round-trip time of more than 20 ms, they are held back for 1 ms and the slack of 0.1 ms (__tcp_ack_snd_check).
+#[test]
+fn acknowledgments_after_the_third_of_a_hole_are_held_back() {
+    let stack = stack("reno");
+    let (arrived, reports) = reports(&[300], &[301, 302, 303, 304], &stack);
+    let times: Vec<Time> = reports.iter().take(4).map(|report| report.0).collect();
+    assert_eq!(times[..3], arrived[..3]);
+    assert_eq!(times[3], arrived[3] + Time::from_us(1100));
+}
+
+/// The list of blocks has two already when data above the third hole arrives: what is held back leaves before it
+/// (tcp_sack_new_ofo_skb).
+#[test]
+fn what_is_held_back_leaves_before_a_third_block() {
+    let stack = stack("reno");
+    let (arrived, reports) = reports(&[300, 305, 310], &[311], &stack);
+    let (at, packet) = reports[3];
+    assert_eq!((at, packet.sack.as_slice().len()), (arrived[0], 2));
 }

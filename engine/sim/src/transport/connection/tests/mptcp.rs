@@ -81,7 +81,7 @@ fn the_window_is_shared_and_repeats_what_blocks_it() {
     trial.run_to_end();
     assert_eq!(trial.readable[1], 10_000_000);
     let most = trial.acks().map(|(_, packet)| packet.window_bytes).max().unwrap();
-    assert!(most <= 131_072 * 1428 / 2388 + 128, "{most}");
+    assert!(most <= 131_072 * 1428 / 2260 + 128, "{most}");
     // 65 kB in each 10 ms of the fast path would be 52 Mbit/s.
     assert!(trial.world.now < Time::from_ms(6000), "{:?}", trial.world.now);
 }
