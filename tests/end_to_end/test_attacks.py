@@ -12,6 +12,8 @@ from tests.end_to_end.serving import serving
 pytestmark = pytest.mark.end_to_end
 
 
+# The same rules serve them over IPv6 (`tests/lab/test_attacks.py`), and each takes up to 30 s of CPU time.
+@pytest.mark.slow
 @pytest.mark.parametrize("port", ["pages", "ndt7", "stamp", "engine"])
 def test_honest_clients_are_served_under_attack(port: str) -> None:
     assert unserved(attacked(port, 4)) == {}
