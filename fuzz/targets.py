@@ -36,7 +36,7 @@ from nettrial.metrics import METRICS
 from nettrial.monitor import mesh
 from nettrial.monitor.archive import FILE as ARCHIVE_FILE
 from nettrial.monitor.archive import Archive, KnownSession
-from nettrial.monitor.outcome import Measured, MeasuredValue
+from nettrial.monitor.outcome import MeasuredValue, MeasuredValues
 from nettrial.monitor.schedule import Gap, Spent
 from nettrial.protocols.ndt7.server import refusal
 from nettrial.protocols.ndt7.wire import measurement
@@ -172,7 +172,7 @@ def _reader() -> Reader:
 
 
 def _imports(data: bytes) -> None:
-    for each in _reader().read(_file("measurements.json", data)).found:
+    for each in _reader().read(_file("measurements.json", data)).imported:
         each.record.model_dump_json()
 
 
@@ -279,7 +279,7 @@ def _archive_seeds() -> Iterable[bytes]:
             session, "t a b", ("a", "b"), 60, "t", "TCP", ["goodput"], {"goodput": {"alarm": "< 9"}}
         )
         figure = MeasuredValue("goodput", "Goodput", "Mbit/s", 1.5)
-        archive.measured("t a b", 1, Spent(60.0, 1.0, 9), Measured([figure], 9, "{}"))
+        archive.measured("t a b", 1, Spent(60.0, 1.0, 9), MeasuredValues([figure], 9, "{}"))
         archive.gap(Gap("t a b", 2, 3, "host gone", "b"), 120.0)
         archive.event(120.0, "t a b", "change", "less", "goodput")
         archive.close()

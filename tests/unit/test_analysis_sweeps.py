@@ -158,14 +158,14 @@ def test_a_step_down_is_no_boundary_found() -> None:
     (found,) = steps([curve_of(rows, sizes)])
     first = found.expected[0]
     assert first.height_us == pytest.approx(-5, abs=0.2)
-    assert not first.found
+    assert not first.is_shown
     assert first.seen
 
 
 def test_one_trial_has_heights_and_no_judgement() -> None:
     (found,) = steps([noise(1, trials=1)])
     assert all(
-        (step.interval, step.probability, step.found) == (None, None, False) for step in found.expected
+        (step.interval, step.probability, step.is_shown) == (None, None, False) for step in found.expected
     )
 
 
@@ -177,8 +177,8 @@ def test_a_step_of_trials_that_are_exactly_equal_is_found(height_us: float) -> N
     (found,) = steps([curve_of([row] * 3, sizes)])
     first, *rest = found.expected
     assert first.height_us == pytest.approx(height_us, abs=1e-3)
-    assert first.found
-    assert not any(step.found for step in rest)
+    assert first.is_shown
+    assert not any(step.is_shown for step in rest)
 
 
 def test_a_bend_of_a_simulated_curve_is_no_step() -> None:
@@ -189,7 +189,7 @@ def test_a_bend_of_a_simulated_curve_is_no_step() -> None:
         for size in sizes
     ]
     (found,) = steps([curve_of([row] * 2, sizes, "tcp")])
-    assert [(step.found, round(step.height_us, 2)) for step in found.expected] == [(True, 1.44), (False, 0.0)]
+    assert [(step.is_shown, round(step.height_us, 2)) for step in found.expected] == [(True, 1.44), (False, 0.0)]
     assert found.other == ()
 
 
@@ -210,7 +210,7 @@ def test_equal_trials_are_no_evidence() -> None:
     sizes = list(range(1000, 4000, 10))
     (found,) = steps([curve_of([[float(size) for size in sizes]] * 5, sizes)])
     assert found.expected
-    assert not any(step.found for step in found.expected)
+    assert not any(step.is_shown for step in found.expected)
 
 
 def test_sizes_that_are_far_apart_say_so() -> None:

@@ -4,6 +4,7 @@ tests start."""
 import contextlib
 import importlib.util
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -54,22 +55,23 @@ asyncio.run(main())
 prints the answers."""
 
 
-def starter(directory: Path) -> Callable[..., subprocess.Popen[str]]:
-    """Returns a function that starts the installed command in `work` of a directory, with variables for the
-    fake engine."""
-    script = directory / "bin" / "nettrial"
+@pytest.fixture
+def installed(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Returns a function that starts the installed command in an own directory, with variables for the fake
+    engine."""
+    script = tmp_path / "bin" / "nettrial"
     script.parent.mkdir()
     script.write_text(
         (ROOT / "packaging/scripts/nettrial").read_text().replace("#!python", f"#!{sys.executable}")
     )
     script.chmod(0o755)
-    (directory / "work").mkdir()
+    (tmp_path / "work").mkdir()
 
     def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [script, *arguments],
-            cwd=directory / "work",
-            env={**environment(directory), **variables},
+            cwd=tmp_path / "work",
+            env={**environment(tmp_path), **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -86,8 +88,7 @@ def ends_well(process: subprocess.Popen[str]) -> str:
 
 
 @needs_dask
-def test_workers_on_this_machine_run_trials_and_import_no_module_left_there(tmp_path: Path):
-    installed = starter(tmp_path)
+def test_workers_on_this_machine_run_trials_and_import_no_module_left_there(installed, tmp_path: Path):
     planted = [tmp_path / "dask-scratch-space" / "jinja2.py", tmp_path / "work" / "multiprocessing.py"]
     planted[0].parent.mkdir()
     for module in planted:
@@ -97,13 +98,11 @@ def test_workers_on_this_machine_run_trials_and_import_no_module_left_there(tmp_
     assert [*tmp_path.rglob("*-was-imported")] == []
 
 
-@pytest.fixture(scope="module")
-def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
-    """Yields the ports at which a run with a worker on this machine listens, until its tests are done."""
+@pytest.fixture
+def ports(installed, tmp_path: Path) -> Iterator[list[int]]:
+    """Yields the ports at which a run with a worker on this machine listens."""
     psutil = pytest.importorskip("psutil")
-    directory = tmp_path_factory.mktemp("installed")
-    # The trials outlast the tests, which ask while they run.
-    with starter(directory)(*LOCAL, FAKE_SECONDS="20", TMPDIR=str(directory)) as run:
+    with installed(*LOCAL, FAKE_SECONDS="1", TMPDIR=str(tmp_path)) as run:
         process = psutil.Process(run.pid)
 
         def of(one: Any) -> list[int]:
@@ -117,10 +116,8 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
 
         wait_until(lambda: len(found()) >= 5, "the ports of a scheduler, a nanny and a worker")
         yield found()
-        for one in [*process.children(recursive=True), process]:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                one.kill()
-        run.communicate()
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=240)
 
 
 @needs_dask

@@ -25,7 +25,7 @@ mod undo;
 
 pub(crate) use bursts::Cutter;
 pub(crate) use handshake::Options;
-pub(crate) use sender::{Readiness, SEGMENT_BYTES};
+pub(crate) use sender::Readiness;
 
 use crate::ahead::{ReadAhead, read_ahead};
 use crate::transport::stream::Stream;

@@ -6,7 +6,6 @@
 //! virtual cables, as its sender allocated it. With MPTCP, each subflow measures round-trip times, and the window is
 //! common to all.
 
-use crate::transport::tcp::SEGMENT_BYTES;
 use crate::{Packet, Time};
 use nettrial_scenario::{Size, Stack};
 
@@ -15,6 +14,10 @@ const UNSCALED: u64 = 65_535;
 const LARGEST_SHIFT: u32 = 14;
 /// The default of net.core.rmem_max, the buffer for which a window's scale has room.
 const SETTABLE_BYTES: u64 = 212_992;
+/// The memory of a segment in addition to its payload: SKB_TRUESIZE of the small head that tcp_stream_alloc_skb allocates
+/// (net/ipv4/tcp.c), with 256 bytes for headers, and 256 and 320 for the kernel's own structures. In kernels that are
+/// configured for radios and tunnels, headers have 384.
+pub(crate) const SEGMENT_BYTES: u32 = 832;
 /// The memory of a segment in addition to its payload.
 const OVERHEAD_BYTES: u64 = SEGMENT_BYTES as u64;
 /// The share of windows in buffers, in 256ths (TCP_RMEM_TO_WIN_SCALE), until data arrives.

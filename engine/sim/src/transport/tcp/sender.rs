@@ -6,6 +6,7 @@ use super::timers::Timer;
 use super::{INITIAL_WINDOW, Scope, Tcp};
 use crate::Time;
 use crate::transport::stream::Pieces;
+use crate::transport::window::SEGMENT_BYTES;
 use nettrial_congestion::{Event, Phase};
 use std::collections::VecDeque;
 
@@ -13,11 +14,6 @@ use std::collections::VecDeque;
 const INTERFACE_LIMIT_BYTES: u64 = 4 << 20;
 /// The time in which the socket sends the bytes that it may have in its interface (sk_pacing_shift 10).
 const INTERFACE_LIMIT: Time = Time::from_us(977);
-
-/// The memory of a segment in addition to its payload: SKB_TRUESIZE of the small head that tcp_stream_alloc_skb allocates
-/// (net/ipv4/tcp.c), with 256 bytes for headers, and 256 and 320 for the kernel's own structures. In kernels that are
-/// configured for radios and tunnels, headers have 384.
-pub(crate) const SEGMENT_BYTES: u32 = 832;
 
 /// The state of a sender at its host's interface.
 #[derive(Debug, Default)]
