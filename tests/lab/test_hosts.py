@@ -87,7 +87,7 @@ def test_a_study_runs_over_ssh_and_leaves_the_machines_as_they_were(shared: Mach
         for each in record.disturbances:
             assert (each.other_work_percent, each.clock_step_ns is None) == (None, False)
             assert each.stolen_percent is not None
-            assert each.timer_lateness_us > 0
+            assert each.timer_lateness_us is not None
     environment = run.sessions[0].environment
     assert sorted(machine.name for machine in environment.machines) == sorted(MACHINES)
 

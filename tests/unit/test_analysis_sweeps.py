@@ -189,7 +189,10 @@ def test_a_bend_of_a_simulated_curve_is_no_step() -> None:
         for size in sizes
     ]
     (found,) = steps([curve_of([row] * 2, sizes, "tcp")])
-    assert [(step.is_shown, round(step.height_us, 2)) for step in found.expected] == [(True, 1.44), (False, 0.0)]
+    assert [(step.is_shown, round(step.height_us, 2)) for step in found.expected] == [
+        (True, 1.44),
+        (False, 0.0),
+    ]
     assert found.other == ()
 
 
