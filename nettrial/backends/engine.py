@@ -124,8 +124,9 @@ class Engine:
 
     def _read(self, output: IO[bytes]) -> None:
         try:
-            while line := read_line(output, MOST_EVENT_BYTES):
-                self._lines.put(line)
+            with output:
+                while line := read_line(output, MOST_EVENT_BYTES):
+                    self._lines.put(line)
         except TooMuch as error:
             self._excess = f"the engine sent {error}, and was killed"
             self.kill()
@@ -133,13 +134,14 @@ class Engine:
 
     def _listen(self, errors: IO[bytes]) -> None:
         """Passes log lines of the error output on to the log, and keeps the end of the other lines."""
-        while line := errors.readline(LONGEST_LINE_BYTES):
-            text = line.decode(errors="replace").rstrip()
-            logged = LOG_LINE.match(text)
-            level = LEVELS[logged[1]] if logged else logging.INFO
-            _LOG.log(level, "engine %d: %s", self._process.pid, text[logged.end() :] if logged else text)
-            if not logged:
-                self._said = (self._said + line)[-ERROR_TEXT_BYTES:]
+        with errors:
+            while line := errors.readline(LONGEST_LINE_BYTES):
+                text = line.decode(errors="replace").rstrip()
+                logged = LOG_LINE.match(text)
+                level = LEVELS[logged[1]] if logged else logging.INFO
+                _LOG.log(level, "engine %d: %s", self._process.pid, text[logged.end() :] if logged else text)
+                if not logged:
+                    self._said = (self._said + line)[-ERROR_TEXT_BYTES:]
 
     def ask(self, request: BaseModel, timeout: float | None) -> Event:
         """Sends a request and waits for its answer for `timeout` seconds, or without limit if it is None;

@@ -12,8 +12,7 @@ REGRESSIONS = Path(__file__).parents[2] / "fuzz" / "regressions"
 INPUTS = 50
 
 
-# The engine of the reader ends with this process, and its pipes are closed when they are collected.
-@pytest.mark.filterwarnings("error", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_target_reads_its_seeds_and_what_once_failed(name):
     target, chance = TARGETS[name], random.Random(name)
