@@ -54,14 +54,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Repeats a test with the mark `settles` until an attempt holds, each in an empty `tmp_path`."""
+    """Repeats a test with the mark `settles` until an attempt holds. Each finds in `tmp_path` only what
+    fixtures put there."""
     if pyfuncitem.get_closest_marker("settles") is None:
         return None
     given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
     run = given.get("run")
+    directory = given.get("tmp_path")
+    fixtures_files = set(directory.iterdir()) if directory else set()
 
     def attempt(watched: Run) -> None:
-        for left in given["tmp_path"].iterdir() if "tmp_path" in given else ():
+        for left in set(directory.iterdir()) - fixtures_files if directory else ():
             shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
         pyfuncitem.obj(**given | ({} if run is None else {"run": watched}))
 
