@@ -6,8 +6,8 @@ from typing import Any
 
 from nettrial.analysis import Agreement, Interval
 from nettrial.report import numbers
+from nettrial.report.change_words import quantity
 from nettrial.report.content import Report, Section
-from nettrial.report.sentences import quantity
 from nettrial.report.tables import agreement_label
 from nettrial.report.vega import COLOURS, Chart, Spec, across, beside, layer, layered, silent
 

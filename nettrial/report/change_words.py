@@ -124,7 +124,8 @@ def compared(contrast: Contrast) -> str:
 
 
 def quantity(title: str) -> str:
-    """Returns a title in the form that it has within a sentence."""
+    """Returns a title in the form that it has within a sentence: the first letter is lower case unless it
+    begins an abbreviation."""
     return title if title[:2].isupper() else title[:1].lower() + title[1:]
 
 

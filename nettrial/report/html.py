@@ -13,6 +13,7 @@ from nettrial.files import Unsafe, refuse_foreign
 from nettrial.report import (
     agreement_charts,
     airtime,
+    change_words,
     charts,
     conclusions,
     explained,
@@ -138,7 +139,7 @@ def page(report: Report, live: str = "") -> str:
     environment = pages.environment()
     environment.globals["draw"] = vega.on_page
     environment.globals["look"] = vega.look
-    environment.filters["quantity"] = sentences.quantity
+    environment.filters["quantity"] = change_words.quantity
     made = environment.get_template("report.html.j2").render(
         report=report,
         run=report.run,

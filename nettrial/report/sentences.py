@@ -20,6 +20,7 @@ from nettrial.analysis import (
 )
 from nettrial.analysis.analysis_of_variance import NORMALITY_LEVEL, Term
 from nettrial.report import numbers
+from nettrial.report.change_words import quantity
 from nettrial.report.tables import label
 from nettrial.study import Study
 
@@ -38,12 +39,6 @@ _KINDS = {
     "smaller": "a smaller change",
     "apart": "a change",
 }
-
-
-def quantity(title: str) -> str:
-    """Returns a title in the form that it has within a sentence: the first letter is lower case unless it
-    begins an abbreviation."""
-    return title if title[:2].isupper() else title[:1].lower() + title[1:]
 
 
 def findings(study: Study, results: Sequence[Finding]) -> list[str]:
