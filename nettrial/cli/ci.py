@@ -6,10 +6,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from nettrial.analysis import digest
+from nettrial.cli.ci_files import JunitSuite, in_line, write_junit, write_markdown
 from nettrial.design.trial_order import in_words
-from nettrial.report import conclusions, numbers, pages, screen
+from nettrial.report import conclusions, numbers, screen
 from nettrial.report.content import Report
-from nettrial.report.formats import in_markdown
 from nettrial.scenario import Warning
 from nettrial.texts import visible
 
@@ -18,9 +18,9 @@ def write(report: Report, junit: Path | None, markdown: Path | None) -> None:
     """Writes the requested files, each completely or not at all; raises BadInput for a file that can't be
     written."""
     if junit is not None:
-        pages.write(junit, as_junit(report), "writing the JUnit file")
+        write_junit(junit, as_junit(report))
     if markdown is not None:
-        pages.write(markdown, as_markdown(report).encode(), "writing the Markdown file")
+        write_markdown(markdown, as_markdown(report))
 
 
 def as_junit(report: Report) -> bytes:
@@ -35,16 +35,10 @@ def as_junit(report: Report) -> bytes:
         warned.setdefault(planned.number, []).append(warning)
     skipped = len(run.plan) - len(spans) - len(failures)
     counts = {"tests": len(run.plan), "failures": 0, "errors": len(failures), "skipped": skipped}
-    root = ElementTree.Element("testsuites")
-    attributes = {"name": run.study.study, **{name: str(count) for name, count in counts.items()}}
-    suite = ElementTree.SubElement(root, "testsuite", attributes)
+    suite = JunitSuite(run.study.study, counts)
     for planned in run.plan:
-        case = ElementTree.SubElement(
-            suite,
-            "testcase",
-            classname=f"{run.study.study}.{in_words(planned.treatment)}",
-            name=f"trial {planned.number}, block {planned.block}",
-        )
+        group = f"{run.study.study}.{in_words(planned.treatment)}"
+        case = suite.case(group, f"trial {planned.number}, block {planned.block}")
         if planned.number in spans:
             case.set("time", f"{spans[planned.number] / 1e9:.3f}")
             of_trial = warned.get(planned.number, [])
@@ -55,21 +49,19 @@ def as_junit(report: Report) -> bytes:
             ElementTree.SubElement(case, "error", message=visible(failures[planned.number]))
         else:
             ElementTree.SubElement(case, "skipped", message="not run yet")
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
+    return suite.encoded()
 
 
 def as_markdown(report: Report) -> str:
     """Returns the answer, a table of effects, the warnings and the failures as Markdown."""
     study = report.run.study
     lines = [
-        f"## {_text(study.study)}: {_text(study.title)}",
+        f"## {in_line(study.study)}: {in_line(study.title)}",
         "",
-        _text(study.question),
+        in_line(study.question),
         "",
-        *(line for sentence in conclusions.sentences(report) for line in (_text(sentence), "")),
-        _text(f"{', '.join(report.facts)}."),
+        *(line for sentence in conclusions.sentences(report) for line in (in_line(sentence), "")),
+        in_line(f"{', '.join(report.facts)}."),
     ]
     effects = screen.effects(report)
     if effects:
@@ -83,7 +75,7 @@ def as_markdown(report: Report) -> str:
         said = screen.effect_words(finding, effect)
         arrow = screen.ARROWS[said.shown] if said.interval else ""
         cells = (finding.response.title, level, arrow, said.change, said.interval, said.verdict)
-        lines.append(f"| {' | '.join(map(_text, cells))} |")
+        lines.append(f"| {' | '.join(map(in_line, cells))} |")
     warnings = [
         (f"{each.object}: {each.message}; {each.consequence}", each.trials) for each in report.warnings
     ]
@@ -91,10 +83,5 @@ def as_markdown(report: Report) -> str:
     for title, found in (("Warnings", warnings), ("Failures", failures)):
         if found:
             lines += ["", f"### {title}", ""]
-            lines += [f"- {_text(text)} ({numbers.counted(count, 'trial')})" for text, count in found]
+            lines += [f"- {in_line(text)} ({numbers.counted(count, 'trial')})" for text, count in found]
     return "\n".join(lines) + "\n"
-
-
-def _text(text: str) -> str:
-    """Returns a text from elsewhere on one line, with its Markdown escaped."""
-    return in_markdown(visible(text))

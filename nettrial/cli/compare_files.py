@@ -9,10 +9,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from nettrial.analysis.outcomes import Outcome
+from nettrial.cli.ci_files import JunitSuite, in_line, write_junit, write_markdown
 from nettrial.comparison import Judgement
 from nettrial.design.trial_order import in_words
-from nettrial.report import pages
-from nettrial.report.formats import in_markdown
 from nettrial.texts import visible
 
 SUITE = "nettrial compare"
@@ -45,9 +44,9 @@ class ComparisonFiles:
         with its change in words. With `strict`, a condition that can't be told is a failure. Raises BadInput
         for a file that can't be written."""
         if self.junit is not None:
-            pages.write(self.junit, as_junit(judged, strict), "writing the JUnit file")
+            write_junit(self.junit, as_junit(judged, strict))
         if self.markdown is not None:
-            pages.write(self.markdown, as_markdown(tables).encode(), "writing the Markdown file")
+            write_markdown(self.markdown, as_markdown(tables))
 
 
 def as_junit(judged: Sequence[tuple[Judgement, str]], strict: bool) -> bytes:
@@ -56,31 +55,21 @@ def as_junit(judged: Sequence[tuple[Judgement, str]], strict: bool) -> bytes:
     `strict`, a failure."""
     results = [_result(each, strict) for each, _ in judged]
     counts = Counter(results)
-    root = ElementTree.Element("testsuites")
     numbers = {
         "tests": len(judged),
         "failures": counts["failure"],
         "errors": counts["error"],
         "skipped": counts["skipped"],
     }
-    attributes = {"name": SUITE, **{name: str(count) for name, count in numbers.items()}}
-    suite = ElementTree.SubElement(root, "testsuite", attributes)
+    suite = JunitSuite(SUITE, numbers)
     for (each, words), result in zip(judged, results, strict=True):
-        case = ElementTree.SubElement(
-            suite, "testcase", classname=visible(str(each.condition)), name=_treatment(each)
-        )
+        case = suite.case(visible(str(each.condition)), visible(in_words(each.difference.treatment)))
         message = visible(f"{each.outcome}: {words}")
         if result is None:
             ElementTree.SubElement(case, "system-out").text = message
         else:
             ElementTree.SubElement(case, result, message=message)
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
-
-
-def _treatment(judged: Judgement) -> str:
-    return visible(in_words(judged.difference.treatment))
+    return suite.encoded()
 
 
 def _result(judged: Judgement, strict: bool) -> str | None:
@@ -100,11 +89,6 @@ def as_markdown(tables: Sequence[Table]) -> str:
     for table in tables:
         if not table.rows:
             continue
-        rows = [table.columns, ["---"] * len(table.columns), *(list(map(_text, row)) for row in table.rows)]
-        lines += [f"## {_text(table.heading)}", "", *(f"| {' | '.join(row)} |" for row in rows), ""]
+        rows = [table.columns, ["---"] * len(table.columns), *(list(map(in_line, row)) for row in table.rows)]
+        lines += [f"## {in_line(table.heading)}", "", *(f"| {' | '.join(row)} |" for row in rows), ""]
     return "\n".join(lines)
-
-
-def _text(text: str) -> str:
-    """Returns a text from elsewhere on one line, with its Markdown escaped."""
-    return in_markdown(visible(text))
