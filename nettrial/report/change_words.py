@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nettrial.analysis import Change, Contrast, Interval, Merit, merit
-from nettrial.analysis.detectable import detectable
+from nettrial.analysis import Contrast, Interval, Merit, merit
+from nettrial.analysis.detectable import Detectable, detectable
 from nettrial.report import numbers
 from nettrial.report.tables import label
 from nettrial.study import Study
@@ -44,6 +44,8 @@ class _Estimate:
     """1 or -1 if a rise or a fall is shown that may have the smallest size of interest, otherwise 0."""
     smallest: float | None
     """The smallest size of interest in percent, if the change is known to be smaller; otherwise None."""
+    detectable: Detectable | None
+    """The change that the run could have shown; None if the interval does not say that."""
 
 
 def _estimate(contrast: Contrast) -> _Estimate | None:
@@ -62,6 +64,7 @@ def _estimate(contrast: Contrast) -> _Estimate | None:
         *(contrast.subject, middle, bounds, unit, difference, absent, contrast.values, of_value),
         sign=0 if is_small else found.shown,
         smallest=contrast.response.smallest_effect if is_small else None,
+        detectable=detectable(found, contrast.response.smallest_effect),
     )
 
 
@@ -86,8 +89,7 @@ def change(study: Study, contrast: Contrast, names_place: bool = True) -> str:
         return f"{name}: no change of {smallest:g}% or more{place} ({size}{about}{ends})"
     if told.bounds.side == 0:
         about = f", from {before} to {numbers.with_unit(after, unit)}" if contrast.values else ""
-        missed = could_show(contrast.change, smallest)
-        return f"{name}: no change shown{place} ({size}{about}{ends}{f'; {missed}' if missed else ''})"
+        return f"{name}: no change shown{place} ({size}{about}{ends}{_could_show([told])})"
     verb = ("rise" if told.bounds.side > 0 else "fall") + ("" if _is_plural(title) else "s")
     if not contrast.values:
         return f"{name} {verb}{place} ({size}{ends})"
@@ -159,16 +161,17 @@ def _ends(study: Study, contrast: Contrast) -> str:
     return f"depending on {factors}, from {' to '.join(said)}"
 
 
-def could_show(found_change: Change, smallest: float) -> str:
-    """Returns what a run that shows no change could have shown in words, and how many more blocks would show
-    a smaller one; empty if its interval does not say that."""
-    found = detectable(found_change, smallest)
-    if found is None:
+def _could_show(still: Sequence[_Estimate]) -> str:
+    """Returns what a run that shows no change could have shown at every one of the levels in words, and how
+    many more blocks would show a smaller one, after a semicolon; empty if an interval does not say that."""
+    known = [each.detectable for each in still if each.detectable]
+    if len(known) < len(still):
         return ""
-    seen = f"changes above {numbers.two(found.percent)}% would have been seen"
-    if found.blocks is None:
+    largest = max(known, key=lambda each: each.percent)
+    seen = f"; changes above {numbers.two(largest.percent)}% would have been seen"
+    if largest.blocks is None:
         return seen
-    return f"{seen}; {numbers.counted(found.blocks, 'more block')} would show {found.wanted:g}%"
+    return f"{seen}; {numbers.counted(largest.blocks, 'more block')} would show {largest.wanted:g}%"
 
 
 def _mixed(contrast: Contrast) -> str:
@@ -194,7 +197,8 @@ def changes(contrasts: Sequence[Contrast]) -> str:
     still = [(each, bounds) for each, bounds in sure if not each.sign and each.smallest is None]
     if still:
         named = _levels([each.subject for each, _ in still], levels, "any level")
-        parts.append(f"no change shown at {named}{_within(still)}")
+        could = _could_show([each for each, _ in still])
+        parts.append(f"no change shown at {named}{_within(still, could)}")
     if loose:
         first, last = min(loose, key=lambda each: each.middle), max(loose, key=lambda each: each.middle)
         ends = [f"{numbers.signed(each.middle, 1)}{each.unit} at {each.subject}" for each in (first, last)]
@@ -248,15 +252,15 @@ def _levels(subjects: Sequence[str], levels: int, every: str) -> str:
     return subjects[0] if len(subjects) == 1 else f"{len(subjects)} levels"
 
 
-def _within(still: Sequence[tuple[_Estimate, Interval]]) -> str:
-    """Returns the range that contains the intervals of changes that are not shown; empty if their units
-    differ."""
+def _within(still: Sequence[tuple[_Estimate, Interval]], more: str = "") -> str:
+    """Returns the range that contains the intervals of changes that are not shown, and `more`, in
+    parentheses; without the range if the units of the changes differ."""
     units = {each.unit for each, _ in still}
     if len(units) > 1:
-        return ""
+        return f" ({more.removeprefix('; ')})" if more else ""
     hull = Interval(min(bounds.low for _, bounds in still), max(bounds.high for _, bounds in still))
     within = "intervals within " if len(still) > 1 else ""
-    return f" ({within}{_span(hull, units.pop())})"
+    return f" ({within}{_span(hull, units.pop())}{more})"
 
 
 def _span(bounds: Interval, unit: str) -> str:

@@ -1,6 +1,7 @@
 """Numbers as text, and the drawing of a network."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -134,11 +135,19 @@ def test_what_an_inconclusive_run_could_have_shown() -> None:
     assert told.blocks is not None
     assert seen(math.log1p(told.percent / 100), 5) == pytest.approx(0.8, abs=0.08)
     assert seen(math.log1p(told.wanted / 100), 5 + told.blocks) == pytest.approx(0.8, abs=0.08)
-    said = change_words.could_show(found, 1)
-    assert said == (
+    could = (
         f"changes above {numbers.two(told.percent)}% would have been seen; {told.blocks} more blocks would "
-        f"show {told.wanted:g}%"
+        f"show {told.wanted:g}%)"
     )
+    response = load("jumbo-ipv6").responses[0]
+    level = Contrast(response, "Level B", "Level A", found)
+    assert change_words.change(load("jumbo-ipv6"), level).endswith(f"; {could}")
+    assert change_words.changes([level]).endswith(f"; {could}")
+    (wider,) = corrected([change([(1.0, math.exp(2 * log)) for log in logs])])
+    both = change_words.changes([level, replace(level, subject="Level C", change=wider)])
+    assert both.endswith(change_words.changes([replace(level, change=wider)]).split("; ", 1)[1])
+    unknown = replace(found, log_error=None)
+    assert "would" not in change_words.changes([level, replace(level, change=unknown)])
 
 
 def test_words_in_a_row() -> None:

@@ -72,7 +72,15 @@ def test_what_is_shown_is_what_the_page_shows(report, found):
     assert found["throughput"].lines[2][1] == f"{entry.value} ± {entry.half_interval}"
     assert found["throughput"].lines[2][2] == f"{entry.change} {entry.change_interval}"
     assert found["throughput"].notes[0].startswith("*1 router: CPU 0 was busy")
-    assert len(found["changes"].lines) == len(report.sections) * 8
+    changes = found["changes"]
+    assert len(changes.lines) == len(report.sections) * 8
+    words = {"better": "better", "worse": "worse", "small": "below 1%", "none": "no change shown"}
+    verdicts = [
+        words[row["verdict"]] if line[-2][:6] != "absent" else ""
+        for line, row in zip(changes.lines, read(changes), strict=True)
+    ]
+    assert [line[-1] for line in changes.lines] == verdicts
+    assert {"better", "no change shown"} <= set(verdicts)
 
 
 def test_each_table_is_written_in_each_form(report, found, tmp_path):
