@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ from nettrial.store import Run
 from tests.unit.conftest import ROOT, environment
 from tests.unit.test_runner import wait_until
 
-STUDY = ("run", "jumbo-ipv6", "--backend", "sim", "--replicates", "1", "--seed", "1", "--quiet")
-LOCAL = (*STUDY, "--on", "local[1]", "--out", "out")
+STUDY = (
+    *("run", "jumbo-ipv6", "--backend", "sim", "--replicates", "1", "--seed", "1", "--quiet"),
+    *("--on", "local[1]", "--out", "out"),
+)
 needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None and not os.environ.get("CI"), reason="needs Dask"
 )
@@ -31,11 +33,14 @@ import asyncio, json, os, sys
 from distributed import Security
 from distributed.comm import connect
 
+async def identity(address, security):
+    comm = await connect(address, timeout=2, **security.get_connection_args("client"))
+    await comm.write({"op": "identity", "reply": True})
+    return str(await comm.read())
+
 async def ask(address, security):
-    try:
-        comm = await connect(address, timeout=2, **security.get_connection_args("client"))
-        await comm.write({"op": "identity", "reply": True})
-        return str(await asyncio.wait_for(comm.read(), 2))
+    try:  # Dask's time limit does not end a handshake with a server of pages.
+        return await asyncio.wait_for(identity(address, security), 10)
     except (OSError, TimeoutError, ValueError):
         return None
 
@@ -55,69 +60,58 @@ asyncio.run(main())
 prints the answers."""
 
 
-@pytest.fixture
-def installed(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
-    """Returns a function that starts the installed command in an own directory, with variables for the fake
-    engine."""
-    script = tmp_path / "bin" / "nettrial"
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the directory of the run, whose own folders have modules that nobody must import."""
+    made = tmp_path_factory.mktemp("installed")
+    for module in (made / "dask-scratch-space" / "jinja2.py", made / "work" / "multiprocessing.py"):
+        module.parent.mkdir()
+        module.write_text("open(__file__ + '-was-imported', 'w')\n")
+    return made
+
+
+@pytest.fixture(scope="module")
+def run(directory: Path) -> Iterator[subprocess.Popen[str]]:
+    """Yields a run of the installed command with a worker on this machine. Its third trial waits for a file
+    `go-on`. The tests share it: a scheduler, a nanny and a worker take seconds of CPU time to start."""
+    script = directory / "bin" / "nettrial"
     script.parent.mkdir()
     script.write_text(
         (ROOT / "packaging/scripts/nettrial").read_text().replace("#!python", f"#!{sys.executable}")
     )
     script.chmod(0o755)
-    (tmp_path / "work").mkdir()
-
-    def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [script, *arguments],
-            cwd=tmp_path / "work",
-            env={**environment(tmp_path), **variables},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    return start
-
-
-def ends_well(process: subprocess.Popen[str]) -> str:
-    """Waits for a command's end, and returns its standard output."""
-    output, errors = process.communicate(timeout=240)
-    assert process.returncode == 0, errors
-    return output
+    with subprocess.Popen(
+        [script, *STUDY],
+        cwd=directory / "work",
+        env={**environment(directory), "FAKE_WAIT": "3", "TMPDIR": str(directory)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=240)
 
 
-@needs_dask
-def test_workers_on_this_machine_run_trials_and_import_no_module_left_there(installed, tmp_path: Path):
-    planted = [tmp_path / "dask-scratch-space" / "jinja2.py", tmp_path / "work" / "multiprocessing.py"]
-    planted[0].parent.mkdir()
-    for module in planted:
-        module.write_text("open(__file__ + '-was-imported', 'w')\n")
-    ends_well(installed(*LOCAL, TMPDIR=str(tmp_path)))
-    assert Run.open(tmp_path / "work" / "out").finished() == 12
-    assert [*tmp_path.rglob("*-was-imported")] == []
-
-
-@pytest.fixture
-def ports(installed, tmp_path: Path) -> Iterator[list[int]]:
-    """Yields the ports at which a run with a worker on this machine listens."""
+@pytest.fixture(scope="module")
+def ports(run: subprocess.Popen[str], directory: Path) -> list[int]:
+    """Returns the ports at which the run listens."""
     psutil = pytest.importorskip("psutil")
-    with installed(*LOCAL, FAKE_SECONDS="1", TMPDIR=str(tmp_path)) as run:
-        process = psutil.Process(run.pid)
+    process = psutil.Process(run.pid)
 
-        def of(one: Any) -> list[int]:
-            with contextlib.suppress(psutil.NoSuchProcess):  # it ended meanwhile
-                sockets = one.net_connections("tcp")
-                return [each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN]
-            return []
+    def of(one: Any) -> list[int]:
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ended meanwhile
+            sockets = one.net_connections("tcp")
+            return [each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN]
+        return []
 
-        def found() -> list[int]:
-            return [port for one in [process, *process.children(recursive=True)] for port in of(one)]
+    def found() -> list[int]:
+        return [port for one in [process, *process.children(recursive=True)] for port in of(one)]
 
-        wait_until(lambda: len(found()) >= 5, "the ports of a scheduler, a nanny and a worker")
-        yield found()
-        run.send_signal(signal.SIGINT)
-        run.communicate(timeout=240)
+    wait_until((directory / "work" / "waits-3").exists, "the trial that waits")
+    assert len(found()) >= 5, "the ports of a scheduler, a nanny and a worker"
+    return found()
 
 
 @needs_dask
@@ -144,3 +138,15 @@ def first_lines(port: int) -> set[bytes]:
 @needs_dask
 def test_another_user_of_this_machine_can_read_no_page_of_the_run(ports: list[int]):
     assert set().union(*map(first_lines, ports)) == {b"HTTP/1.1 404 Not Found"}
+
+
+@needs_dask
+def test_workers_on_this_machine_run_trials_and_import_no_module_left_there(
+    run: subprocess.Popen[str], ports: list[int], directory: Path
+):
+    """Comes last, because it ends the run."""
+    (directory / "work" / "go-on").touch()
+    _, errors = run.communicate(timeout=240)
+    assert run.returncode == 0, errors
+    assert Run.open(directory / "work" / "out").finished() == 12
+    assert [*directory.rglob("*-was-imported")] == []
