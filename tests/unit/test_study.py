@@ -341,27 +341,33 @@ def test_every_fault_is_told_at_once(edited):
     ]
 
 
-def without_each_field(node, at=()):
-    """Yields each field of a document with the document without it."""
-    for key in list(node) if isinstance(node, dict) else range(len(node)):
-        value = node[key]
-        if isinstance(node, dict):
-            del node[key]
-            yield (*at, key)
-            node[key] = value
-        if isinstance(value, dict | list):
-            yield from without_each_field(value, (*at, key))
+def mappings(node):
+    """Yields every mapping in a document."""
+    if isinstance(node, dict):
+        yield node
+    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from mappings(each)
+
+
+def without_each_field(document):
+    """Yields the name of each field while the document has it nowhere."""
+    for name in dict.fromkeys(name for mapping in mappings(document) for name in mapping):
+        owners = [mapping for mapping in mappings(document) if name in mapping]
+        values = [mapping.pop(name) for mapping in owners]
+        yield name
+        for mapping, value in zip(owners, values, strict=True):
+            mapping[name] = value
 
 
 @pytest.mark.parametrize("name", ["jumbo-ipv6", "jellyfish-mptcp"])
 def test_a_missing_field_says_what_is_expected(name):
     content = yaml_values.read(load(name).document.text)
     missing = []
-    for at in without_each_field(content):
+    for field in without_each_field(content):
         try:
             Study.of(Document.in_python(content))
         except BadInput as refused:
-            missing += [(at[-1], fault) for fault in refused.faults if fault.value == "missing"]
+            missing += [(field, fault) for fault in refused.faults if fault.value == "missing"]
     assert len(missing) > 20
     assert not [fault.object for _, fault in missing if not fault.expected]
     expected = {field: fault.expected for field, fault in missing}
