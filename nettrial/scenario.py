@@ -2115,7 +2115,7 @@ class Interface(Generated):
 
 class RateTrace(Generated):
     """A rate that changes in steps, as a trace of a cellular or satellite link does. Its time begins when
-    all flows are ready, with the traffic; until then, the first rate applies."""
+    all flows are ready, with the traffic; until then, the highest rate applies."""
 
     model_config = ConfigDict(extra="forbid")
     from_ns: list[Annotated[int, Field(ge=0)]]

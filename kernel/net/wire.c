@@ -8,6 +8,9 @@
  *
  * Times are not those at which a timer fires: as long as packets wait, a transmission begins at the end of the one
  * before, and the fraction of a nanosecond that is left is kept for the next.
+ *
+ * The rate may follow a trace, whose steps come before it begins. A packet that is transmitted while the rate changes
+ * is transmitted at each rate for its time; while the rate is 0, it waits.
  */
 #include <linux/module.h>
 #include <linux/skbuff.h>
@@ -18,10 +21,40 @@
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 
-/* The settings, the attribute TCA_OPTIONS. */
+/* The settings, the attribute TCA_OPTIONS of a new wire. Until its trace begins, the rate is this one. */
 struct wire_settings {
 	u64 bits_per_second;
 	u64 delay_ns;
+};
+
+/* A rate, and the time from which it is in force. Times count from the beginning of the trace. */
+struct wire_step {
+	u64 from_ns;
+	u64 bits_per_second;
+};
+
+/* A piece of the trace, the attribute TCA_OPTIONS of a change; its steps follow. A change whose attribute is only a time
+ * of the monotonic clock, in 64 bits, lets the trace begin then.
+ */
+struct wire_piece {
+	/* The number of steps of the whole trace, and of those before this piece. */
+	u64 steps;
+	u64 before;
+	/* The time after which the trace begins again; 0 if its last rate stays. */
+	u64 period_ns;
+};
+
+/* The most steps of a trace. */
+#define WIRE_MOST_STEPS 500000
+
+/* A time, in nanoseconds and in parts of them, of which one has as many as bits per second are transmitted then, with the
+ * step of the trace that is in force and the beginning of its repetition.
+ */
+struct wire_time {
+	u64 ns;
+	u64 parts;
+	u64 step;
+	u64 turn_ns;
 };
 
 struct wire {
@@ -29,9 +62,13 @@ struct wire {
 	struct Qdisc *queue;
 	/* The packets that are transmitted or on their way, in the order of their arrival. */
 	struct sk_buff_head flying;
-	/* The end of the last transmission, in nanoseconds and in parts of them, of which one has bits_per_second. */
-	u64 free_ns;
-	u64 free_parts;
+	/* The end of the last transmission. */
+	struct wire_time free;
+	struct wire_step *steps;
+	u64 step_count;
+	u64 period_ns;
+	/* The time at which the trace begins; U64_MAX if that is not known yet. */
+	u64 begins_ns;
 	/* True if no packet waited when the last transmission ended. */
 	bool is_idle;
 	struct qdisc_watchdog watchdog;
@@ -97,7 +134,7 @@ static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff *
 	struct wire *wire = qdisc_priv(sch);
 	netdev_features_t features;
 
-	if (!wire->queue->q.qlen && wire->free_ns <= ktime_get_ns())
+	if (!wire->queue->q.qlen && wire->free.ns <= ktime_get_ns())
 		wire->is_idle = true;
 	if (skb_is_gso(skb)) {
 		features = netif_skb_features(skb);
@@ -107,26 +144,79 @@ static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff *
 	return wire_queue(skb, sch, to_free);
 }
 
+/* Returns the rate at a time, which is not before that of an earlier call, and the time until which it is in force. */
+static u64 wire_rate(const struct wire *wire, struct wire_time *time, u64 *until_ns)
+{
+	if (time->ns < wire->begins_ns) {
+		*until_ns = wire->begins_ns;
+		return wire->settings.bits_per_second;
+	}
+	for (;;) {
+		*until_ns = U64_MAX;
+		if (time->step + 1 < wire->step_count)
+			*until_ns = time->turn_ns + wire->steps[time->step + 1].from_ns;
+		else if (wire->period_ns)
+			*until_ns = time->turn_ns + wire->period_ns;
+		if (time->ns < *until_ns)
+			return wire->steps[time->step].bits_per_second;
+		if (++time->step == wire->step_count) {
+			time->step = 0;
+			time->turn_ns += wire->period_ns;
+		}
+	}
+}
+
+/* Moves a time to the end of the transmission of parts, of which a bit has NSEC_PER_SEC. */
+static void wire_pass(const struct wire *wire, struct wire_time *time, u64 parts)
+{
+	u64 until_ns, rate = wire_rate(wire, time, &until_ns), ns, rest;
+
+	parts += time->parts;
+	for (;;) {
+		if (rate) {
+			ns = div64_u64_rem(parts, rate, &rest);
+			/* The end of a step, rather than the beginning of the next one, which may have a rate of 0. */
+			if (ns < until_ns - time->ns || (ns == until_ns - time->ns && !rest)) {
+				time->ns += ns;
+				time->parts = rest;
+				return;
+			}
+			parts -= rate * (until_ns - time->ns);
+		}
+		time->ns = until_ns;
+		rate = wire_rate(wire, time, &until_ns);
+	}
+}
+
+/* Sets a time, and forgets the step of the trace that was in force. */
+static void wire_set(const struct wire *wire, struct wire_time *time, u64 ns)
+{
+	*time = (struct wire_time){ .ns = ns, .turn_ns = wire->begins_ns };
+}
+
 /* Begins to transmit a packet. */
 static void wire_transmit(struct wire *wire, struct sk_buff *skb, u64 now)
 {
-	u64 rate = wire->settings.bits_per_second, parts, first;
 	unsigned int frames = max_t(unsigned int, skb_shinfo(skb)->gso_segs, 1);
+	/* A packet of 64 KiB has 5e14 of these parts. */
+	u64 parts = (u64)qdisc_pkt_len(skb) * 8 * NSEC_PER_SEC;
+	struct wire_time first;
 
 	if (wire->is_idle) {
-		wire->free_ns = now;
-		wire->free_parts = 0;
+		wire->free.ns = now;
+		wire->free.parts = 0;
 	}
 	wire->is_idle = false;
-	/* A packet of 64 KiB has 5e14 of these parts. */
-	parts = (u64)qdisc_pkt_len(skb) * 8 * NSEC_PER_SEC;
-	first = div64_u64(div_u64(parts, frames) + wire->free_parts, rate);
-	wire_note(skb)->arrival_ns = wire->free_ns + first + wire->settings.delay_ns;
+	first = wire->free;
+	wire_pass(wire, &first, div_u64(parts, frames));
+	wire_note(skb)->arrival_ns = first.ns + wire->settings.delay_ns;
 	/* What is on the wire no longer counts as waiting at its sender (TCP small queues). */
 	skb_orphan(skb);
 	__skb_queue_tail(&wire->flying, skb);
-	parts += wire->free_parts;
-	wire->free_ns += div64_u64_rem(parts, rate, &wire->free_parts);
+	if (frames > 1)
+		wire_pass(wire, &wire->free, parts);
+	else
+		wire->free = first;
 }
 
 static struct sk_buff *wire_dequeue(struct Qdisc *sch)
@@ -135,7 +225,7 @@ static struct sk_buff *wire_dequeue(struct Qdisc *sch)
 	u64 now = ktime_get_ns(), next;
 	struct sk_buff *skb;
 
-	while (wire->free_ns <= now) {
+	while (wire->free.ns <= now) {
 		skb = wire->queue->dequeue(wire->queue);
 		if (!skb) {
 			wire->is_idle = true;
@@ -152,8 +242,8 @@ static struct sk_buff *wire_dequeue(struct Qdisc *sch)
 		return skb;
 	}
 	next = skb ? wire_note(skb)->arrival_ns : U64_MAX;
-	if (wire->queue->q.qlen && wire->free_ns > now)
-		next = min(next, wire->free_ns);
+	if (wire->queue->q.qlen && wire->free.ns > now)
+		next = min(next, wire->free.ns);
 	if (next != U64_MAX)
 		qdisc_watchdog_schedule_ns(&wire->watchdog, next);
 	return NULL;
@@ -165,7 +255,7 @@ static void wire_reset(struct Qdisc *sch)
 
 	qdisc_reset(wire->queue);
 	__skb_queue_purge(&wire->flying);
-	wire->free_ns = 0;
+	wire_set(wire, &wire->free, 0);
 	wire->is_idle = true;
 	qdisc_watchdog_cancel(&wire->watchdog);
 }
@@ -176,6 +266,7 @@ static int wire_init(struct Qdisc *sch, struct nlattr *options, struct netlink_e
 
 	wire->queue = &noop_qdisc;
 	wire->is_idle = true;
+	wire->begins_ns = U64_MAX;
 	__skb_queue_head_init(&wire->flying);
 	qdisc_watchdog_init(&wire->watchdog, sch);
 	if (!options || nla_len(options) < sizeof(wire->settings))
@@ -184,12 +275,78 @@ static int wire_init(struct Qdisc *sch, struct nlattr *options, struct netlink_e
 	return wire->settings.bits_per_second ? 0 : -EINVAL;
 }
 
+/* Returns whether something is transmitted at the end of the trace, or again and again. */
+static bool wire_goes_on(const struct wire *wire)
+{
+	u64 step;
+
+	if (!wire->step_count)
+		return false;
+	if (!wire->period_ns)
+		return wire->steps[wire->step_count - 1].bits_per_second > 0;
+	for (step = 0; step < wire->step_count; step++)
+		if (wire->steps[step].bits_per_second)
+			return true;
+	return false;
+}
+
+/* Lets the trace begin. */
+static int wire_begin(struct wire *wire, u64 begins_ns)
+{
+	if (!wire_goes_on(wire))
+		return -EINVAL;
+	wire->begins_ns = begins_ns;
+	wire_set(wire, &wire->free, wire->free.ns);
+	return 0;
+}
+
+/* Adds a piece of the trace. */
+static int wire_add(struct wire *wire, const struct wire_piece *piece, const void *steps, size_t bytes)
+{
+	u64 count = bytes / sizeof(struct wire_step);
+
+	if (!wire->steps) {
+		if (!piece->steps || piece->steps > WIRE_MOST_STEPS)
+			return -EINVAL;
+		wire->steps = kvcalloc(piece->steps, sizeof(struct wire_step), GFP_KERNEL);
+		if (!wire->steps)
+			return -ENOMEM;
+		wire->step_count = piece->steps;
+		wire->period_ns = piece->period_ns;
+	}
+	if (piece->before > wire->step_count || count > wire->step_count - piece->before)
+		return -EINVAL;
+	memcpy(wire->steps + piece->before, steps, count * sizeof(struct wire_step));
+	return 0;
+}
+
+static int wire_change(struct Qdisc *sch, struct nlattr *options, struct netlink_ext_ack *extack)
+{
+	struct wire *wire = qdisc_priv(sch);
+	struct wire_piece piece;
+	int answer = -EINVAL;
+
+	/* A trace that has begun does not change. */
+	if (!options || wire->begins_ns != U64_MAX)
+		return -EINVAL;
+	if (nla_len(options) == sizeof(u64)) {
+		sch_tree_lock(sch);
+		answer = wire_begin(wire, nla_get_u64(options));
+		sch_tree_unlock(sch);
+	} else if (nla_len(options) >= sizeof(piece)) {
+		nla_memcpy(&piece, options, sizeof(piece));
+		answer = wire_add(wire, &piece, nla_data(options) + sizeof(piece), nla_len(options) - sizeof(piece));
+	}
+	return answer;
+}
+
 static void wire_destroy(struct Qdisc *sch)
 {
 	struct wire *wire = qdisc_priv(sch);
 
 	qdisc_watchdog_cancel(&wire->watchdog);
 	qdisc_put(wire->queue);
+	kvfree(wire->steps);
 }
 
 static int wire_dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -257,6 +414,7 @@ static struct Qdisc_ops wire_ops = {
 	.dequeue = wire_dequeue,
 	.peek = qdisc_peek_dequeued,
 	.init = wire_init,
+	.change = wire_change,
 	.reset = wire_reset,
 	.destroy = wire_destroy,
 	.dump = wire_dump,

@@ -64,7 +64,7 @@ class TraceError(ValueError):
 
 
 class RateTrace(Strict):
-    """A rate that follows a trace, which begins with the traffic. Until then, the first rate applies."""
+    """A rate that follows a trace, which begins with the traffic. Until then, the highest rate applies."""
 
     trace: str
     """The file, in the directory of the study file or below: in Mahimahi's format, or a table of times and

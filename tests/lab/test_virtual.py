@@ -160,7 +160,7 @@ responses:
 UDP_AND_IPV4, FRAMING = 28, 38
 
 
-def arrivals(capture):
+def arrivals(capture: Path) -> list[tuple[int, int]]:
     """Returns the time of each packet of a pcapng file, in nanoseconds, and its length."""
     content, at, found = capture.read_bytes(), 0, []
     while at < len(content):

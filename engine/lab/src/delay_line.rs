@@ -38,7 +38,7 @@ use crate::error::{Context, Result};
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
 use crate::queue::Shaper;
 use nettrial_links::Fates;
-use nettrial_scenario::{Link, Rate, Scenario};
+use nettrial_scenario::{Link, Rate, RateTrace, Scenario};
 use nix::sys::prctl;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -125,13 +125,15 @@ pub fn is_needed_by_any(scenario: &Scenario, clock: Clock) -> bool {
     (0..scenario.links.len()).any(|number| is_needed(scenario, number, clock))
 }
 
-/// Returns the shaper of link number `number` of `scenario`, if it has a rate.
-pub fn shaper(scenario: &Scenario, number: usize, clock: Clock) -> Shaper {
-    match clock {
-        Clock::Real => Shaper::Buckets,
-        Clock::Virtual if is_needed(scenario, number, clock) => Shaper::Wire(0),
-        Clock::Virtual => Shaper::Wire(scenario.links[number].delay.0),
+/// Returns the shaper of link number `number` of `scenario`, which has a rate. A wire has the highest rate of a trace until
+/// the trace begins.
+pub fn shaper(scenario: &Scenario, number: usize, rate: Rate, clock: Clock) -> Shaper {
+    if clock == Clock::Real {
+        return Shaper::Buckets;
     }
+    let link = &scenario.links[number];
+    let delay_ns = if is_needed(scenario, number, clock) { 0 } else { link.delay.0 };
+    Shaper::Wire { rate: link.rate_trace.as_ref().map_or(rate, RateTrace::highest), delay_ns }
 }
 
 impl DelayLine {

@@ -26,7 +26,7 @@ use crate::openflow::{Attached, Fabric, Port};
 use crate::processors::Placement;
 use crate::procfs::Procfs;
 use crate::programs;
-use crate::queue::{Shaper, Shaping};
+use crate::queue::{Shaper, Shaping, TracedWire};
 use crate::wire::Wire;
 use channels::Channels;
 pub use channels::try_holding;
@@ -276,8 +276,8 @@ impl Network {
         type Alike = Vec<(Discipline, Shaping)>;
         let mut known: HashMap<(Rate, QueueLimit, Wire, Shaper), Alike> = HashMap::new();
         for (number, link) in scenario.links.iter().enumerate() {
-            let shaper = delay_line::shaper(scenario, number, home.clock);
             let Link { rate: Some(rate), queue: Some(limit), interfaces, .. } = link else { continue };
+            let shaper = delay_line::shaper(scenario, number, *rate, home.clock);
             for interface in interfaces {
                 let place = self.place(&interface.node)?;
                 let (built, node) = (&mut self.nodes[place], &scenario.nodes[place]);
@@ -295,8 +295,13 @@ impl Network {
                 let index = built.index_of(&interface.name)?;
                 let object = format!("{} of {}", interface.name, interface.node);
                 shaping.apply(&mut built.netlink, (index, &object))?;
+                if let (Shaper::Wire { .. }, Some(trace)) = (shaper, &link.rate_trace) {
+                    let object = (index, object.as_str());
+                    built.traced.push(TracedWire::prepare(&mut built.netlink, object, shaping, trace)?);
+                }
                 let interface = interface.name.clone();
-                built.shaped.push(Shaped { interface, index, rate: *rate, bucket: shaping.bucket });
+                let rate = link.rate_trace.is_none().then_some(*rate);
+                built.shaped.push(Shaped { interface, index, rate, bucket: shaping.bucket });
             }
         }
         Ok(self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())?)
@@ -386,6 +391,16 @@ impl Network {
     pub fn arm(&self) -> Result<()> {
         self.lines.as_ref().map_or(Ok(()), Lines::arm)?;
         self.channels.as_ref().map_or(Ok(()), Channels::arm)
+    }
+
+    /// Lets the traces of links begin.
+    pub fn begin_traces(&mut self) -> Result<()> {
+        let begins_ns = delay_line::monotonic_ns();
+        for BuiltNode { traced, netlink, .. } in &mut self.nodes {
+            traced.iter().try_for_each(|wire| wire.begin(netlink, begins_ns))?;
+            netlink.flush()?;
+        }
+        Ok(())
     }
 
     /// Ends the radio channels; returns for each its link in words, its record since it was armed, and its work.

@@ -125,12 +125,12 @@ fn try_bridge() -> Result<()> {
 }
 
 fn try_shaping(clock: Clock) -> Result<()> {
+    let (rate, limit) = (Rate(1_000_000_000), QueueLimit::Packets(100));
     let shaper = match clock {
         Clock::Real => Shaper::Buckets,
-        Clock::Virtual => Shaper::Wire(0),
+        Clock::Virtual => Shaper::Wire { rate, delay_ns: 0 },
     };
     let mut netlink = Netlink::open()?;
-    let (rate, limit) = (Rate(1_000_000_000), QueueLimit::Packets(100));
     let shaping = Shaping::new(rate, limit, &Discipline::default(), &Wire::plain(1500), shaper)?;
     shaping.apply(&mut netlink, (INTERFACE_INDEX, INTERFACE))?;
     Ok(netlink.flush()?)

@@ -5,6 +5,7 @@
 //! packet into the queue (tc-stab(8)). Rates and counters here are those on the wire.
 
 pub mod discipline;
+mod traced;
 
 use crate::bucket::Bucket;
 use crate::error::Result;
@@ -14,6 +15,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use nettrial_netlink::{Netlink, attribute};
 use nettrial_scenario::{Discipline, QueueLimit, Rate};
+pub use traced::TracedWire;
 
 // include/uapi/linux/pkt_sched.h and rtnetlink.h
 const TCA_OPTIONS: u16 = 2;
@@ -117,6 +119,7 @@ pub struct Shaping {
     /// The shaper's buckets.
     pub bucket: Bucket,
     shaper: Vec<TcAttribute>,
+    size_table: TcAttribute,
     /// The class of HTB. A wire has one that nobody adds.
     class: Option<Vec<TcAttribute>>,
     queue: Vec<TcAttribute>,
@@ -127,8 +130,13 @@ pub struct Shaping {
 pub enum Shaper {
     /// HTB with buckets that make up for late timers.
     Buckets,
-    /// An exact wire, which also delays each frame for this time in nanoseconds.
-    Wire(u64),
+    /// An exact wire.
+    Wire {
+        /// Its rate, which a trace may change.
+        rate: Rate,
+        /// The time for which it delays each frame, in nanoseconds.
+        delay_ns: u64,
+    },
 }
 
 impl Shaping {
@@ -147,19 +155,20 @@ impl Shaping {
                 let class = attributes("htb", class_options(rate, frame, bucket));
                 (bucket, attributes("htb", shaper_options()), Some(class))
             }
-            Shaper::Wire(delay_ns) => {
-                (Bucket::of_a_wire(rate, frame), attributes("wire", wire_options(rate, delay_ns)), None)
+            Shaper::Wire { rate: own, delay_ns } => {
+                (Bucket::of_a_wire(rate, frame), attributes("wire", wire_options(own, delay_ns)), None)
             }
         };
         let table = size_table_options(&wire.size_table());
-        shaper.push(TcAttribute::Other(DefaultNla::new(TCA_STAB, table)));
+        let size_table = TcAttribute::Other(DefaultNla::new(TCA_STAB, table));
+        shaper.push(size_table.clone());
         let (kind, options) = discipline::queue(discipline, limit, rate, frame)?;
         let nested = if kind.ends_with("fifo") { 0 } else { NLA_F_NESTED };
         let queue = vec![
             TcAttribute::Kind(kind.to_owned()),
             TcAttribute::Other(DefaultNla::new(TCA_OPTIONS | nested, options)),
         ];
-        Ok(Self { rate, limit, bucket, shaper, class, queue })
+        Ok(Self { rate, limit, bucket, shaper, size_table, class, queue })
     }
 
     /// Queues the requests that shape the packets that `interface` (called `object` in errors) sends. If the

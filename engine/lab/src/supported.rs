@@ -19,12 +19,14 @@ pub fn capabilities(clock: Clock) -> Capabilities {
 /// in virtual time, one for each trial.
 fn in_virtual_time(lab: Capabilities) -> Capabilities {
     let is_left = |setting: &Setting| !matches!(setting, Setting::Controller | Setting::Program);
+    let mut settings: Vec<Setting> = lab.settings.into_iter().filter(is_left).collect();
+    settings.push(Setting::RateTrace); // the wires of that kernel follow traces
     Capabilities {
         parallel: true,
         deterministic: true,
         simulated_time: true,
         warm_up: false,
-        settings: lab.settings.into_iter().filter(is_left).collect(),
+        settings,
         // CPU time is absent from every record, with the reason. Studies that ask for it beside other figures run as
         // they are.
         figures: lab.figures.into_iter().filter(|figure| *figure != Figure::Controller).collect(),

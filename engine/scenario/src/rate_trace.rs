@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A rate that changes in steps, as a trace of a cellular or satellite link does. Its time begins when all flows are
-/// ready, with the traffic; until then, the first rate applies.
+/// ready, with the traffic; until then, the highest rate applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateTrace {

@@ -24,9 +24,8 @@ impl Findings {
         lateness: &HashMap<usize, Distribution>,
         steal_percent: f64,
     ) {
-        let carried =
-            interface.backlog.and_then(|backlog| carried_if_saturated(&backlog, interface.shaped.rate));
-        let Some(carried) = carried else { return };
+        let Some((backlog, rate)) = interface.backlog.zip(interface.shaped.rate) else { return };
+        let Some(carried) = carried_if_saturated(&backlog, rate) else { return };
         if carried >= 1.0 - SHORT_SHARE {
             return;
         }
@@ -89,7 +88,7 @@ mod tests {
             Backlog::after(backlog, begin + Duration::from_millis(2) * number, &reading)
         };
         let bucket = Bucket::new(RATE, 1538, false);
-        let shaped = Shaped { interface: "eth0".into(), index: 100, rate: RATE, bucket };
+        let shaped = Shaped { interface: "eth0".into(), index: 100, rate: Some(RATE), bucket };
         let backlog = (0..).zip(queue).fold(None, after);
         Sampled { node: "a".into(), shaped, lengths: Vec::new(), backlog }
     }

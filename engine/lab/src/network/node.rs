@@ -5,6 +5,7 @@ use crate::error::{Context, Error, Result};
 use crate::messages::{new_bridge, state_of, up};
 use crate::namespace::{Home, Namespace};
 use crate::procfs::Procfs;
+use crate::queue::TracedWire;
 use crate::settings;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
@@ -33,6 +34,8 @@ pub struct BuiltNode {
     pub(super) interfaces: Vec<(String, i32)>,
     /// The interfaces with a shaper.
     pub(super) shaped: Vec<Shaped>,
+    /// The wires whose rates follow traces.
+    pub(super) traced: Vec<TracedWire>,
     /// True if a guest or a program has the node's addresses and routes, and this namespace only leads to it.
     pub(super) is_bare: bool,
     /// True if its namespace is that of all switches under a controller.
@@ -46,8 +49,8 @@ pub struct Shaped {
     pub interface: String,
     /// The interface's index.
     pub index: i32,
-    /// The link's rate.
-    pub rate: Rate,
+    /// The link's rate; `None` if it follows a trace.
+    pub rate: Option<Rate>,
     /// The shaper's buckets.
     pub bucket: Bucket,
 }
@@ -71,16 +74,27 @@ impl BuiltNode {
         };
         let (namespace, netlink) =
             home.create(inside).with_context(|| format!("creating node {:?}", node.name))?;
-        let (name, interfaces, shaped) = (node.name.clone(), Vec::new(), Vec::new());
-        Ok(Self { name, namespace, netlink, interfaces, shaped, is_bare: false, is_shared: false })
+        Ok(Self::without_interfaces(node, namespace, netlink, false))
     }
 
     /// A switch under a controller, in the namespace of all of them.
     pub(super) fn create_shared(home: &Home, namespace: &Namespace, node: &Node) -> Result<Self> {
         let netlink = home.visit(namespace, || Ok(Netlink::open()?))?;
-        let (name, interfaces, shaped) = (node.name.clone(), Vec::new(), Vec::new());
-        let namespace = namespace.share()?;
-        Ok(Self { name, namespace, netlink, interfaces, shaped, is_bare: false, is_shared: true })
+        Ok(Self::without_interfaces(node, namespace.share()?, netlink, true))
+    }
+
+    /// Returns `node` without interfaces.
+    fn without_interfaces(node: &Node, namespace: Namespace, netlink: Netlink, is_shared: bool) -> Self {
+        Self {
+            name: node.name.clone(),
+            namespace,
+            netlink,
+            interfaces: Vec::new(),
+            shaped: Vec::new(),
+            traced: Vec::new(),
+            is_bare: false,
+            is_shared,
+        }
     }
 
     /// Creates the namespace between the links of `node` and its guest or program. The namespace sends no packets of

@@ -42,6 +42,7 @@ pub fn drive(
     let watch = MachineWatch::start(home.clock, agents, scenario, placement.as_ref().ok())?;
     network.fabric().map(Fabric::begin);
     let outages = Outages::start(home, network, scenario, &**kernels)?;
+    network.begin_traces()?;
     let flows = nettrial_session::drive(agents, ready, scenario.measurement.interval.0, findings)?;
     let events = outages.map_or(Ok(Vec::new()), Outages::finish)?;
     let channels = network.finish_channels()?;
