@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from scipy import stats
+from scipy import special
 
 from nettrial.monitor.archive import ArchivedValues, KnownGap
 from nettrial.monitor.schedule import DAY, HOUR
@@ -105,8 +105,9 @@ def interval(point: ArchivedValues) -> tuple[float, float] | None:
     """Returns the 95% interval of the mean of a point's values (Student's t); None for a single value."""
     if point.n < 2:
         return None
-    half = stats.t.ppf((1 + CONFIDENCE) / 2, point.n - 1) * math.sqrt(point.m2 / (point.n - 1) / point.n)
-    return point.mean - float(half), point.mean + float(half)
+    quantile = float(special.stdtrit(point.n - 1, (1 + CONFIDENCE) / 2))
+    half = quantile * math.sqrt(point.m2 / (point.n - 1) / point.n)
+    return point.mean - half, point.mean + half
 
 
 def _chart(

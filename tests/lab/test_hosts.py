@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from scipy import stats
 
 from nettrial.backends import Backend
 from nettrial.backends.find import engine
@@ -529,6 +528,8 @@ def test_throughput_round_trip_time_and_the_effect_of_the_mtu_agree_with_the_lab
 def interval(values: list[float]) -> tuple[float, float]:
     """Returns the 95% confidence interval of the mean, widened by half of the tolerance."""
     mean = statistics.fmean(values)
+    from scipy import stats  # imported only when needed: every worker loads this file
+
     half = stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / len(values) ** 0.5
     return mean - half - TOLERANCE / 2 * mean, mean + half + TOLERANCE / 2 * mean
 

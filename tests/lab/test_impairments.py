@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from scipy.stats import binom
 
 from nettrial.scenario import (
     Duration,
@@ -139,6 +138,8 @@ def counts(run: Run, scenario: Scenario) -> PacketCounts:
 
 
 def is_drawn(count: int, trials: int, probability: float) -> bool:
+    from scipy.stats import binom  # imported only when needed: every worker loads this file
+
     low, high = binom.interval(CONFIDENCE, trials, probability)
     return bool(low <= count <= high)
 
