@@ -94,11 +94,12 @@ $(stamp)system: tools/setup.sh
 	@$(stage) setup tools/setup.sh
 	@touch $@
 
-# Several processes begin at the same time and import the same modules, which each of them would compile first. This compiles
-# the largest ones once, while the engine is compiled.
+# Nine workers of pytest begin at about the same time, import the same modules, and rewrite the assertions of the same tests,
+# which each of them would compile first. This collects the tests once, while the engine is compiled. What is wrong with a
+# test, the tests themselves say later.
 $(stamp)modules: $(stamp)packages
-	@$(stage) "compilation of Python modules" $(python) -c "import distributed, hypothesis, networkx, polars, scipy.stats, \
-	  statsmodels.api, nettrial.cli.run, nettrial.report.html"
+	@$(stage) "compilation of Python modules" $(python) -c "import distributed, nettrial.cli.run, nettrial.report.html"
+	@$(stage) "compilation of tests" $(python) -m pytest --quiet --collect-only tests >/dev/null || true
 	@touch $@
 
 # nettrial itself extracts the kernels of guests from their packages.
