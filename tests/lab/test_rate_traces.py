@@ -15,8 +15,8 @@ from nettrial.backends import BACKENDS, Backend, Configuration, find_kernel
 from nettrial.design import scenario_of
 from nettrial.scenario import Capture, Record, Scenario
 from nettrial.study import load
+from tests.lab.captured import arrivals
 from tests.lab.lacking import lacking
-from tests.lab.test_virtual import arrivals
 
 TABLE = "0, 0\n5 ms, 10 Mbit/s\n200 ms, 0\n300 ms, 30 Mbit/s\n500 ms, 7 Mbit/s\n600 ms, end\n"
 INTERVAL_NS, BEGIN_NS, END_NS = 10_000_000, 100_000_000, 950_000_000
