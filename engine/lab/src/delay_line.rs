@@ -26,6 +26,7 @@
 //! The delay is always in force. Loss and the other impairments begin when the line is armed, which is when the
 //! traffic starts, so that the checks before it see the path and not chance. Frames are numbered from then on.
 
+mod fates;
 mod hold;
 #[cfg(test)]
 mod tests;
@@ -37,8 +38,8 @@ use crate::clock::Clock;
 use crate::error::{Context, Result};
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
 use crate::queue::Shaper;
-use nettrial_links::Fates;
-use nettrial_scenario::{Link, Rate, RateTrace, Scenario};
+use fates::LineFates;
+use nettrial_scenario::{Link, Rate, RateTrace, Scenario, Transport};
 use nix::sys::prctl;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -52,9 +53,6 @@ use worker::{Tally, Worker};
 
 /// The least and the largest size of a ring, in bytes.
 const RING_BYTES: std::ops::RangeInclusive<u64> = (2 << 20)..=(16 << 20);
-/// The bit that distinguishes the streams of frames without UDP from those of frames with UDP, which are the
-/// numbers of the interfaces.
-const WITHOUT_UDP: u64 = 1 << 32;
 /// The time for which a ring holds the frames of a link, in nanoseconds, between these bounds.
 const RING_NS: u64 = 40_000_000;
 
@@ -110,6 +108,8 @@ pub struct Settings<'a> {
     pub processor: usize,
     /// The clock by which frames are due.
     pub clock: Clock,
+    /// True if the fates of frames with UDP do not depend on other frames ([`separates_udp`]).
+    pub separates_udp: bool,
 }
 
 /// Returns true if link number `number` of `scenario` needs a delay line. In virtual time, the shaper of a link that has a
@@ -142,7 +142,8 @@ impl DelayLine {
     /// # Errors
     /// Fails if the kernel gives no packet sockets or threads.
     pub fn start(settings: Settings) -> Result<Self> {
-        let Settings { link, first, indexes, largest_frame, longest_waits_ns, processor, clock } = settings;
+        let Settings { link, first, indexes, largest_frame, longest_waits_ns, processor, clock, .. } =
+            settings;
         let [near, far] = indexes;
         let switch = Arc::new(Switch::new()?);
         let mut line = Self { link: link.in_words(), switch, directions: Vec::new() };
@@ -155,7 +156,7 @@ impl DelayLine {
                 transmitter: Transmitter::new(sending_rate(link, clock), longest_wait_ns),
                 delay_ns: link.delay.0,
                 reordering_delay_ns: link.impairment.reordering_delay.0,
-                fates: fates(link, number),
+                fates: LineFates::new(link, number, settings.separates_udp),
                 early_ns: clock.early_ns(),
                 switch: line.switch.clone(),
                 tally: Arc::default(),
@@ -208,11 +209,16 @@ impl Drop for DelayLine {
     }
 }
 
-/// Returns the fates of frames without UDP and of frames with UDP that `link` takes from the interface with this
-/// number in the scenario. They are separate, because the agents' messages over TCP depend on timers and must not
-/// shift the fates of datagrams.
-fn fates(link: &Link, number: usize) -> [Fates; 2] {
-    [WITHOUT_UDP, 0].map(|stream| Fates::new(link.impairment, stream | number as u64))
+/// Returns whether the frames with UDP of `scenario` have fates of their own, and not those of all frames of their
+/// direction, as in the simulator. If all flows are UDP's, the simulator has no other frames, and the agents' messages over
+/// TCP must not shift the fates of datagrams. If only some are, all frames of a direction have fates in their order; but
+/// in real time that order depends on timers, and would differ from run to run.
+pub fn separates_udp(scenario: &Scenario, clock: Clock) -> bool {
+    let mut are_udp = scenario.workload.iter().map(|flow| flow.transport == Transport::Udp);
+    match clock {
+        Clock::Real => are_udp.any(|is_udp| is_udp),
+        Clock::Virtual => are_udp.all(|is_udp| is_udp),
+    }
 }
 
 fn slots(rate: Option<Rate>, largest_frame: usize) -> usize {

@@ -81,6 +81,7 @@ impl Bench {
             longest_waits_ns: [0; 2],
             processor: 0,
             clock: Clock::Real,
+            separates_udp: true,
         })
         .unwrap();
         Self { link, line, outlet: Outlet::open(ENDS[0]).unwrap(), ring }
@@ -224,8 +225,8 @@ fn jitter_is_even_between_the_delay_and_so_much_more() {
     // The frames are farther apart than the jitter, so that keeping the order does not change any frame's delay.
     let arrivals = bench.pass(400, Span::from_millis(5));
     assert_eq!(numbers(&arrivals), (0..400).collect::<Vec<_>>());
-    let [mut fates, _] = super::fates(&bench.link, 0);
-    let mut drawn: Vec<u64> = (0..400).map(|_| fates.next().jitter_ps / 1000).collect();
+    let mut fates = super::LineFates::new(&bench.link, 0, true);
+    let mut drawn: Vec<u64> = (0..400).map(|_| fates.next(false).jitter_ps / 1000).collect();
     let jitter_ns = |arrival: &Arrival| drawn[arrival.number];
     for part in 0..4 {
         let here = arrivals.iter().filter(|arrival| jitter_ns(arrival) / 1_000_000 == part);

@@ -1,10 +1,11 @@
 //! The thread that moves one direction's frames.
 
+use super::fates::LineFates;
 use super::hold::Hold;
 use super::transmitter::Transmitter;
 use crate::error::{Context, Result};
 use crate::packet_socket::{BATCH, OFFLOAD_HEADER_BYTES, Outlet, Ring};
-use nettrial_links::{Fate, Fates};
+use nettrial_links::Fate;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
@@ -49,8 +50,7 @@ pub struct Worker {
     pub transmitter: Transmitter,
     pub delay_ns: u64,
     pub reordering_delay_ns: u64,
-    /// The fates of frames without UDP, and of frames with UDP.
-    pub fates: [Fates; 2],
+    pub fates: LineFates,
     /// The time before a frame is due at which a sleep ends.
     pub early_ns: u64,
     pub switch: Arc<Switch>,
@@ -169,7 +169,7 @@ impl Worker {
             // Frames to a group come from the kernel itself (neighbour discovery, MLD). They arrive at any time,
             // and would shift the fates of all later frames.
             if armed && !is_to_a_group(slot.bytes) {
-                fate = self.fates[usize::from(has_udp(slot.bytes))].next();
+                fate = self.fates.next(has_udp(slot.bytes));
             }
             if cut {
                 // The frame is lost, as on a cut cable.

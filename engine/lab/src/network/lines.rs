@@ -69,6 +69,7 @@ impl Lines {
                 longest_waits_ns: longest_waits_ns(layout, link),
                 processor: processor_of(*number, placement),
                 clock: home.clock,
+                separates_udp: delay_line::separates_udp(layout.scenario, home.clock),
                 link,
             }
         };
