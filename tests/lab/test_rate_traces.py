@@ -1,10 +1,13 @@
-"""Links whose rates follow traces: in virtual time, packets arrive when they do in the simulator."""
+"""Links whose rates follow traces: packets arrive when they do in the simulator, in virtual time exactly, and
+in the lab as well as its timers allow."""
 
 import bisect
 import itertools
 import json
 import operator
 import random
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +20,14 @@ from nettrial.scenario import Capture, Record, Scenario
 from nettrial.study import load
 from tests.lab.captured import arrivals
 from tests.lab.lacking import lacking
+from tests.lab.sandbox import Sandbox, wait_for
+from tests.lab.test_tools import begin
+from tests.measuring import Run, timers_now, until_it_holds
 
 TABLE = "0, 0\n5 ms, 10 Mbit/s\n200 ms, 0\n300 ms, 30 Mbit/s\n500 ms, 7 Mbit/s\n600 ms, end\n"
 INTERVAL_NS, BEGIN_NS, END_NS = 10_000_000, 100_000_000, 950_000_000
 FULL_FRAME_BYTES = 1514
+PAUSE_NS = 80_000_000
 
 
 def cellular() -> str:
@@ -123,3 +130,55 @@ def test_packets_arrive_in_virtual_time_when_they_do_in_the_simulator(
     # The frames of the connection that opens the flow, which the simulator does not have, shift those of
     # the data by a part of a frame.
     assert max(map(abs, apart)) <= 1
+
+
+def after_the_pause(times: list[int]) -> list[int]:
+    """Returns the times from the first packet on that arrives after a pause, counted from it."""
+    first = next(later for earlier, later in itertools.pairwise(times) if later - earlier > PAUSE_NS)
+    return [at - first for at in times if at >= first]
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("trace", TRACES)
+def test_the_lab_carries_what_the_trace_says(
+    trace: str, lab: Backend, simulator: Backend, tmp_path: Path
+) -> None:
+    scenario = study(tmp_path, TRACES[trace], PACKETS)
+    expected = after_the_pause(arrived(simulator, scenario, tmp_path / "sim")[0])
+    found: list[list[int]] = []
+
+    def run(asked: Scenario) -> Record:
+        times, record = arrived(lab, asked, tmp_path / f"lab-{len(found)}")
+        found.append(after_the_pause(times))
+        return record
+
+    def attempt(run: Run) -> None:
+        record = run(scenario)
+        [counted] = [one for one in record.ends if one.node == "sender"]
+        assert counted.drops_pkts > 0
+        for until_ns in range(0, 500_000_000, 10_000_000):
+            carried, wanted = (bisect.bisect_left(times, until_ns) for times in (found[-1], expected))
+            # A frame that leaves half a millisecond late counts as late in the record: here that is 2 frames.
+            assert abs(carried - wanted) <= 3, until_ns
+
+    until_it_holds(run, attempt, timers_now)
+
+
+def test_the_lab_refuses_what_the_queue_of_its_delay_line_is_not(lab: Backend, tmp_path: Path) -> None:
+    scenario = study(tmp_path, TABLE, PACKETS, discipline="codel")
+    scenario.measurement.queue_interval = type(scenario.measurement.interval)("1 ms")
+    problems = lab.check(scenario)
+    assert [problem.setting for problem in problems if "--backend virtual" in problem.hint] == [
+        "discipline",
+        "queue_interval",
+    ]
+
+
+def test_a_kill_leaves_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
+    scenario = study(tmp_path, TABLE, {**PACKETS, "duration": "600 s"})
+    with begin(sandbox, scenario, tmp_path) as runner:
+        assert wait_for(lambda: len(sandbox.namespaces()) >= 4, 60)
+        time.sleep(0.5)  # At any load, it is killed while it builds the network, or during the traffic.
+        sandbox.kill("nettrial-engine lab", signal.SIGKILL)
+        runner.communicate(timeout=600)
+    assert runner.returncode != 0

@@ -23,6 +23,8 @@
 //! frames of 9000 bytes and 8 to 10 Gbit/s in GSO packets, on links without a rate. If a line shares a CPU with
 //! hosts that use most of it, frames leave late, and the record reports that.
 //!
+//! If the rate of a link follows a trace, its line has its queue, too, and transmits at any rate (`traced`).
+//!
 //! The delay is always in force. Loss and the other impairments begin when the line is armed, which is when the
 //! traffic starts, so that the checks before it see the path and not chance. Frames are numbered from then on.
 
@@ -30,6 +32,7 @@ mod fates;
 mod hold;
 #[cfg(test)]
 mod tests;
+mod traced;
 mod transmitter;
 mod worker;
 
@@ -37,19 +40,21 @@ use crate::affinity;
 use crate::clock::Clock;
 use crate::error::{Context, Result};
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
-use crate::queue::Shaper;
+use crate::queue::{Counters, Shaper};
 use fates::LineFates;
+use nettrial_links::Trace;
 use nettrial_scenario::{Link, Rate, RateTrace, Scenario, Transport};
 use nix::sys::prctl;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
+use traced::TracedTransmitter;
 use transmitter::Transmitter;
 #[cfg(fuzzing)]
 pub use transmitter::fuzz;
 pub use worker::{EARLY_NS, LATE_NS, Switch, is_to_a_group, monotonic_ns, wall_offset_ns};
-use worker::{Tally, Worker};
+use worker::{Sender, Tally, Worker};
 
 /// The least and the largest size of a ring, in bytes.
 const RING_BYTES: std::ops::RangeInclusive<u64> = (2 << 20)..=(16 << 20);
@@ -60,6 +65,7 @@ const RING_NS: u64 = 40_000_000;
 pub struct DelayLine {
     /// The link in words, which are the names of its two nodes.
     pub link: String,
+    is_queue: bool,
     switch: Arc<Switch>,
     directions: Vec<Direction>,
 }
@@ -117,7 +123,16 @@ pub struct Settings<'a> {
 pub fn is_needed(scenario: &Scenario, number: usize, clock: Clock) -> bool {
     let link = &scenario.links[number];
     let is_delayed = link.delay.0 > 0 && (clock == Clock::Real || link.rate.is_none());
-    is_delayed || !link.impairment.is_none() || scenario.events.iter().any(|outage| outage.cuts(link))
+    is_delayed
+        || is_queue(link, clock)
+        || !link.impairment.is_none()
+        || scenario.events.iter().any(|outage| outage.cuts(link))
+}
+
+/// Returns true if the queue of `link` is in its delay line: its rate follows a trace, as no shaper of an ordinary kernel
+/// does.
+pub fn is_queue(link: &Link, clock: Clock) -> bool {
+    clock == Clock::Real && link.rate_trace.is_some()
 }
 
 /// Returns true if any link of `scenario` needs a delay line.
@@ -146,14 +161,16 @@ impl DelayLine {
             settings;
         let [near, far] = indexes;
         let switch = Arc::new(Switch::new()?);
-        let mut line = Self { link: link.in_words(), switch, directions: Vec::new() };
+        let is_queue = is_queue(link, clock);
+        let mut line = Self { link: link.in_words(), is_queue, switch, directions: Vec::new() };
         let directions = [(near, far), (far, near)].into_iter().zip(longest_waits_ns);
         for (number, ((from, to), longest_wait_ns)) in (first..).zip(directions) {
-            let slots = slots(link.rate, largest_frame);
+            let fastest = link.rate_trace.as_ref().map(RateTrace::highest).or(link.rate);
+            let slots = slots(fastest, largest_frame);
             let worker = Worker {
                 ring: Ring::open(from, Intake::Arriving, largest_frame, slots)?,
                 outlet: Outlet::open(to)?,
-                transmitter: Transmitter::new(sending_rate(link, clock), longest_wait_ns),
+                transmitter: sender(link, clock, longest_wait_ns),
                 delay_ns: link.delay.0,
                 reordering_delay_ns: link.impairment.reordering_delay.0,
                 fates: LineFates::new(link, number, settings.separates_udp),
@@ -175,6 +192,17 @@ impl DelayLine {
     /// Returns the switch of the line's threads.
     pub fn switch(&self) -> Arc<Switch> {
         self.switch.clone()
+    }
+
+    /// Returns what the queue of each direction has passed and dropped since the line was started, if the line has the
+    /// link's queues.
+    pub fn counters(&self) -> Vec<Counters> {
+        let read = |tally: &Tally| Counters {
+            wire_bytes: tally.wire_bytes.load(Relaxed),
+            packets: tally.sent_pkts.load(Relaxed),
+            drops: tally.drops_pkts.load(Relaxed),
+        };
+        self.directions.iter().filter(|_| self.is_queue).map(|direction| read(&direction.tally)).collect()
     }
 
     /// Begins with loss and the other impairments, and with counting.
@@ -218,6 +246,17 @@ pub fn separates_udp(scenario: &Scenario, clock: Clock) -> bool {
     match clock {
         Clock::Real => are_udp.any(|is_udp| is_udp),
         Clock::Virtual => are_udp.all(|is_udp| is_udp),
+    }
+}
+
+/// Returns the transmitter of a direction of `link`.
+fn sender(link: &Link, clock: Clock, longest_wait_ns: u64) -> Sender {
+    match (&link.rate_trace, link.queue) {
+        (Some(trace), Some(limit)) if is_queue(link, clock) => {
+            let before = Transmitter::new(Some(trace.highest()), longest_wait_ns);
+            Sender::Traced(Box::new(TracedTransmitter::new(Trace::new(trace), limit, before)))
+        }
+        _ => Sender::Steady(Transmitter::new(sending_rate(link, clock), longest_wait_ns)),
     }
 }
 

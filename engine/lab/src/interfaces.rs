@@ -42,13 +42,13 @@ impl Observation {
         let counter = measurement.packet_sizes.then(|| PacketCounter::start(home, network, placement));
         let interval = measurement.queue_interval.map(|interval| interval.as_std());
         let sampler = QueueSampler::start(home, network, interval, placement)?;
-        Ok(Self { before: network.counters()?, counter, sampler, with_lengths: interval.is_some() })
+        Ok(Self { before: network.counters(scenario)?, counter, sampler, with_lengths: interval.is_some() })
     }
 
     /// Ends the observation, and returns its results.
-    pub fn finish(self, network: &mut Network) -> Result<Observed> {
+    pub fn finish(self, network: &mut Network, scenario: &Scenario) -> Result<Observed> {
         let sampled = self.sampler.finish()?;
-        let after = network.counters()?;
+        let after = network.counters(scenario)?;
         let mut absent = Vec::new();
         let mut note = |object: String, reason: String| {
             absent.push(Absence { metric: "packet_sizes".into(), object, reason });

@@ -277,6 +277,9 @@ impl Network {
         let mut known: HashMap<(Rate, QueueLimit, Wire, Shaper), Alike> = HashMap::new();
         for (number, link) in scenario.links.iter().enumerate() {
             let Link { rate: Some(rate), queue: Some(limit), interfaces, .. } = link else { continue };
+            if delay_line::is_queue(link, home.clock) {
+                continue;
+            }
             let shaper = delay_line::shaper(scenario, number, *rate, home.clock);
             for interface in interfaces {
                 let place = self.place(&interface.node)?;
@@ -400,6 +403,7 @@ impl Network {
             traced.iter().try_for_each(|wire| wire.begin(netlink, begins_ns))?;
             netlink.flush()?;
         }
+        self.lines.iter().for_each(|lines| lines.begin_traces(begins_ns));
         Ok(())
     }
 

@@ -19,14 +19,12 @@ pub fn capabilities(clock: Clock) -> Capabilities {
 /// in virtual time, one for each trial.
 fn in_virtual_time(lab: Capabilities) -> Capabilities {
     let is_left = |setting: &Setting| !matches!(setting, Setting::Controller | Setting::Program);
-    let mut settings: Vec<Setting> = lab.settings.into_iter().filter(is_left).collect();
-    settings.push(Setting::RateTrace); // the wires of that kernel follow traces
     Capabilities {
         parallel: true,
         deterministic: true,
         simulated_time: true,
         warm_up: false,
-        settings,
+        settings: lab.settings.into_iter().filter(is_left).collect(),
         // CPU time is absent from every record, with the reason. Studies that ask for it beside other figures run as
         // they are.
         figures: lab.figures.into_iter().filter(|figure| *figure != Figure::Controller).collect(),
@@ -66,6 +64,7 @@ fn of_the_lab() -> Capabilities {
             Setting::PacketSizes,
             Setting::Program,
             Setting::QueueInterval,
+            Setting::RateTrace,
             Setting::Routing,
             Setting::System,
             Setting::UdpGro,
@@ -96,8 +95,30 @@ pub fn problems(scenario: &Scenario, clock: Clock) -> Vec<Problem> {
         ("controller" | "program", Clock::Virtual) => "run the study with `--backend lab`",
         _ => "its hosts and links don't support it: run the study with `--backend sim`",
     });
-    if clock == Clock::Virtual {
-        problems.extend(tools_with_another_clock(scenario));
+    match clock {
+        Clock::Virtual => problems.extend(tools_with_another_clock(scenario)),
+        Clock::Real => problems.extend(traced_queues(scenario)),
+    }
+    problems
+}
+
+/// Returns a problem for each link that follows a trace and whose queue, which is not the kernel's, would have to be more
+/// than a drop-tail queue, and one if the lengths of queues are requested.
+fn traced_queues(scenario: &Scenario) -> Vec<Problem> {
+    let hint =
+        "the kernel's shapers follow no trace, so the engine has the queue: run it with `--backend virtual`";
+    let traced = || scenario.links.iter().enumerate().filter(|(_, link)| link.rate_trace.is_some());
+    let other = traced().filter(|(_, link)| !link.discipline.is_drop_tail());
+    let expected = "drop_tail in the lab, where the rate follows a trace";
+    let mut problems: Vec<Problem> = other
+        .map(|(number, link)| {
+            Place::link(number, link).problem("discipline", link.discipline.name(), expected, hint)
+        })
+        .collect();
+    if scenario.measurement.queue_interval.is_some() && traced().next().is_some() {
+        let expected = "none in the lab, where a rate follows a trace";
+        let place = Place::new("/measurement", "the measurement");
+        problems.push(place.problem("queue_interval", "given", expected, hint));
     }
     problems
 }

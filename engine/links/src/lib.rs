@@ -1,5 +1,5 @@
 //! The parts of links that have no input, output and clock: queue disciplines, which decide the packets of a queue to be
-//! sent next, dropped or marked, and impairments, which decide the fate of each frame. Times are in picoseconds. The
+//! sent next, dropped or marked, impairments, which decide the fate of each frame, and rates that follow traces. Times are in picoseconds. The
 //! caller chooses the type of packets.
 
 #![forbid(unsafe_code)]
@@ -7,7 +7,9 @@
 mod codel;
 mod fq;
 mod impairment;
+mod trace;
 
 pub use codel::{CoDel, CoDelSettings, Taken};
 pub use fq::FqCoDel;
 pub use impairment::{Fate, Fates};
+pub use trace::Trace;

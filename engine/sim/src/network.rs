@@ -8,7 +8,6 @@ pub mod link;
 pub mod paths;
 pub mod processor;
 pub mod queue;
-pub mod trace;
 
 use crate::{PathId, Time};
 use air::Air;

@@ -72,8 +72,9 @@ impl Wires {
             let number = interfaces.link(place);
             let link = &layout.scenario.links[number];
             let has_line = delay_line::is_needed(layout.scenario, number, Clock::Real);
-            let rate =
-                link.rate.filter(|_| !(has_line && delay_line::sending_rate(link, Clock::Real).is_some()))?;
+            let transmits = delay_line::is_queue(link, Clock::Real)
+                || has_line && delay_line::sending_rate(link, Clock::Real).is_some();
+            let rate = link.rate.filter(|_| !transmits)?;
             Some((rate.0, leaving.mtu.0))
         };
         let transport_bytes = match flow.transport {

@@ -40,7 +40,7 @@ impl Transmitter {
 }
 
 /// Returns the number of bytes that a frame, or the frames of a GSO packet, occupy on the wire.
-fn wire_bytes(bytes: &[u8]) -> u64 {
+pub fn wire_bytes(bytes: &[u8]) -> u64 {
     let (header, frame) = bytes.split_at(OFFLOAD_HEADER_BYTES.min(bytes.len()));
     let length = frame.len() as u64;
     let alone = (length + OUTSIDE_BYTES).max(MINIMUM_BYTES);

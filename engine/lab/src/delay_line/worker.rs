@@ -2,7 +2,8 @@
 
 use super::fates::LineFates;
 use super::hold::Hold;
-use super::transmitter::Transmitter;
+use super::traced::TracedTransmitter;
+use super::transmitter::{Transmitter, wire_bytes};
 use crate::error::{Context, Result};
 use crate::packet_socket::{BATCH, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use nettrial_links::Fate;
@@ -41,13 +42,42 @@ pub struct Tally {
     pub late_pkts: AtomicU64,
     /// The number of frames that the line itself could not carry.
     pub lost_pkts: AtomicU64,
+    /// The number of frames that were transmitted, and their bytes on the wire, since the line was started.
+    pub sent_pkts: AtomicU64,
+    pub wire_bytes: AtomicU64,
+    /// The number of frames that the line's queue dropped since it was started.
+    pub drops_pkts: AtomicU64,
+}
+
+/// The transmitter of one direction of a link.
+pub enum Sender {
+    /// One of a constant rate, or of none, behind a shaper.
+    Steady(Transmitter),
+    /// One that follows a trace, with the link's queue.
+    Traced(Box<TracedTransmitter>),
+}
+
+impl Sender {
+    /// Transmits a frame, which follows an offload header and arrived at `arrived_ns`; a trace begins at `begins_ns`.
+    /// Returns the time of its last bit; `None` if the frame is dropped.
+    fn transmit(&mut self, begins_ns: u64, arrived_ns: u64, frame: &[u8]) -> Option<u64> {
+        match self {
+            Self::Steady(transmitter) => Some(transmitter.transmit(arrived_ns, frame)),
+            Self::Traced(transmitter) => transmitter.transmit(begins_ns, arrived_ns, frame),
+        }
+    }
+
+    /// Returns whether a frame takes time.
+    fn takes_time(&self) -> bool {
+        !matches!(self, Self::Steady(Transmitter { rate: None, .. }))
+    }
 }
 
 /// One direction of a link: frames enter at one end, and leave at the other.
 pub struct Worker {
     pub ring: Ring,
     pub outlet: Outlet,
-    pub transmitter: Transmitter,
+    pub transmitter: Sender,
     pub delay_ns: u64,
     pub reordering_delay_ns: u64,
     pub fates: LineFates,
@@ -63,6 +93,9 @@ pub struct Switch {
     pub armed: AtomicBool,
     /// True while the link is cut, so that frames that arrive or are in flight are lost.
     pub cut: AtomicBool,
+    /// The time of the monotonic clock at which the trace of the link's rate begins, in nanoseconds; `u64::MAX` until
+    /// it is known.
+    pub trace_begins_ns: AtomicU64,
     /// True once the workers should end.
     pub stopped: AtomicBool,
     /// The descriptor that is written to wake the workers.
@@ -74,12 +107,17 @@ impl Switch {
     pub fn new() -> Result<Self> {
         let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC).context("creating an event descriptor")?;
         let off = || AtomicBool::new(false);
-        Ok(Self { armed: off(), cut: off(), stopped: off(), wake })
+        Ok(Self { armed: off(), cut: off(), trace_begins_ns: AtomicU64::new(u64::MAX), stopped: off(), wake })
     }
 
     /// Lets the workers impair and count frames.
     pub fn arm(&self) {
         self.armed.store(true, Relaxed);
+    }
+
+    /// Lets the trace of the link's rate begin.
+    pub fn begin_trace(&self, begins_ns: u64) {
+        self.trace_begins_ns.store(begins_ns, Relaxed);
     }
 
     /// Lets the workers lose every frame, or ends that.
@@ -153,6 +191,7 @@ impl Worker {
         }
         let (begin, offset) = (monotonic_ns(), wall_offset_ns());
         let (armed, cut) = (self.switch.armed.load(Relaxed), self.switch.cut.load(Relaxed));
+        let trace_begins_ns = self.switch.trace_begins_ns.load(Relaxed);
         for taken in 0..=INTAKE {
             let Some(slot) = self.ring.peek() else {
                 state.taken_ns = begin;
@@ -164,7 +203,13 @@ impl Worker {
             // The wall clock may have been set in the meantime, so the time is kept within its known bounds.
             let arrived = slot.arrived_unix_ns.saturating_sub(offset).clamp(state.taken_ns, monotonic_ns());
             // Frames that are lost on the link have been transmitted, too.
-            let sent = self.transmitter.transmit(arrived, slot.bytes);
+            let Some(sent) = self.transmitter.transmit(trace_begins_ns, arrived, slot.bytes) else {
+                self.tally.drops_pkts.fetch_add(1, Relaxed);
+                self.ring.release();
+                continue;
+            };
+            self.tally.sent_pkts.fetch_add(1, Relaxed);
+            self.tally.wire_bytes.fetch_add(wire_bytes(slot.bytes), Relaxed);
             let mut fate = Fate::default();
             // Frames to a group come from the kernel itself (neighbour discovery, MLD). They arrive at any time,
             // and would shift the fates of all later frames.
@@ -231,7 +276,7 @@ impl Worker {
                 let now = monotonic_ns();
                 let left = due.saturating_sub(now);
                 let mut sleep = left.saturating_sub(self.early_ns).min(DOZE_NS);
-                if sleep == 0 && self.transmitter.rate.is_none() {
+                if sleep == 0 && !self.transmitter.takes_time() {
                     std::hint::spin_loop(); // frames that arrived together leave together, so this is soon over
                     return;
                 }

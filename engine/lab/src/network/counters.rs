@@ -1,5 +1,6 @@
 //! Reads the counters of a network's interfaces and nodes.
 
+use super::lines::Lines;
 use super::{BuiltNode, Network};
 use crate::error::Result;
 use crate::host_counters::HostCounters;
@@ -7,7 +8,7 @@ use crate::namespace::Home;
 use crate::queue;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
-use nettrial_scenario::{Node, NodeKind, Scenario};
+use nettrial_scenario::{Node, NodeKind, Scenario, ethernet};
 use std::collections::HashMap;
 
 /// The packets that one interface's queue has passed and dropped.
@@ -53,8 +54,8 @@ pub struct Refused {
 }
 
 impl Network {
-    /// Returns the counters of every shaped interface.
-    pub fn counters(&mut self) -> Result<Vec<InterfaceCounters>> {
+    /// Returns the counters of every interface of `scenario` that has a queue.
+    pub fn counters(&mut self, scenario: &Scenario) -> Result<Vec<InterfaceCounters>> {
         let mut all = Vec::new();
         for node in &mut self.nodes {
             for queue::Reading { index, counters, .. } in queue::read(&mut node.netlink)? {
@@ -64,6 +65,16 @@ impl Network {
                     all.push(InterfaceCounters { node, interface, counters, burst_bytes, index });
                 }
             }
+        }
+        for (link, end, counters) in self.lines.iter().flat_map(Lines::counters) {
+            let interface = &scenario.links[link].interfaces[end];
+            all.push(InterfaceCounters {
+                node: interface.node.clone(),
+                interface: interface.name.clone(),
+                counters,
+                burst_bytes: interface.mtu.0 + ethernet::FRAMING_BYTES,
+                index: self.node(&interface.node)?.index_of(&interface.name)?,
+            });
         }
         Ok(all)
     }

@@ -9,6 +9,7 @@ use crate::layout::Layout;
 use crate::messages::{down, up};
 use crate::namespace::Home;
 use crate::processors::Placement;
+use crate::queue::Counters;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::LinkMessage;
 use nettrial_netlink::Netlink;
@@ -94,6 +95,19 @@ impl Lines {
     /// Begins with loss and the other impairments, and with counting, on every link that has a line.
     pub fn arm(&self) -> Result<()> {
         self.lines.iter().try_for_each(DelayLine::arm)
+    }
+
+    /// Lets the traces of links begin at that time of the monotonic clock, in nanoseconds.
+    pub fn begin_traces(&self, begins_ns: u64) {
+        self.lines.iter().for_each(|line| line.switch().begin_trace(begins_ns));
+    }
+
+    /// Returns the counters of the queues in lines, each direction's with the number of its link and of its interface there.
+    pub fn counters(&self) -> impl Iterator<Item = (usize, usize, Counters)> {
+        let lines = self.links.iter().zip(&self.lines);
+        lines.flat_map(|((number, _), line)| {
+            line.counters().into_iter().enumerate().map(|(end, counters)| (*number, end, counters))
+        })
     }
 
     /// Returns the work of each line since it was armed, by its link in words.

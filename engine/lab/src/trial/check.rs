@@ -159,6 +159,6 @@ impl Plan for LabFlows<'_> {
 /// since its creation.
 fn looping(network: &mut Network, scenario: &Scenario) -> Option<(String, String)> {
     let handled = network.fabric()?.handled();
-    let counted = network.counters().ok()?;
+    let counted = network.counters(scenario).ok()?;
     checks::looping(scenario, counted.iter().map(Into::into), handled)
 }

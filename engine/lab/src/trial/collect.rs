@@ -31,7 +31,8 @@ pub fn collect(built: &mut Built, watched: Watched, mut measured: Measured) -> R
         let of_channels = measured.channels.iter().filter_map(|(_, _, driven)| driven.captured_pkts);
         findings.warnings.extend(capturing.finish(&of_channels.collect::<Vec<_>>(), built.home.clock)?);
     }
-    let Observed { interfaces, absent: unobserved, sampled } = observation.finish(&mut built.network)?;
+    let Observed { interfaces, absent: unobserved, sampled } =
+        observation.finish(&mut built.network, scenario)?;
     check_frames(built, &before, &interfaces, &measured, &mut findings)?;
     check_processors(scenario, built.placement(), &measured.machine, &sampled, &mut findings);
     let (unmeasured, warnings) = recovery::measure(scenario, &measured.events, &mut measured.flows);

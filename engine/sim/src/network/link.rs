@@ -6,10 +6,9 @@
 use crate::ahead::read_ahead;
 use crate::network::fate::{Outcome, Outcomes};
 use crate::network::queue::{Arrivals, Decision, Length, Waiting, wire_bytes};
-use crate::network::trace::Trace;
 use crate::packets::arena::{Arena, Travel};
 use crate::{Codepoint, Time};
-use nettrial_links::{CoDel, CoDelSettings, Taken};
+use nettrial_links::{CoDel, CoDelSettings, Taken, Trace};
 use nettrial_scenario::random::Random;
 use nettrial_scenario::{Discipline, Interface, Link as Cable, PacketSize, QueueLimit, Rate, Scenario};
 use std::collections::BTreeMap;
@@ -91,7 +90,7 @@ impl Rare {
     #[inline(never)]
     fn end(&self, begins: Time, wire_bytes: u32) -> Time {
         match &self.trace {
-            Some(trace) => trace.end(begins, wire_bytes),
+            Some(trace) => Time(trace.end_ps(begins.0, wire_bytes)),
             None => begins + self.mean_transmission(wire_bytes),
         }
     }
@@ -452,7 +451,7 @@ impl Link {
     /// that time; with a trace the earliest.
     pub(crate) fn began(&self, leaves: Time, ip_bytes: u32) -> Time {
         match &self.rare.trace {
-            Some(trace) => trace.beginning(leaves, wire_bytes(ip_bytes)),
+            Some(trace) => Time(trace.beginning_ps(leaves.0, wire_bytes(ip_bytes))),
             None => leaves - self.frame_time(ip_bytes),
         }
     }
