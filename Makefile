@@ -80,7 +80,7 @@ build: $(stamp)system ## the engine and the nettrial command, in .venv/bin
 	@install -C -m 755 target/release/nettrial-engine .venv/bin/nettrial-engine
 
 engine: $(stamp)system
-	@$(stage) "cargo build" cargo build --release --locked --quiet
+	@$(stage) "cargo build" cargo build --release --locked --quiet --package nettrial-engine
 
 # The requirements of tests: the engine in target/debug, and the nettrial command.
 test-build: $(stamp)system
@@ -149,10 +149,10 @@ wheel: $(stamp)system ## a wheel for Linux on this machine's CPU, in dist/; CPU=
 kernel: $(stamp)package ## the package nettrial-kernel in dist/, a kernel in virtual time; SOURCE=linux-source-6.1 or a tree for that one
 	@$(stage) kernel $(python) tools/build-kernel.py $(SOURCE)
 
-stacks: $(stamp)packages ## the TCP/IP stacks that are programs, in .venv/bin, with Go
+stacks: $(stamp)packages ## the TCP/IP stacks that are programs, in .venv/bin, with Rust and Go
 	@$(stage) "build of stacks" tools/build-stacks.sh
 
-stacks-test: $(stamp)tests ## the own tests of the stacks that are programs
+stacks-test: $(stamp)tests ## the own tests of the stacks that are programs in Go
 	@$(stage) "go test" tools/build-stacks.sh --test
 
 generate: test-build ## what is made from the code: nettrial/scenario.py, nettrial/study/base.py, docs/reference

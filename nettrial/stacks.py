@@ -146,3 +146,28 @@ def _gvisor(name: str, congestion_control: str) -> Profile:
 
 STACKS.add("gvisor", _gvisor("gvisor", "cubic"))
 STACKS.add("gvisor-reno", _gvisor("gvisor-reno", "reno"))
+
+
+def _smoltcp(name: str, congestion_control: str) -> Profile:
+    """Returns smoltcp's defaults with the given congestion control."""
+    title = {"cubic": "CUBIC", "reno": "Reno"}[congestion_control]
+    buffer = _buffer(4_194_304, 4_194_304, 4_194_304)
+    return Profile(
+        title=f"smoltcp, a program with a TCP/IP for devices without an operating system, with {title}",
+        source="smoltcp src/socket/tcp.rs: timestamps off; its applications choose the buffers, which are here "
+        "as large as Linux's and netstack's may grow",
+        stack=Stack(
+            name=name,
+            program="smoltcp",
+            congestion_control=congestion_control,
+            receive_buffer=buffer,
+            send_buffer=buffer,
+            window_scaling=True,
+            sack=True,
+            timestamps=False,
+        ),
+    )
+
+
+STACKS.add("smoltcp", _smoltcp("smoltcp", "cubic"))
+STACKS.add("smoltcp-reno", _smoltcp("smoltcp-reno", "reno"))

@@ -142,7 +142,7 @@ if ! command -v netperf >/dev/null || ! command -v netserver >/dev/null; then
 fi
 
 # Stacks that are programs. Without Go, and without a network to fetch it, tests of them are skipped.
-tools/build-stacks.sh || say "the stacks that are programs are not built: their tests are skipped"
+tools/build-stacks.sh --dev || say "the stacks that are programs are not built: their tests are skipped"
 
 # Two kernels for tests of guests, if the distribution has them (Debian 12 and similar). Only their files are extracted, to
 # .venv/systems.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import struct
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from nettrial.backends import Backend
 from nettrial.backends.find import engine, stacks
 from nettrial.design import traffic_seconds
-from nettrial.scenario import Capture, Flow, FlowRecord, Offloads, Record, Request, RunRequest, Scenario
+from nettrial.scenario import Capture, Flow, FlowRecord, Offloads, Record, Request, RunRequest, Scenario, Size
 from nettrial.stacks import STACKS
 from tests.lab.lacking import lacking
 from tests.lab.sandbox import Sandbox, wait_for
@@ -25,8 +26,8 @@ from tests.measuring import DISTURBANCES
 PROGRAMS = sorted({profile.stack.program for profile in STACKS.values() if profile.stack.program})
 LINUX = "linux-cubic"
 ETHERNET_BYTES = 14
-SPARE_BYTES = {LINUX: 0, "gvisor": 28}
-"""The bytes that a stack's largest segments have less than the MTU."""
+SPARE_BYTES = {("gvisor", "smoltcp"): 36, ("gvisor", "gvisor"): 28, ("gvisor", LINUX): 28}
+"""The bytes that a sender's largest segments to a receiver have less than the MTU, if any."""
 STRANGER = Path(__file__).with_name("stranger_to_stack.py")
 
 Prepare = Callable[..., Scenario]
@@ -68,9 +69,10 @@ def one(record: Record) -> FlowRecord:
     return record.flows[0]
 
 
-PAIRS = [(LINUX, name) for name in PROGRAMS] + [
-    (sender, receiver) for sender in PROGRAMS for receiver in (LINUX, *PROGRAMS)
-]
+WITH_LINUX = [pair for name in PROGRAMS for pair in ((LINUX, name), (name, LINUX))]
+PAIRS = WITH_LINUX + [(sender, receiver) for sender in PROGRAMS for receiver in PROGRAMS]
+DATAGRAM_BYTES = {("smoltcp", 6): 1400}
+"""The largest datagrams of a sweep between Linux and a program that has no fragments of that IP version."""
 
 
 @pytest.mark.parametrize("ip", [4, 6])
@@ -89,7 +91,7 @@ def test_every_pair_moves_bytes_that_both_ends_count_the_same(
     for host, name in (("sender", sender), ("receiver", receiver)):
         found = of_hosts[host]
         assert (found.name if found else LINUX) == name
-        assert found is None or found.version.startswith("v0.")
+        assert found is None or re.match(r"v?\d+\.\d+\.\d+", found.version)
 
 
 @pytest.mark.parametrize("mtu", [1500, 4000, 9000])
@@ -102,7 +104,45 @@ def test_the_largest_frame_follows_from_the_mtu(
     one(lab.run("test", scenario, traffic_seconds(scenario) + 300, capture))
     files = list(tmp_path.glob("*sender*"))
     assert files
-    assert max(map(largest, files)) == ETHERNET_BYTES + mtu - SPARE_BYTES[sender]
+    assert max(map(largest, files)) == ETHERNET_BYTES + mtu - SPARE_BYTES.get((sender, receiver), 0)
+
+
+def test_several_requests_wait_for_their_answers(prepare: Prepare, run: Callable[[Scenario], Record]) -> None:
+    requests = {
+        "kind": "request_response",
+        "request": "64 B",
+        "response": "64 B",
+        "count": 500,
+        "in_flight": 8,
+    }
+    flow = one(run(prepare("smoltcp", "smoltcp", requests)))
+    assert flow.rtt_us
+    assert flow.rtt_us.count == 500
+
+
+def test_the_bytes_of_packets_are_those_that_the_interface_counts(
+    prepare: Prepare, run: Callable[[Scenario], Record]
+) -> None:
+    record = run(prepare("smoltcp", LINUX, {"kind": "transfer", "size": "2 MB"}, network="pair"))
+    flow = one(record)
+    assert flow.ip_bytes
+    # 2 MB in segments of 1460 bytes, each with 40 bytes of headers, and a few segments without data.
+    assert 2_000_000 + 40 * 1370 <= flow.ip_bytes <= 2_000_000 + 40 * 1370 + 2000
+    assert (flow.mss_bytes, flow.retransmissions_pkts, flow.intervals) == (1460, 0, [])
+    absent = {absence.metric for absence in record.absent if absence.object == "flow"}
+    assert {"cwnd", "srtt", "min_rtt"} <= absent
+
+
+def test_a_stack_that_ignores_routers_is_refused_where_the_path_has_a_smaller_mtu(
+    prepare: Prepare, lab: Backend
+) -> None:
+    scenario = prepare("smoltcp", LINUX, {"kind": "transfer", "size": "1 MB"}, mtu="4000")
+    interfaces = [interface for link in scenario.links for interface in link.ends]
+    for interface in interfaces:
+        if interface.node == "receiver":
+            interface.mtu = Size("1500 B")
+    found = [(problem.setting, problem.value) for problem in lab.check(scenario)]
+    assert ("from", "a network with an MTU of 1500 B") in found
 
 
 def largest(file: Path) -> int:
@@ -118,7 +158,7 @@ def largest(file: Path) -> int:
 
 @pytest.mark.parametrize("ip", [4, 6])
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
-@pytest.mark.parametrize(("sender", "receiver"), PAIRS)
+@pytest.mark.parametrize(("sender", "receiver"), WITH_LINUX)
 def test_requests_and_sweeps_are_answered_over_each_transport(
     sender: str,
     receiver: str,
@@ -132,14 +172,28 @@ def test_requests_and_sweeps_are_answered_over_each_transport(
     assert flow.rtt_us
     assert (flow.rtt_us.count, flow.bytes) == (100, 6400)
     assert 0 < flow.rtt_us.minimum <= flow.rtt_us.p50 <= flow.rtt_us.maximum
-    sizes = {"first": "1000 B", "last": "21000 B", "step": "10000 B", "repeats": 2, "bytes": "60 kB"}
+    program = sender if receiver == LINUX else receiver
+    last = DATAGRAM_BYTES.get((program, ip), 21_000) if transport == "udp" else 21_000
+    step = (last - 1000) // 2
+    sizes = {"first": "1000 B", "last": f"{last} B", "step": f"{step} B", "repeats": 2, "bytes": "60 kB"}
     swept = one(
         run(prepare(sender, receiver, {"kind": "sweep", "answer": "echo"} | sizes, ip, transport=transport))
     )
-    assert [size.size_bytes for size in swept.sizes or []] == [1000, 11_000, 21_000]
+    assert [size.size_bytes for size in swept.sizes or []] == [1000, 1000 + step, last]
     for size in swept.sizes or []:
         assert len(size.rtt_us) == 2
         assert all(0 < least <= mean for least, mean in zip(size.rtt_minimum_us, size.rtt_us, strict=True))
+
+
+SWEEP = {
+    "kind": "sweep",
+    "answer": "echo",
+    "first": "1000 B",
+    "last": "2000 B",
+    "step": "500 B",
+    "repeats": 1,
+    "bytes": "2 kB",
+}
 
 
 @pytest.mark.parametrize(
@@ -164,14 +218,19 @@ def test_requests_and_sweeps_are_answered_over_each_transport(
         ({"window_scaling": False}, "window_scaling"),
         ({"program": "unheard-of"}, "program"),
         ({"offloads": "tso"}, "tso"),
+        ({"stack": "smoltcp", "socket": {"mss": "1000 B"}}, "mss"),
+        ({"stack": "smoltcp", "socket": {"dscp": 46}}, "dscp"),
+        ({"stack": "smoltcp", "sack": False}, "sack"),
+        ({"stack": "smoltcp", "send_buffer": STACKS[LINUX].stack.send_buffer}, "send_buffer"),
+        ({"stack": "smoltcp", "ip": 6, "transport": "udp", "traffic": SWEEP}, "last"),
     ],
 )
 def test_what_the_stack_cannot_do_is_refused_before_the_trial(
     changes: dict[str, Any], wrong: str, prepare: Prepare, lab: Backend
 ) -> None:
-    of_flow = {name: changes[name] for name in ("transport", "socket") if name in changes}
+    of_flow = {name: changes[name] for name in ("transport", "socket", "ip") if name in changes}
     traffic = changes.get("traffic", {"kind": "transfer", "size": "1 MB"})
-    scenario = prepare("gvisor", LINUX, traffic, **of_flow)
+    scenario = prepare(changes.get("stack", "gvisor"), LINUX, traffic, **of_flow)
     for node in scenario.nodes:
         if node.name == "receiver" and "offloads" in changes:
             node.offloads = Offloads(tso=True)
@@ -183,10 +242,11 @@ def test_what_the_stack_cannot_do_is_refused_before_the_trial(
     assert not problems[0].of_machine
 
 
-def test_a_killed_engine_takes_the_stacks_with_it(prepare: Prepare, sandbox: Sandbox) -> None:
-    line = order(prepare("gvisor", "gvisor", {"kind": "transfer", "duration": "30 s"}))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_killed_engine_takes_the_stacks_with_it(name: str, prepare: Prepare, sandbox: Sandbox) -> None:
+    line = order(prepare(name, name, {"kind": "transfer", "duration": "30 s"}))
     command = sandbox.command(["env", f"NETTRIAL_STACKS={stacks()}", str(engine()), "lab"])
-    for _ in range(3):
+    for _ in range(2):
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
             assert process.stdin is not None
             process.stdin.write(line)
@@ -210,8 +270,9 @@ def programs(sandbox: Sandbox) -> list[int]:
     ]
 
 
-def test_a_stranger_on_the_network_changes_nothing(prepare: Prepare, sandbox: Sandbox) -> None:
-    scenario = prepare(LINUX, "gvisor", {"kind": "transfer", "duration": "6 s"}, network="pair")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_stranger_on_the_network_changes_nothing(name: str, prepare: Prepare, sandbox: Sandbox) -> None:
+    scenario = prepare(LINUX, name, {"kind": "transfer", "duration": "6 s"}, network="pair")
     command = sandbox.command(["env", f"NETTRIAL_STACKS={stacks()}", str(engine()), "lab"])
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None

@@ -293,7 +293,8 @@ def test_the_walk_sees_imports_of_every_form(tmp_path):
 def crates():
     return {
         manifest["package"]["name"]: manifest
-        for manifest in (tomllib.loads(path.read_text()) for path in (ROOT / "engine").glob("*/Cargo.toml"))
+        for folder in ("engine", "stacks")
+        for manifest in (tomllib.loads(path.read_text()) for path in (ROOT / folder).glob("*/Cargo.toml"))
     }
 
 
@@ -305,7 +306,8 @@ def workspace_dependencies(manifest, tests=True):
 
 def test_the_table_of_crates_says_what_each_uses():
     text = (ROOT / "docs" / "architecture.md").read_text()
-    rows = dict(re.findall(r"^\| `engine/(\w+)` \|.*\| ([^|]*) \|$", text, re.M))
+    rows = re.findall(r"^\| `(engine/|stacks/)(\w+)` \|.*\| ([^|]*) \|$", text, re.M)
+    rows = {("stack-" if folder == "stacks/" else "") + name: said for folder, name, said in rows}
     assert {f"nettrial-{name}" for name in rows} == set(crates()) - {"nettrial-engine"} | {"nettrial-cli"}
     for name, said in rows.items():
         if name == "cli" or "other systems" in said:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +90,61 @@ def _metrics() -> str:
     )
 
 
+ROOT = Path(__file__).resolve().parents[2]
+
 _ABOUT_STACKS = Path(__file__).with_name("stacks.md").read_text(encoding="utf-8").strip()
 
 
+def _programs() -> str:
+    """Returns the table of what each stack that is a program can do, from the tables that they bring."""
+    found = sorted((ROOT / "stacks").glob("*/stack.json"))
+    programs = [json.loads(path.read_text(encoding="utf-8")) for path in found]
+
+    def choice(values: list[bool]) -> str:
+        return {(True,): "always", (False,): "never"}.get(tuple(values), "by the stack's setting")
+
+    def yes(value: bool, words: str = "yes") -> str:
+        return words if value else "no"
+
+    rows = [
+        ("stack", [one["title"] for one in programs]),
+        ("IP versions", ["IPv4, IPv6" for _ in programs]),
+        ("transports", [", ".join(one["transports"]).upper() for one in programs]),
+        ("congestion controls", [_codes(one["congestion_controls"]) for one in programs]),
+        ("window scaling", ["always" for _ in programs]),
+        ("selective acknowledgments", [choice(one["sack"]) for one in programs]),
+        ("timestamps", [choice(one["timestamps"]) for one in programs]),
+        (
+            "room for options in every segment",
+            [yes(one["has_option_room"], "28 bytes with SACK, 36 without timestamps") for one in programs],
+        ),
+        ("socket buffers", ["grow" if one["buffers_grow"] else "have one size" for one in programs]),
+        (
+            "fragments",
+            [", ".join(f"IPv{version}" for version in one["fragments"]) or "no" for one in programs],
+        ),
+        (
+            "heeds routers that say that a packet is too large",
+            [yes(one["finds_path_mtu"]) for one in programs],
+        ),
+        ("traffic", [_codes(one["traffic"]) for one in programs]),
+        ("several requests in flight over TCP", [yes(one["several_in_flight"]) for one in programs]),
+        ("flows' socket options", [_codes(one["socket_options"]) for one in programs]),
+        ("`ip_bytes`, `wire_bytes`", [yes(one["counts_bytes"], "counted") for one in programs]),
+        ("congestion window, round-trip times, `intervals`", [yes(one["tells_state"]) for one in programs]),
+        ("captures, losses, delays, events", ["as with any host" for _ in programs]),
+        ("backend `virtual`", ["no" for _ in programs]),
+    ]
+    columns = ["of such a host", *(f"`{one['name']}`" for one in programs)]
+    return table(columns, [(row, *cells) for row, cells in rows])
+
+
+def _codes(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def _stacks() -> str:
-    parts = [_ABOUT_STACKS]
+    parts = [_ABOUT_STACKS.replace("TABLE", _programs())]
     for name in STACKS:
         profile = STACKS[name]
         settings = profile.stack.model_dump(exclude={"name"}, exclude_none=True)

@@ -5,6 +5,7 @@
 //! argument, and takes orders as any agent does.
 
 mod preflight;
+mod table;
 
 use crate::error::{Context, Error, Result};
 use crate::layout::Layout;
@@ -12,6 +13,7 @@ use nettrial_scenario::{Absence, Flow, Node, Scenario, Stack, StackRecord};
 pub use preflight::problems;
 use std::path::PathBuf;
 use std::process::Command;
+use table::Program;
 
 /// The environment variable with the directory of the programs. Without it, they are beside the engine.
 const DIRECTORY: &str = "NETTRIAL_STACKS";
@@ -27,14 +29,10 @@ pub fn are_in(scenario: &Scenario) -> bool {
 }
 
 /// Returns the bytes that segments of a connection between hosts with these stacks, the sender's first, have less than the
-/// MTU allows. With SACK, netstack leaves room in every segment for as many selective acknowledgments as fit beside the
-/// timestamps (transport/tcp/endpoint.go, maxOptionSize; RFC 2018 section 3).
+/// MTU allows.
 pub fn spare_bytes(from: &Stack, to: &Stack) -> u64 {
-    match (from.program.is_some() && from.sack && to.sack, from.timestamps && to.timestamps) {
-        (false, _) => 0,
-        (true, true) => 28,
-        (true, false) => 36,
-    }
+    let program = from.program.as_deref().and_then(Program::named);
+    program.map_or(0, |program| program.spare_bytes(from, to))
 }
 
 /// Returns the record of the program called `name`, which it is asked for.
@@ -48,17 +46,28 @@ pub fn describe(name: &str) -> Result<StackRecord> {
     serde_json::from_slice(&output.stdout).with_context(asking)
 }
 
-/// Returns the rates of flows that are absent because the stack of their first host does not count packets by their bytes.
+/// Returns the figures of flows that are absent because the stack of their first host does not have them.
 pub fn uncounted(layout: &Layout) -> Vec<Absence> {
-    let from =
-        |flow: &Flow| layout.directory.node(&flow.from).and_then(of).map(|name| (flow.name.clone(), name));
-    let absences = |(object, name): (String, &str)| {
-        let reason = format!("{name} does not count the bytes of a connection's packets");
-        ["ip_rate", "wire_rate"].map(|metric| Absence {
-            metric: metric.into(),
-            object: object.clone(),
-            reason: reason.clone(),
-        })
+    let from = |flow: &Flow| {
+        let program = layout.directory.node(&flow.from).and_then(of).and_then(Program::named)?;
+        Some((flow.name.clone(), program))
+    };
+    let absences = |(object, program): (String, &Program)| {
+        let absent = |metrics: &'static [&str], what: &str| {
+            let (object, reason) = (object.clone(), format!("{} {what}", program.name));
+            metrics.iter().map(move |metric| Absence {
+                metric: (*metric).into(),
+                object: object.clone(),
+                reason: reason.clone(),
+            })
+        };
+        let bytes = absent(&["ip_rate", "wire_rate"], "does not count the bytes of a connection's packets");
+        let state = absent(
+            &["cwnd", "srtt", "min_rtt"],
+            "does not tell the congestion window and the round-trip times of its connections",
+        );
+        let bytes = bytes.filter(|_| !program.counts_bytes);
+        bytes.chain(state.filter(|_| !program.tells_state)).collect::<Vec<_>>()
     };
     layout.scenario.workload.iter().filter_map(from).flat_map(absences).collect()
 }

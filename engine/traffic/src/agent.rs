@@ -5,6 +5,7 @@ use crate::protocol::{Command, Order, Reply, Report};
 use crate::{flow, listener, path_mtu};
 use nettrial_admission::lines;
 use std::io::{BufRead, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The largest length of an order, in bytes.
@@ -15,23 +16,33 @@ const MOST_ORDER_BYTES: u64 = 64 << 20;
 /// # Errors
 /// Fails if the input cannot be read, or one of its lines is not an order.
 pub fn run(input: impl BufRead) -> Result<()> {
+    serve(input, |command| execute(command).unwrap_or_else(|error| Reply::failed(&error)))
+}
+
+/// Serves orders from `input` until it ends, answering on standard output what `execute` returns.
+///
+/// # Errors
+/// Fails if the input cannot be read, or one of its lines is not an order.
+pub fn serve(input: impl BufRead, execute: impl Fn(Command) -> Reply + Send + Sync + 'static) -> Result<()> {
+    let execute = Arc::new(execute);
     for line in lines(input, MOST_ORDER_BYTES) {
         let order: Order = serde_json::from_str(&line?)?;
         match order.command {
             Command::Inspect { .. } | Command::ProbePathMtu { .. } | Command::Start { .. } => {
-                std::thread::spawn(move || answer(order.number, order.command));
+                let execute = Arc::clone(&execute);
+                std::thread::spawn(move || answer(order.number, order.command, &*execute));
             }
-            quick => answer(order.number, quick),
+            quick => answer(order.number, quick, &*execute),
         }
     }
     Ok(())
 }
 
-fn answer(number: u64, command: Command) {
+fn answer(number: u64, command: Command, execute: &impl Fn(Command) -> Reply) {
     let span = tracing::info_span!("order", number, command = command.name());
     let _entered = span.enter();
     tracing::debug!("carrying it out");
-    let reply = execute(command).unwrap_or_else(|error| Reply::failed(&error));
+    let reply = execute(command);
     match &reply {
         Reply::Failed { message, .. } => tracing::warn!("failed: {message}"),
         _ => tracing::debug!("done"),

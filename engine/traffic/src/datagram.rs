@@ -17,15 +17,15 @@ use std::time::Duration;
 /// The size of a buffer for the largest datagram's payload, with room to notice a larger one.
 pub const LARGEST_BYTES: usize = 1 << 16;
 /// Bytes of the answer to an opening: cookie and port.
-const ANSWER_BYTES: usize = COOKIE_BYTES + 2;
+pub const ANSWER_BYTES: usize = COOKIE_BYTES + 2;
 /// The most senders that are served at a time.
-const MOST_SESSIONS: usize = 1024;
+pub const MOST_SESSIONS: usize = 1024;
 /// The size of a socket's buffers, bytes, as far as the system allows it.
 const BUFFER_BYTES: i32 = 4 << 20;
 /// The time that the answer to an opening may take before the opening is retransmitted, for each attempt, in
 /// addition to two round-trip times. The address of a neighbour may have to be resolved again a second later (RFC
 /// 4861 section 10).
-const WAITS: &[Duration] = &[
+pub const WAITS: &[Duration] = &[
     Duration::from_millis(50),
     Duration::from_millis(200),
     Duration::from_millis(800),

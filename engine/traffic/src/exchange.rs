@@ -35,32 +35,39 @@ pub fn request(
 }
 
 /// The requests of a flow, by this host's clock.
-struct Schedule<'a> {
+pub struct Schedule<'a> {
     requests: Requests<'a>,
     origin: Instant,
 }
 
 impl<'a> Schedule<'a> {
-    fn start(exchange: &'a RequestResponse) -> Self {
+    /// Starts the requests that `exchange` describes now.
+    pub fn start(exchange: &'a RequestResponse) -> Self {
         Self { requests: Requests::new(exchange), origin: Instant::now() }
     }
 
-    fn now_ns(&self) -> u64 {
+    /// Returns the time since the start in nanoseconds.
+    pub fn now_ns(&self) -> u64 {
         nanoseconds(self.origin.elapsed())
     }
 
+    /// Returns the time of the start.
+    pub fn origin(&self) -> Instant {
+        self.origin
+    }
+
     /// Returns the next thing to do at `now_ns`.
-    fn next(&self, now_ns: u64) -> Next {
+    pub fn next(&self, now_ns: u64) -> Next {
         self.requests.next(now_ns)
     }
 
     /// Notes that a request is sent at `now_ns`, and returns its number.
-    fn take(&mut self, now_ns: u64) -> u64 {
+    pub fn take(&mut self, now_ns: u64) -> u64 {
         self.requests.take(now_ns)
     }
 
     /// Sleeps until the next request is due, and returns its number; `None` after the last.
-    fn wait(&mut self, now_ns: u64) -> Option<u64> {
+    pub fn wait(&mut self, now_ns: u64) -> Option<u64> {
         match self.next(now_ns) {
             Next::Over => return None,
             Next::In(span_ns) => std::thread::sleep(Duration::from_nanos(span_ns)),
@@ -71,19 +78,27 @@ impl<'a> Schedule<'a> {
 }
 
 /// The figures that responses add to.
-struct Tally {
-    figures: Figures,
+pub struct Tally {
+    /// The figures so far.
+    pub figures: Figures,
     jitter: Jitter,
     last_ns: u64,
 }
 
+impl Default for Tally {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Tally {
-    fn new() -> Self {
+    /// Begins without a response.
+    pub fn new() -> Self {
         Self { figures: Figures::default(), jitter: Jitter::default(), last_ns: 0 }
     }
 
     /// Notes that a request with `bytes` was answered at `now_ns`.
-    fn answered(&mut self, response: Header, bytes: u64, now_ns: u64) {
+    pub fn answered(&mut self, response: Header, bytes: u64, now_ns: u64) {
         self.figures.rtt.record(now_ns.saturating_sub(response.sent_ns));
         self.figures.bytes += bytes;
         self.jitter.record(response.third.wrapping_sub(response.sent_ns).cast_signed());
@@ -91,7 +106,7 @@ impl Tally {
     }
 
     /// Returns the figures of requests whose times count from `origin`.
-    fn finish(mut self, origin: Instant) -> Figures {
+    pub fn finish(mut self, origin: Instant) -> Figures {
         self.figures.jitter = Some(self.jitter);
         self.figures.active = Duration::from_nanos(self.last_ns);
         self.figures.began = Some(origin);

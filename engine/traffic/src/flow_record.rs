@@ -76,11 +76,19 @@ impl Figures {
 
     /// Counts a connection that was opened in `connect_time`.
     pub fn opened(&mut self, stream: &TcpStream, connect_time: Duration) -> Result<()> {
+        if self.connections > 0 {
+            return self.count(connect_time, "");
+        }
+        let congestion_control = platform::congestion_control(stream).context("reading TCP_CONGESTION")?;
+        self.count(connect_time, &congestion_control)
+    }
+
+    /// Counts a connection that was opened in `connect_time`, of which the first has this congestion control.
+    pub fn count(&mut self, connect_time: Duration, congestion_control: &str) -> Result<()> {
         self.connections += 1;
         self.connect.record(u64::try_from(connect_time.as_nanos())?);
         if self.connections == 1 {
-            self.congestion_control =
-                platform::congestion_control(stream).context("reading TCP_CONGESTION")?;
+            congestion_control.clone_into(&mut self.congestion_control);
         }
         Ok(())
     }

@@ -40,7 +40,7 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-pub use agent::run as run_agent;
+pub use agent::{run as run_agent, serve as serve_orders};
 pub use cookie::Cookie;
 pub use error::{Error, Result};
 pub use iperf3::answer as read_imports;
@@ -51,6 +51,20 @@ pub use platform::{clear_environment, contain, sockets_of};
 pub use platform::{forbid_fragmentation, is_too_large, path_mtu};
 pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Report, Room, Side};
 pub use tool::{is_download, is_installed, lacking as lacking_tools, leaves_congestion_control};
+
+/// The parts that this agent shares with those of hosts whose TCP/IP is a library's: the bytes on connections, the order in
+/// which things are measured, and the figures.
+pub mod parts {
+    pub use crate::cookie::{COOKIE_BYTES, OPENING_BYTES, Purpose};
+    pub use crate::datagram::{ANSWER_BYTES, LARGEST_BYTES, MOST_SESSIONS, WAITS};
+    pub use crate::exchange::{Schedule, Tally};
+    pub use crate::flow_record::{Cut, Figures};
+    pub use crate::message::{HEADER_BYTES, Header};
+    pub use crate::path_mtu::{PROBE_BYTES, Probing, search};
+    pub use crate::sampler::Samples;
+    pub use crate::sweep::{Line, measure_all};
+    pub use crate::transfer::{END_BYTES, end_ns, told_end};
+}
 
 use nettrial_scenario::{Flow, Place, Problem, Traffic};
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// Bytes of a UDP header (RFC 768).
 const UDP_HEADER_BYTES: u64 = 8;
 /// The bytes of a probe: the cookie and the probe's number.
-const PROBE_BYTES: usize = COOKIE_BYTES + 8;
+pub const PROBE_BYTES: usize = COOKIE_BYTES + 8;
 /// The most errors to earlier probes that a socket reports one after the other.
 const MOST_PENDING_ERRORS: usize = 2;
 /// The times for which an answer is awaited after each sending of a probe: a span, and so many round-trip times.
@@ -58,7 +58,17 @@ pub fn probe(
     let socket = UdpSocket::bind(address.socket(0)).with_context(|| format!("binding to {address}"))?;
     platform::forbid_fragmentation(&socket).context("forbidding fragmentation")?;
     socket.connect(destination).with_context(|| format!("choosing {destination}"))?;
-    let version = IpVersion::of(destination.ip());
+    search(socket, cookie, IpVersion::of(destination.ip()), expected, round_trip)
+}
+
+/// Finds the largest packet up to one byte above `expected` that passes, by probes of `socket`.
+pub fn search(
+    socket: impl Probing,
+    cookie: Cookie,
+    version: IpVersion,
+    expected: u64,
+    round_trip: Option<nettrial_scenario::Duration>,
+) -> Result<PathMtu> {
     let known = round_trip.unwrap_or_default().as_std();
     let mut prober = Prober { socket, cookie, number: 0, version, known, shortest: None, longest: None };
     let (largest, exceeded) = prober.search(expected)?;
@@ -66,9 +76,44 @@ pub fn probe(
     Ok(PathMtu { largest, exceeded, round_trip })
 }
 
+/// A UDP socket with one other end, whose packets may not be fragmented.
+pub trait Probing {
+    /// Sends a packet. Returns false if it is larger than the interface can send.
+    fn send(&self, packet: &[u8]) -> Result<bool>;
+
+    /// Reads the next packet, and returns its length; `None` if none comes within `limit`.
+    fn receive(&self, packet: &mut [u8], limit: Duration) -> Result<Option<usize>>;
+}
+
+impl Probing for UdpSocket {
+    fn send(&self, packet: &[u8]) -> Result<bool> {
+        // A call may return the ICMP errors to earlier probes, which say nothing about this one.
+        let mut sent = Self::send(self, packet);
+        for _ in 0..MOST_PENDING_ERRORS {
+            match &sent {
+                Err(error) if platform::is_too_large(error) || is_of_earlier(error) => {
+                    sent = Self::send(self, packet);
+                }
+                _ => break,
+            }
+        }
+        match sent {
+            Ok(_) => Ok(true),
+            Err(error) if platform::is_too_large(&error) => Ok(false),
+            Err(error) => Err(error).context("sending a path MTU probe"),
+        }
+    }
+
+    fn receive(&self, packet: &mut [u8], limit: Duration) -> Result<Option<usize>> {
+        self.set_read_timeout(Some(limit))?;
+        // An error is an ICMP message, which the search does not rely on, or the end of the wait.
+        Ok(self.recv(packet).ok())
+    }
+}
+
 /// A sender of probes to the agent of the other host.
-struct Prober {
-    socket: UdpSocket,
+struct Prober<S> {
+    socket: S,
     cookie: Cookie,
     number: u64,
     version: IpVersion,
@@ -79,7 +124,7 @@ struct Prober {
     longest: Option<Duration>,
 }
 
-impl Prober {
+impl<S: Probing> Prober<S> {
     /// Returns the size of the largest probe up to `expected` that is answered, 0 if none is, and whether one of
     /// another byte is answered, too.
     fn search(&mut self, expected: u64) -> Result<(u64, bool)> {
@@ -111,7 +156,7 @@ impl Prober {
             self.number += 1;
             packet[COOKIE_BYTES..PROBE_BYTES].copy_from_slice(&self.number.to_be_bytes());
             sent.push(Instant::now());
-            if !self.send(&packet)? {
+            if !self.socket.send(&packet)? {
                 return Ok(false);
             }
             let wait = span + self.known.max(self.longest.unwrap_or_default()) * round_trips;
@@ -125,25 +170,6 @@ impl Prober {
         Ok(false)
     }
 
-    /// Sends a probe. Returns false if it is larger than the interface can send.
-    fn send(&self, packet: &[u8]) -> Result<bool> {
-        // A call may return the ICMP errors to earlier probes, which say nothing about this one.
-        let mut sent = self.socket.send(packet);
-        for _ in 0..MOST_PENDING_ERRORS {
-            match &sent {
-                Err(error) if platform::is_too_large(error) || is_of_earlier(error) => {
-                    sent = self.socket.send(packet);
-                }
-                _ => break,
-            }
-        }
-        match sent {
-            Ok(_) => Ok(true),
-            Err(error) if platform::is_too_large(&error) => Ok(false),
-            Err(error) => Err(error).context("sending a path MTU probe"),
-        }
-    }
-
     /// Returns the number of the probe that is answered before `deadline`, from number `first` on.
     fn answered(&self, first: u64, deadline: Instant) -> Result<Option<u64>> {
         let mut answer = [0; PROBE_BYTES + 1];
@@ -152,9 +178,7 @@ impl Prober {
             if left.is_zero() {
                 return Ok(None);
             }
-            self.socket.set_read_timeout(Some(left))?;
-            // An error is an ICMP message, which the search does not rely on, or the end of the wait.
-            let Ok(PROBE_BYTES) = self.socket.recv(&mut answer) else { continue };
+            let Some(PROBE_BYTES) = self.socket.receive(&mut answer, left)? else { continue };
             let Some((cookie, number)) = answer.split_first_chunk::<COOKIE_BYTES>() else { continue };
             let Some(number) = number.first_chunk().copied().map(u64::from_be_bytes) else { continue };
             if *cookie == self.cookie.0 && (first..=self.number).contains(&number) {

@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 /// A carrier of requests and their answers.
-trait Line {
+pub trait Line {
     /// Sends the request `number` of `size` bytes, and waits for its answer of `answer` bytes.
     fn request(&mut self, number: u64, size: usize, answer: usize) -> Result<Reply>;
 }
@@ -44,7 +44,8 @@ pub fn run(side: &Side, sweep: &Sweep, destination: SocketAddr, sampler: &Sample
     Ok(figures)
 }
 
-fn measure_all(line: &mut impl Line, sweep: &Sweep, figures: &mut Figures) -> Result<()> {
+/// Measures each size of `sweep` as often as it asks for, over `line`.
+pub fn measure_all(line: &mut impl Line, sweep: &Sweep, figures: &mut Figures) -> Result<()> {
     let mut sizes = Sizes::default();
     let mut number = 0;
     for size in order(sweep) {

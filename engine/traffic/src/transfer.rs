@@ -32,10 +32,10 @@ const LAST_NS: u64 = 5_000_000;
 /// The bytes with which a transfer begins: the end of the flow's duration by the receiver's clock, in nanoseconds, or
 /// the largest number if it has none or the clocks' offset is not known; and the time left until then, or the largest
 /// number if the flow has no duration.
-const END_BYTES: usize = 16;
+pub const END_BYTES: usize = 16;
 
 /// Returns the bytes that tell the receiver of a transfer when the flow's duration ends.
-fn told_end(side: &Side, deadline: Option<Instant>) -> [u8; END_BYTES] {
+pub fn told_end(side: &Side, deadline: Option<Instant>) -> [u8; END_BYTES] {
     let left_ns = deadline.map(|deadline| {
         u64::try_from(deadline.saturating_duration_since(Instant::now()).as_nanos()).unwrap_or(u64::MAX)
     });
@@ -50,7 +50,7 @@ fn told_end(side: &Side, deadline: Option<Instant>) -> [u8; END_BYTES] {
 
 /// Returns the end of the flow's duration by this host's clock, in nanoseconds, from the bytes of [`told_end`]. If the
 /// offset of the clocks is not known, the time left counts from now: from the arrival of the transfer's first bytes.
-fn end_ns(told: [u8; END_BYTES]) -> u64 {
+pub fn end_ns(told: [u8; END_BYTES]) -> u64 {
     let (numbers, _) = told.as_chunks::<8>();
     match [0, 1].map(|index: usize| u64::from_be_bytes(numbers[index])) {
         [u64::MAX, left_ns] => platform::now_ns().saturating_add(left_ns),

@@ -1,30 +1,12 @@
 //! The parts of a scenario that hosts with a program's TCP/IP can't have.
 
+use super::table::Program;
 use super::{describe, of};
+use nettrial_flows::wire::UDP_HEADER_BYTES;
 use nettrial_scenario::{
-    Connecting, Flow, Medium, Node, Place, Problem, Scenario, Stack, Traffic, Transport, chain,
+    Connecting, Flow, IpVersion, Medium, Node, Place, Problem, Scenario, Stack, Traffic, Transport, chain,
 };
 use std::collections::HashSet;
-
-/// A program, with what it can do.
-struct Program {
-    /// The program's name in scenarios.
-    name: &'static str,
-    /// The congestion controls that it has.
-    congestion_controls: &'static [&'static str],
-    /// The transport protocols that it has.
-    transports: &'static [Transport],
-    /// The kinds of traffic that it carries.
-    traffic: &'static [&'static str],
-}
-
-/// All programs.
-const PROGRAMS: &[Program] = &[Program {
-    name: "gvisor",
-    congestion_controls: &["cubic", "reno"],
-    transports: &[Transport::Tcp, Transport::Udp],
-    traffic: &["transfer", "request_response", "sweep"],
-}];
 
 /// Returns a problem for each part of `scenario` that a host with a program's TCP/IP can't have, and for each program that
 /// does not run here.
@@ -35,10 +17,9 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
     for (number, node) in scenario.nodes.iter().enumerate() {
         let Some((stack, name)) = node.stack.as_ref().zip(of(node)) else { continue };
         let place = Place::node(number, node);
-        let Some(program) = PROGRAMS.iter().find(|program| program.name == name) else {
-            let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
+        let Some(program) = Program::named(name) else {
             let hint = "a stack that is a program has a name in `nettrial list stacks`";
-            problems.push(place.within("stack").problem("program", name, names.join(", "), hint));
+            problems.push(place.within("stack").problem("program", name, Program::names(), hint));
             continue;
         };
         if asked.insert(name)
@@ -67,6 +48,43 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
         if let Some((host, program)) = with_programs.iter().find(|host| at(host)) {
             problems.extend(flow_problems(flow, &Place::flow(number, flow), host, program));
         }
+        for (host, program) in with_programs.iter().filter(|host| at(host)) {
+            problems.extend(size_problems(scenario, flow, &Place::flow(number, flow), (host, program)));
+        }
+    }
+    problems
+}
+
+/// Returns the problems of the sizes of a flow's packets at a host with a program's TCP/IP.
+fn size_problems(
+    scenario: &Scenario,
+    flow: &Flow,
+    place: &Place,
+    (host, program): (&str, &Program),
+) -> Vec<Problem> {
+    let mtus = |of: &dyn Fn(&str) -> bool| {
+        let interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
+        interfaces.filter(|interface| of(&interface.node)).map(|interface| interface.mtu).min()
+    };
+    let (Some(own), Some(least)) = (mtus(&|node| node == host), mtus(&|_| true)) else { return Vec::new() };
+    let mut problems = Vec::new();
+    if !program.finds_path_mtu && least < own {
+        let hint = format!("{} takes no notice of routers that say that a packet is too large", program.name);
+        let expected = format!("a network without a smaller MTU than the {own} of {host}");
+        problems.push(place.problem("from", format!("a network with an MTU of {least}"), expected, hint));
+    }
+    let largest = match &flow.traffic {
+        Traffic::RequestResponse(exchange) => exchange.request.max(exchange.response),
+        Traffic::Sweep(sweep) => sweep.last,
+        _ => return problems,
+    };
+    let fits = own.0.saturating_sub(flow.ip.header_bytes() + UDP_HEADER_BYTES);
+    if flow.transport == Transport::Udp && largest.0 > fits && !program.fragments.contains(&flow.ip) {
+        let version = if flow.ip == IpVersion::V4 { "IPv4" } else { "IPv6" };
+        let hint = format!("{} neither sends nor takes fragments over {version}", program.name);
+        let name = if matches!(flow.traffic, Traffic::Sweep(_)) { "last" } else { "request" };
+        let expected = format!("at most {fits} B over UDP, which fit into one packet");
+        problems.push(place.within("traffic").problem(name, largest, expected, hint));
     }
     problems
 }
@@ -104,20 +122,26 @@ fn node_problems(
         ));
     }
     let place = place.within("stack").called(format!("stack {} of {}", stack.name, node.name));
-    if !program.congestion_controls.contains(&stack.congestion_control.as_str()) {
+    if !program.congestion_controls.contains(&stack.congestion_control) {
         let expected = program.congestion_controls.join(", ");
         let hint = hint("no other");
         problems.push(place.problem("congestion_control", &stack.congestion_control, expected, hint));
     }
     for (name, has_default, expected) in [
-        ("window_scaling", stack.window_scaling, "true"),
-        ("timestamps", stack.timestamps, "true"),
-        ("ecn", !stack.ecn, "false"),
-        ("mtu_probing", !stack.mtu_probing, "false"),
+        ("window_scaling", stack.window_scaling, true),
+        ("sack", program.sack.contains(&stack.sack), !stack.sack),
+        ("timestamps", program.timestamps.contains(&stack.timestamps), !stack.timestamps),
+        ("ecn", !stack.ecn, false),
+        ("mtu_probing", !stack.mtu_probing, false),
     ] {
         if !has_default {
-            let found = if expected == "true" { "false" } else { "true" };
-            problems.push(place.problem(name, found, expected, hint("no setting for it")));
+            problems.push(place.problem(name, !expected, expected.to_string(), hint("no setting for it")));
+        }
+    }
+    for (name, buffer) in [("receive_buffer", stack.receive_buffer), ("send_buffer", stack.send_buffer)] {
+        if !program.buffers_grow && (buffer.minimum, buffer.initial) != (buffer.maximum, buffer.maximum) {
+            let found = format!("{} to {}", buffer.minimum, buffer.maximum);
+            problems.push(place.problem(name, found, "one size", hint("buffers that don't grow")));
         }
     }
     problems
@@ -156,7 +180,7 @@ fn flow_problems(flow: &Flow, place: &Place, host: &str, program: &Program) -> V
         ));
     }
     let kind = flow.traffic.kind();
-    if !program.traffic.contains(&kind) {
+    if !program.traffic.iter().any(|name| name == kind) {
         let hint = hint("carries no other traffic, and no other program's");
         problems.push(place.within("traffic").problem("kind", kind, program.traffic.join(", "), hint));
     }
@@ -164,12 +188,15 @@ fn flow_problems(flow: &Flow, place: &Place, host: &str, program: &Program) -> V
         && flow.transport == Transport::Tcp
         && exchange.connecting == Connecting::Once
         && exchange.in_flight > 1
+        && !program.several_in_flight
     {
         let hint = hint("carries requests over TCP one at a time");
         problems.push(place.within("traffic").problem("in_flight", exchange.in_flight, "1", hint));
     }
     let socket = &flow.socket;
     for (name, is_set) in [
+        ("mss", socket.mss.is_some()),
+        ("dscp", socket.dscp > 0),
         ("window", socket.window.is_some()),
         ("busy_poll", socket.busy_poll.is_some()),
         ("zerocopy", socket.zerocopy),
@@ -177,7 +204,7 @@ fn flow_problems(flow: &Flow, place: &Place, host: &str, program: &Program) -> V
         ("udp_gro", socket.udp_gro),
         ("udp_buffer", socket.udp_buffer.is_some()),
     ] {
-        if is_set {
+        if is_set && !program.socket_options.iter().any(|option| option == name) {
             problems.push(place.within("socket").problem(name, "given", "none", hint("has no such option")));
         }
     }
