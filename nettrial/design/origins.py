@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from pydantic import BaseModel
 
@@ -121,10 +122,10 @@ class Origins:
         value: object = self.settings
         for number, step in enumerate(place):
             if isinstance(value, BaseModel):
-                names = {info.alias or name: name for name, info in type(value).model_fields.items()}
+                names = _names(type(value))
                 if step not in names:
                     return place[:number] if number else place
-                value = getattr(value, names[str(step)])
+                value = getattr(value, names[step])
             elif isinstance(value, Mapping | list):
                 value = value[step]  # type: ignore[index]
             else:
@@ -149,3 +150,9 @@ class Origins:
         if steps[0] == "workload":
             steps[1] = [flow.flow for flow in self.settings.workload].index(str(steps[1]))
         return tuple(steps)
+
+
+@cache
+def _names(model: type[BaseModel]) -> dict[str | int, str]:
+    """Returns the attribute of each field of a model, by the field's name in documents."""
+    return {info.alias or name: name for name, info in model.model_fields.items()}
