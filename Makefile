@@ -38,9 +38,10 @@ kernel = $(shell ls $(CURDIR)/.venv/lib/python3*/site-packages/nettrial_kernel/l
 virtual: export NETTRIAL_KERNEL = $(kernel)
 pictures bench: export NETTRIAL_KERNEL :=
 
-# Clippy is the compiler here, as under `cargo clippy`, so that its lints need no separate pass over each crate and its
-# tests, which would take a minute and a half of CPU time. Incremental compilation is off, because nothing is compiled twice.
-test-build test-engine lint-engine engine-test engine-test-all: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+# Clippy is the compiler of the engine's tests here, as under `cargo clippy`, so that its lints need no separate pass over each
+# crate and its tests, which would take a minute and a half of CPU time. Incremental compilation is off, because nothing is
+# compiled twice.
+test-build test-engine lint-engine engine-test engine-test-all: export RUSTC_WORKSPACE_WRAPPER := $(CURDIR)/tools/compile.sh
 test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
 
