@@ -54,6 +54,9 @@ class Command:
     report: bool = True
     """True if a run makes its report, which takes longer than a short run; otherwise one line replaces the
     report."""
+    charts: bool = True
+    """True if a report's page has its charts, which take five seconds of CPU time; otherwise they are
+    empty."""
     inside: int | None = None
     """The process whose namespaces the command enters."""
     unprivileged: bool = False
@@ -188,6 +191,8 @@ def _execute(command: Command, outputs: list[Connection]) -> None:
         from tests.without_report import replace_reports
 
         replace_reports()
+    if not command.charts:
+        patch("nettrial.report.vega.on_page", lambda chart: "<svg></svg>").start()
     from nettrial.cli import main
 
     main()

@@ -52,7 +52,7 @@ def test_without_rights_and_without_user_namespaces_every_reason_is_told(tmp_pat
 @pytest.mark.usefixtures("as_user")
 def test_without_root_a_run_goes_through_and_says_what_is_absent(tmp_path: Path) -> None:
     words = ("run", "jumbo-ipv6", *SHORT, "--replicates=2", "--seed=3", "--out=mine")
-    result = forked.run(forked.Command(words, ENVIRONMENT, tmp_path, unprivileged=True))
+    result = forked.run(forked.Command(words, ENVIRONMENT, tmp_path, charts=False, unprivileged=True))
     assert result.returncode == 0, result.stderr
     assert "needs root" in result.stdout
     assert (tmp_path / "mine" / "report.html").exists()
