@@ -34,6 +34,8 @@ class SimpleEffect:
     """The change; its family consists of all places of all levels of the factor."""
     exceptional: Exceptional
     """The relation of the change to those of the other places."""
+    is_small: bool
+    """Whether the change is known to be smaller than the response's smallest effect of interest."""
 
     @property
     def is_exception(self) -> bool:
@@ -57,18 +59,18 @@ class LevelEffect:
 
     @property
     def rises(self) -> int:
-        """Returns the number of places at which a rise is shown."""
-        return sum(place.change.shown > 0 for place in self.places)
+        """Returns the number of places at which a rise is shown that is not known to be small."""
+        return sum(place.change.shown > 0 and not place.is_small for place in self.places)
 
     @property
     def falls(self) -> int:
-        """Returns the number of places at which a fall is shown."""
-        return sum(place.change.shown < 0 for place in self.places)
+        """Returns the number of places at which a fall is shown that is not known to be small."""
+        return sum(place.change.shown < 0 and not place.is_small for place in self.places)
 
     @property
     def is_mixed(self) -> bool:
         """Returns whether `overall` is an average of opposite changes: a rise is shown at some places, and a
-        fall at others."""
+        fall at others, of which none is known to be too small to matter."""
         return bool(self.rises and self.falls)
 
     @property
@@ -122,8 +124,13 @@ def _finding(study: Study, summary: ResponseSummary, name: str) -> Finding:
     sequential, exact = study.until is not None, study.capabilities.deterministic
     overall = overall_changes(values, compared, exact, sequential)
     of_family = iter(changes(values, [pair for places in compared for pair in places], exact, sequential))
+    smallest = summary.response.smallest_effect
     effects = tuple(
-        LevelEffect(level, whole, _places(combinations, [next(of_family) for _ in combinations], whole))
+        LevelEffect(
+            level,
+            whole,
+            _places(combinations, [next(of_family) for _ in combinations], whole, smallest),
+        )
         for level, whole in zip(levels, overall, strict=True)
     )
     several = tuple(other for other in others if len(study.factors[other].levels) > 1)
@@ -131,7 +138,7 @@ def _finding(study: Study, summary: ResponseSummary, name: str) -> Finding:
 
 
 def _places(
-    combinations: Sequence[Levels], simple_changes: Sequence[Change], overall: Change
+    combinations: Sequence[Levels], simple_changes: Sequence[Change], overall: Change, smallest: float
 ) -> tuple[SimpleEffect, ...]:
     ratios = [each.percent for each in simple_changes if each.percent is not None]
     differences = [each.difference for each in simple_changes if each.difference is not None]
@@ -141,7 +148,12 @@ def _places(
     elif overall.simultaneous_difference is not None and differences:
         typical = _around(median(differences), overall.simultaneous_difference)
     return tuple(
-        SimpleEffect(others, change, _exceptional(change, overall, typical))
+        SimpleEffect(
+            others,
+            change,
+            _exceptional(change, overall, typical, smallest),
+            change.is_smaller_than(smallest),
+        )
         for others, change in zip(combinations, simple_changes, strict=True)
     )
 
@@ -153,13 +165,16 @@ def _around(middle: float, width: Interval) -> Interval:
     return Interval(middle - half, middle + half)
 
 
-def _exceptional(change: Change, overall: Change, typical: Interval | None) -> Exceptional:
-    """Returns the relation of a place's change to the overall change and to the typical change of places."""
+def _exceptional(change: Change, overall: Change, typical: Interval | None, smallest: float) -> Exceptional:
+    """Returns the relation of a place's change to the overall change and to the typical change of places. A
+    place that is known to differ from the typical one by less than `smallest` percent is no exception."""
     here = change.simultaneous if overall.relative else change.simultaneous_difference
     if here is None:
         return "absent"
     if typical is None:
         return ""
+    if overall.relative and max(here.high - typical.low, typical.high - here.low) < smallest:
+        return "" if change.shown or not overall.shown else "not shown"
     if not overall.shown:
         return "apart" if change.shown else ""
     if change.shown == -overall.shown:
