@@ -49,6 +49,11 @@ class Section:
     """Sentences about the effect of each factor, the variation that each explains, the precision reached,
     outliers, and the warnings that concern the response."""
 
+    @property
+    def is_measured(self) -> bool:
+        """Returns whether any trial has a value of the response."""
+        return any(cell.n for cell in self.response.cells)
+
 
 @dataclass(frozen=True)
 class Absent:
@@ -134,10 +139,17 @@ class Report:
 
     @property
     def facts(self) -> list[str]:
-        """Returns the progress, and for trials the seed and the backend."""
-        if self.run.study.measured:
-            return [self.progress]
-        return [self.progress, f"seed {self.run.seed}", f"backend {self.run.study.backend}"]
+        """Returns the progress, for trials the seed and the backend, and the factors with one level."""
+        made = (
+            [] if self.run.study.measured else [f"seed {self.run.seed}", f"backend {self.run.study.backend}"]
+        )
+        return [self.progress, *made, *(f"{title} {level}" for title, level in self.constants.items())]
+
+    @property
+    def constants(self) -> dict[str, str]:
+        """Returns the level of each factor that has only one, by the factor's title."""
+        factors = self.run.study.factors.values()
+        return {factor.title: factor.levels[0] for factor in factors if len(factor.levels) == 1}
 
     @property
     def progress(self) -> str:

@@ -3,10 +3,13 @@ script, which a Content-Security-Policy allows by its hash."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from nettrial.analysis import baseline
 from nettrial.files import Unsafe, refuse_foreign
@@ -40,6 +43,8 @@ from nettrial.texts import visible
 
 NAME = "report.html"
 """The name of the page in the run's directory."""
+_SECTION = re.compile(r'<section[^>]* id="([^"]+)">\s*<h2>([^<]+)</h2>')
+"""The beginning of a section of the page."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,7 @@ def page(report: Report, live: str = "") -> str:
     environment.globals["draw"] = vega.on_page
     environment.globals["look"] = vega.look
     environment.filters["quantity"] = change_words.quantity
+    environment.filters["contents"] = _contents
     made = environment.get_template("report.html.j2").render(
         report=report,
         run=report.run,
@@ -175,9 +181,15 @@ def page(report: Report, live: str = "") -> str:
             for each in report.sections
         },
         where=response_warnings.where,
+        label=tables.label,
         copies=as_json(data_tables(report)),
     )
     return visible(made)
+
+
+def _contents(results: str) -> list[tuple[str, Markup]]:
+    """Returns the identifier and the heading of each section of the page's main part, in order."""
+    return [(place, Markup(words)) for place, words in _SECTION.findall(results)]
 
 
 def _can_be_drawn(report: Report, hosts: Sized) -> bool:
@@ -186,13 +198,15 @@ def _can_be_drawn(report: Report, hosts: Sized) -> bool:
 
 
 def _glance(report: Report) -> list[dict[str, Any]]:
-    """Returns for each response its change at the last level, by group of columns."""
+    """Returns for each measured response its change at the last level, by group of columns."""
     study = report.run.study
     level = conclusions.extreme_level(study)
     if level is None:
         return []
     lines = []
     for section in report.sections:
+        if not section.is_measured:
+            continue
         row = section.measured.entries[section.measured.rows.index(level)]
         groups = tables.combinations(study)
         cells = [section.response.cell({**group, study.layout.rows: level}) for group in groups]

@@ -94,15 +94,19 @@ def combinations(study: Study) -> list[Levels]:
 
 def label(study: Study, levels: Levels) -> str:
     """Returns the label of a group of columns, or of a treatment, from its levels: "Sender linux-cubic –
-    Receiver classic"."""
-    return (
-        " – ".join(f"{study.factors[name].title} {level}" for name, level in levels.items()) or "all trials"
-    )
+    Receiver classic". A factor's only level is left out, because all trials have it."""
+    told = [
+        f"{study.factors[name].title} {level}"
+        for name, level in levels.items()
+        if study.factors[name].levels != [level]
+    ]
+    return " – ".join(told) or "all trials"
 
 
 def column_title(study: Study) -> str:
-    """Returns the titles of the columns' factors: "Sender – Receiver"."""
-    return " – ".join(study.factors[name].title for name in combinations(study)[0])
+    """Returns the titles of the columns' factors that have several levels: "Sender – Receiver"."""
+    columns = (study.factors[name] for name in study.layout.columns)
+    return " – ".join(factor.title for factor in columns if len(factor.levels) > 1)
 
 
 def headings(study: Study, systems: Mapping[str, str]) -> dict[str, str]:

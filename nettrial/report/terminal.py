@@ -54,7 +54,8 @@ def _heading(report: Report, console: Console, spread: bool) -> None:
     console.print()
     _say(console, conclusions.answer(report))
     console.print()
-    columns = f"{tables.column_title(study)} across. " if study.layout.columns else ""
+    across = tables.column_title(study)
+    columns = f"{across} across. " if across else ""
     _say(
         console,
         f"Tables: {columns}Mean ± half-width of its 95% interval{_SPREAD if spread else ''}; change from "

@@ -58,7 +58,7 @@ def test_a_figure_stands_alone(directory: Path) -> None:
     assert "currentColor" not in text
     shown = re.findall(r">([^<>]+)</text>", text)
     assert "Throughput, Mbit/s" in shown
-    assert "Sender linux-cubic – Receiver classic" in shown
+    assert "Receiver classic" in shown  # all trials have the same sender
     assert "MTU" in shown
     assert {"Throughput", "Change from MTU 1500 B, %"} <= set(
         re.findall(r">([^<>]+)</text>", (directory / "throughput-changes.svg").read_text())

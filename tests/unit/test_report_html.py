@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from nettrial.scenario import Absence, Interval, Record
 from nettrial.store import Run
 from nettrial.study import load
 from tests.unit import drawing
+from tests.unit.sweeps import make_sweep_run
 from tests.unit.synthetic import BUSY, altered_study, make_run, record
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -298,10 +300,46 @@ def test_absent_metrics_and_failures_are_told(tmp_path: Path) -> None:
 
     text = html.write(make_run(tmp_path / "run", maker=maker)).read_text(encoding="utf-8")
     assert "the agent died" in text.split('id="failures"')[1]
-    assert "one CPU only" in text.split('id="absent"')[1]
+    absent = text.split('id="absent"')[1].split("</section>")[0]
+    assert "<strong>CPU, receiver</strong>: one CPU only" in absent
+    assert "CPU, receiver, published figures, table 5" in absent
+    assert 'id="cpu_receiver"' not in text
+    assert 'href="#cpu_receiver"' not in text
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_some_trials_could_not_measure_is_absent_in_its_cells(tmp_path: Path) -> None:
+    def maker(trial: PlannedTrial) -> Record:
+        made = record(trial)
+        if trial.treatment["mtu"] == "9000 B":
+            made.hosts[1].cpu_percent = None
+            made.absent = [Absence(metric="cpu", object="receiver", reason="one CPU only")]
+        return made
+
+    text = html.write(make_run(tmp_path / "run", maker=maker)).read_text(encoding="utf-8")
     section = text.split('id="cpu_receiver"')[1].split("</section>")[0]
-    assert section.count(">absent</td>") == 12
+    assert section.count(">absent</td>") == 4
     assert "absent: one CPU only" in section
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("maker", [make_run, make_sweep_run])
+def test_the_contents_have_every_section_in_the_order_of_the_page(
+    tmp_path: Path, maker: Callable[..., Run]
+) -> None:
+    text = html.write(maker(tmp_path / "run")).read_text(encoding="utf-8")
+    sections = re.findall(r'<section[^>]* id="([^"]+)">\s*<h2>([^<]+)</h2>', text)
+    contents = text.split('<nav class="contents"')[1].split("</nav>")[0]
+    assert re.findall(r'<a href="#([^"]+)">([^<]+)</a>', contents) == sections
+    assert len(sections) == text.count("<section")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_factor_of_one_level_is_told_once(tmp_path: Path) -> None:
+    levels = {"sender": "classic"}
+    text = html.write(make_run(tmp_path / "run", 2, levels)).read_text(encoding="utf-8")
+    assert "Sender classic" not in text.split('id="copies"')[0]
+    assert "<dt>Sender</dt><dd>classic</dd>" in text
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -83,6 +83,26 @@
     }
   }
 
+  /* Narrow windows show each row of a table as a card: cells get the heading that begins above them as a label. */
+  function labelled(table) {
+    const labels = new Map();
+    let column = 0;
+    for (const cell of table.tHead.rows[0].cells) {
+      labels.set(column, cell.textContent.trim());
+      column += cell.colSpan;
+    }
+    table.setAttribute("role", "table"); /* which a table that is displayed as blocks no longer has */
+    for (const row of table.tBodies[0].rows) {
+      row.setAttribute("role", "row");
+      column = 0;
+      for (const cell of row.cells) {
+        cell.setAttribute("role", cell.tagName === "TH" ? "rowheader" : "cell");
+        if (column && labels.get(column)) cell.dataset.label = labels.get(column);
+        column += cell.colSpan;
+      }
+    }
+  }
+
   /* Copying: the page contains the texts, generated together with the tables. */
   const FORMS = { csv: "CSV", markdown: "Markdown", latex: "LaTeX" };
   async function copy(text) {
@@ -215,6 +235,7 @@
   function enhance() {
     controls();
     wide();
+    every("table.sortable").forEach(labelled);
     every("table.sortable").forEach(sortable);
     copying();
     every(".chart").forEach(readable);
