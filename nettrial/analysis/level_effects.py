@@ -35,7 +35,7 @@ class SimpleEffect:
     exceptional: Exceptional
     """The relation of the change to those of the other places."""
     is_small: bool
-    """Whether the change is known to be smaller than the response's smallest effect of interest."""
+    """True if the change is known to be smaller than the response's smallest effect of interest."""
 
     @property
     def is_exception(self) -> bool:
