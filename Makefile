@@ -156,7 +156,7 @@ stacks: $(stamp)packages ## the TCP/IP stacks that are programs, in .venv/bin, w
 stacks-test: $(stamp)tests ## the own tests of the stacks that are programs in Go
 	@$(stage) "go test" tools/build-stacks.sh --test
 
-generate: test-build ## what is made from the code: nettrial/scenario.py, nettrial/study/base.py, docs/reference
+generate: test-build ## what is made from the code: nettrial/scenario.py, nettrial/study/base.py, docs/reference, the schema that `init` writes
 	tools/generate-scenario.sh
 	$(python) tools/generate-reference.py
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/reference from the code. With --check, it writes nothing and fails if a page is out of date.
-The engine is that of NETTRIAL_ENGINE, otherwise that of the checkout."""
+"""Writes docs/reference and the package's schema of study files from the code. With --check, it writes
+nothing and fails if one of them is out of date. The engine is that of NETTRIAL_ENGINE, otherwise that of the
+checkout."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ from nettrial.study.schema import study_schema
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
+PACKAGED = ROOT / "nettrial" / "cli" / "study.schema.json"
+"""The schema that `nettrial init` writes beside a study: making it takes a second."""
 ENGINE = os.environ.get("NETTRIAL_ENGINE", ROOT / "target" / "release" / "nettrial-engine")
 
 
@@ -37,18 +40,21 @@ def main() -> int:
         **python.pages(),
     }
     pages["study.schema.json"] = json.dumps(study_schema(), indent=1) + "\n"
-    there = {file.name: file.read_text() for kind in ("md", "json") for file in REFERENCE.glob(f"*.{kind}")}
-    stale = sorted(name for name in pages.keys() | there.keys() if pages.get(name) != there.get(name))
+    wanted = {REFERENCE / name: text for name, text in pages.items()} | {PACKAGED: pages["study.schema.json"]}
+    files = {*wanted, *(file for kind in ("md", "json") for file in REFERENCE.glob(f"*.{kind}"))}
+    there = {file: file.read_text() for file in files if file.exists()}
+    stale = sorted(file for file in files if wanted.get(file) != there.get(file))
     if sys.argv[1:] == ["--check"]:
-        for name in stale:
-            print(f"docs/reference/{name} is not what the code gives: run 'make generate'", file=sys.stderr)
+        for file in stale:
+            name = file.relative_to(ROOT)
+            print(f"{name} is not what the code gives: run 'make generate'", file=sys.stderr)
         return 1 if stale else 0
     REFERENCE.mkdir(parents=True, exist_ok=True)
-    for name in stale:
-        if name in pages:
-            (REFERENCE / name).write_text(pages[name])
+    for file in stale:
+        if file in wanted:
+            file.write_text(wanted[file])
         else:
-            (REFERENCE / name).unlink()
+            file.unlink()
     return 0
 
 
