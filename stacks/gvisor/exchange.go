@@ -84,6 +84,9 @@ func (one *host) request(side *side, destination netip.AddrPort, sampler *sample
 	if settings.Connecting == "each_request" {
 		return one.connectEach(side, destination, sampler)
 	}
+	if settings.InFlight > 1 {
+		return one.several(side, destination, sampler)
+	}
 	tally := &tally{}
 	made, err := tally.figures.connect(one, side, destination, sampler)
 	if err != nil {
@@ -107,6 +110,62 @@ func (one *host) request(side *side, destination netip.AddrPort, sampler *sample
 			return nil, errOther
 		}
 		tally.answered(answer, sentNs, uint64(settings.Request), nowNs)
+	}
+	sampler.closing()
+	return tally.finish(schedule.origin), nil
+}
+
+// several sends the requests over one connection, several of which may wait for their responses.
+func (one *host) several(side *side, destination netip.AddrPort, sampler *sampler) (*figures, error) {
+	settings, tally := &side.Flow.Traffic, &tally{}
+	made, err := tally.figures.connect(one, side, destination, sampler)
+	if err != nil {
+		return nil, err
+	}
+	defer made.Close()
+	type asked struct{ number, sentNs uint64 }
+	schedule, response := startSchedule(settings), make([]byte, settings.Response)
+	slots, waiting := make(chan struct{}, settings.InFlight), make(chan asked, settings.InFlight)
+	ended, failed := make(chan struct{}), make(chan error, 1)
+	defer close(ended)
+	go func() {
+		defer close(waiting)
+		request := make([]byte, settings.Request)
+		for {
+			select {
+			case slots <- struct{}{}:
+			case <-ended:
+				return
+			}
+			number, more := schedule.wait(schedule.nowNs())
+			if !more {
+				return
+			}
+			next := asked{number, schedule.nowNs()}
+			header{number, next.sentNs, 0}.put(request)
+			waiting <- next
+			if _, err := made.Write(request); err != nil {
+				failed <- fmt.Errorf("sending a request: %w", err)
+				return
+			}
+		}
+	}()
+	for next := range waiting {
+		if _, err := io.ReadFull(made, response); err != nil {
+			select {
+			case why := <-failed:
+				return nil, why
+			default:
+				return nil, fmt.Errorf("waiting for responses: %w", err)
+			}
+		}
+		nowNs := schedule.nowNs()
+		answer, _ := getHeader(response)
+		if answer.number != next.number {
+			return nil, errOther
+		}
+		tally.answered(answer, next.sentNs, uint64(settings.Request), nowNs)
+		<-slots
 	}
 	sampler.closing()
 	return tally.finish(schedule.origin), nil

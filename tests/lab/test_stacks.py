@@ -107,7 +107,10 @@ def test_the_largest_frame_follows_from_the_mtu(
     assert max(map(largest, files)) == ETHERNET_BYTES + mtu - SPARE_BYTES.get((sender, receiver), 0)
 
 
-def test_several_requests_wait_for_their_answers(prepare: Prepare, run: Callable[[Scenario], Record]) -> None:
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_several_requests_wait_for_their_answers(
+    name: str, prepare: Prepare, run: Callable[[Scenario], Record]
+) -> None:
     requests = {
         "kind": "request_response",
         "request": "64 B",
@@ -115,7 +118,7 @@ def test_several_requests_wait_for_their_answers(prepare: Prepare, run: Callable
         "count": 500,
         "in_flight": 8,
     }
-    flow = one(run(prepare("smoltcp", "smoltcp", requests)))
+    flow = one(run(prepare(name, name, requests)))
     assert flow.rtt_us
     assert flow.rtt_us.count == 500
 

@@ -128,7 +128,6 @@ def _programs() -> str:
             [yes(one["finds_path_mtu"]) for one in programs],
         ),
         ("traffic", [_codes(one["traffic"]) for one in programs]),
-        ("several requests in flight over TCP", [yes(one["several_in_flight"]) for one in programs]),
         ("flows' socket options", [_codes(one["socket_options"]) for one in programs]),
         ("`ip_bytes`, `wire_bytes`", [yes(one["counts_bytes"], "counted") for one in programs]),
         ("congestion window, round-trip times, `intervals`", [yes(one["tells_state"]) for one in programs]),

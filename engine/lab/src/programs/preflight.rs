@@ -4,7 +4,7 @@ use super::table::Program;
 use super::{describe, of};
 use nettrial_flows::wire::UDP_HEADER_BYTES;
 use nettrial_scenario::{
-    Connecting, Flow, IpVersion, Medium, Node, Place, Problem, Scenario, Stack, Traffic, Transport, chain,
+    Flow, IpVersion, Medium, Node, Place, Problem, Scenario, Stack, Traffic, Transport, chain,
 };
 use std::collections::HashSet;
 
@@ -183,15 +183,6 @@ fn flow_problems(flow: &Flow, place: &Place, host: &str, program: &Program) -> V
     if !program.traffic.iter().any(|name| name == kind) {
         let hint = hint("carries no other traffic, and no other program's");
         problems.push(place.within("traffic").problem("kind", kind, program.traffic.join(", "), hint));
-    }
-    if let Traffic::RequestResponse(exchange) = &flow.traffic
-        && flow.transport == Transport::Tcp
-        && exchange.connecting == Connecting::Once
-        && exchange.in_flight > 1
-        && !program.several_in_flight
-    {
-        let hint = hint("carries requests over TCP one at a time");
-        problems.push(place.within("traffic").problem("in_flight", exchange.in_flight, "1", hint));
     }
     let socket = &flow.socket;
     for (name, is_set) in [

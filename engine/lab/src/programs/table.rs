@@ -42,8 +42,6 @@ pub struct Program {
     pub transports: Vec<Transport>,
     /// The kinds of traffic that it carries.
     pub traffic: Vec<String>,
-    /// True if several requests over TCP may wait for their responses.
-    pub several_in_flight: bool,
     /// The options of flows' sockets that it has.
     pub socket_options: Vec<String>,
     /// True if its socket buffers grow, and false if they have one size.
