@@ -154,8 +154,8 @@ def _smoltcp(name: str, congestion_control: str) -> Profile:
     buffer = _buffer(4_194_304, 4_194_304, 4_194_304)
     return Profile(
         title=f"smoltcp, a program with a TCP/IP for devices without an operating system, with {title}",
-        source="smoltcp src/socket/tcp.rs: timestamps off; its applications choose the buffers, which are here as "
-        "large as Linux's and netstack's may grow",
+        source="smoltcp src/socket/tcp.rs: timestamps off; its applications choose the buffers, which are "
+        "here as large as Linux's and netstack's may grow",
         stack=Stack(
             name=name,
             program="smoltcp",
