@@ -1,8 +1,8 @@
 //! Flow queueing with controlled delay (RFC 8290): each flow has a queue with CoDel, and the queues are served by
 //! deficit round robin, new flows first.
 //!
-//! The caller numbers the flows; they are not hashed, so no two flows share a queue. A full queue drops the first
-//! packet of the flow with the most bytes, one at a time.
+//! The caller numbers the flows; they are not hashed, so no two flows share a queue. A full queue drops packets at the
+//! head of the flow with the most bytes: one at a time, as mac80211 does, or several at once, as the qdisc does.
 
 use crate::{CoDel, CoDelSettings};
 use std::collections::{BTreeMap, VecDeque};
@@ -25,6 +25,7 @@ pub struct FqCoDel<T> {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     packets: usize,
+    bytes: u64,
 }
 
 impl<T> FqCoDel<T> {
@@ -37,12 +38,18 @@ impl<T> FqCoDel<T> {
             new: VecDeque::new(),
             old: VecDeque::new(),
             packets: 0,
+            bytes: 0,
         }
     }
 
     /// Returns the number of packets in all queues.
     pub fn packets(&self) -> usize {
         self.packets
+    }
+
+    /// Returns the bytes in all queues.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Returns the bytes in the longest queue.
@@ -57,6 +64,7 @@ impl<T> FqCoDel<T> {
         let own = self.flows.entry(flow).or_insert_with(new);
         own.queue.push(now_ps, packet, bytes);
         self.packets += 1;
+        self.bytes += u64::from(bytes);
         if !own.is_listed {
             (own.is_listed, own.deficit) = (true, self.quantum);
             self.new.push_back(flow);
@@ -66,9 +74,28 @@ impl<T> FqCoDel<T> {
     /// Drops the first packet of the flow with the most bytes.
     pub fn drop_fattest(&mut self) -> Option<T> {
         let fattest = self.flows.values_mut().max_by_key(|flow| flow.queue.bytes())?;
+        let before = fattest.queue.bytes();
         let dropped = fattest.queue.drop_first()?;
         self.packets -= 1;
+        self.bytes -= before - fattest.queue.bytes();
         Some(dropped)
+    }
+
+    /// Drops packets at the head of the flow with the most bytes, until it has half of them or `most` packets were
+    /// dropped (RFC 8290 section 4.1.2; fq_codel_drop of the kernel's net/sched/sch_fq_codel.c).
+    pub fn drop_batch(&mut self, most: usize) -> Vec<T> {
+        let mut dropped = Vec::new();
+        let Some(fattest) = self.flows.values_mut().max_by_key(|flow| flow.queue.bytes()) else {
+            return dropped;
+        };
+        let before = fattest.queue.bytes();
+        while dropped.len() < most && 2 * (before - fattest.queue.bytes()) < before {
+            let Some(packet) = fattest.queue.drop_first() else { break };
+            dropped.push(packet);
+        }
+        self.packets -= dropped.len();
+        self.bytes -= before - fattest.queue.bytes();
+        dropped
     }
 
     /// Returns the next packet to be sent; `bytes` returns the size of a packet. Packets that CoDel drops are
@@ -91,8 +118,10 @@ impl<T> FqCoDel<T> {
                 self.old.push_back(number);
                 continue;
             }
+            let before = flow.queue.bytes();
             let taken = flow.queue.pop(now_ps, &mut mark);
             self.packets -= taken.dropped.len();
+            self.bytes -= before - flow.queue.bytes();
             dropped.extend(taken.dropped);
             if let Some(packet) = taken.packet {
                 flow.deficit -= i64::from(bytes(&packet));
@@ -144,6 +173,17 @@ mod tests {
         assert_eq!((queue.drop_fattest(), queue.fattest_bytes(), queue.packets()), (Some(2), 500, 5));
     }
 
+    #[test]
+    fn a_batch_takes_half_of_the_longest_queue() {
+        let mut queue = FqCoDel::new(SETTINGS, 300);
+        (0..10).for_each(|number| queue.push(0, 1, number, 100));
+        queue.push(0, 2, 99, 300);
+        assert_eq!(queue.drop_batch(64), [0, 1, 2, 3, 4]);
+        assert_eq!((queue.packets(), queue.bytes()), (6, 800));
+        assert_eq!(queue.drop_batch(2), [5, 6]);
+        assert_eq!(queue.bytes(), 600);
+    }
+
     proptest! {
         /// Every packet is sent, dropped, or still queued.
         #[test]
@@ -161,6 +201,7 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(pushed, sent + dropped.len() + queue.packets());
+                prop_assert_eq!(queue.bytes(), 1500 * queue.packets() as u64);
             }
             while queue.pop(now_ps, |_| 1500, |_| false, &mut dropped).is_some() {
                 sent += 1;

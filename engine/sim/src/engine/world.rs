@@ -183,7 +183,8 @@ impl<C: Calendar> Engine<C> {
             return self.go_around(number);
         }
         let could_take = link.next_take();
-        match link.offer(now, number, self.arena.travel(number)) {
+        let flow = self.arena.flow(number);
+        match link.offer(now, number, flow, self.arena.travel(number)) {
             Verdict::Sent(leaves) => {
                 self.carry(number, direction, leaves);
                 Some(leaves)

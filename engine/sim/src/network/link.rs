@@ -1,14 +1,14 @@
 //! One direction of a link: a transmit queue, a rate and a delay.
 //! If the fate of a frame depends only on the queue that it finds, its departure time is known immediately, so that
 //! a single event carries it to the next node, without events for the beginning and end of its transmission. Only
-//! CoDel, which decides at the head of the queue, needs an event for each frame that waited.
+//! CoDel and FQ-CoDel, which decide at the head of the queue, need an event for each frame that waited.
 
 use crate::ahead::read_ahead;
 use crate::network::fate::{Outcome, Outcomes};
 use crate::network::queue::{Arrivals, Decision, Length, Waiting, wire_bytes};
 use crate::packets::arena::{Arena, Travel};
 use crate::{Codepoint, Time};
-use nettrial_links::{CoDel, CoDelSettings, Taken, Trace};
+use nettrial_links::{CoDel, CoDelSettings, FqCoDel, Taken, Trace};
 use nettrial_scenario::random::Random;
 use nettrial_scenario::{Discipline, Interface, Link as Cable, PacketSize, QueueLimit, Rate, Scenario};
 use std::collections::BTreeMap;
@@ -116,17 +116,78 @@ struct Special {
     failed: usize,
 }
 
-/// A queue of packets by number whose discipline decides at the head.
+/// The most packets that a full FQ-CoDel queue drops at once (fq_codel_enqueue of the kernel's
+/// net/sched/sch_fq_codel.c).
+const MOST_IN_BATCH: usize = 64;
+
+/// A queue whose discipline decides at the head.
 #[derive(Debug)]
 struct Heads {
-    queue: CoDel<u32>,
+    queue: HeadsQueue,
     /// True if ECN-capable packets are marked instead of dropped.
     ecn: bool,
+    /// The packets that were dropped because the queue was full, and that are to be discarded.
+    overflow: Vec<u32>,
+}
+
+/// The waiting packets, by number.
+#[derive(Debug)]
+enum HeadsQueue {
+    CoDel(CoDel<u32>),
+    /// Each with its bytes on the wire.
+    FqCoDel(FqCoDel<(u32, u32)>),
 }
 
 impl Heads {
     fn length(&self) -> Length {
-        Length { packets: self.queue.packets() as u32, bytes: self.queue.bytes() }
+        let (packets, bytes) = match &self.queue {
+            HeadsQueue::CoDel(queue) => (queue.packets(), queue.bytes()),
+            HeadsQueue::FqCoDel(queue) => (queue.packets(), queue.bytes()),
+        };
+        Length { packets: packets as u32, bytes }
+    }
+
+    /// Returns whether a full queue takes an arriving packet, and drops others for it.
+    fn drops_others(&self) -> bool {
+        matches!(self.queue, HeadsQueue::FqCoDel(_))
+    }
+
+    /// Adds a packet of a flow.
+    fn push(&mut self, now: Time, flow: u32, number: u32, wire_bytes: u32) {
+        match &mut self.queue {
+            HeadsQueue::CoDel(queue) => queue.push(now.0, number, wire_bytes),
+            HeadsQueue::FqCoDel(queue) => queue.push(now.0, flow, (number, wire_bytes), wire_bytes),
+        }
+    }
+
+    /// Drops packets of the flow with the most bytes; returns their number.
+    fn make_room(&mut self) -> u64 {
+        let HeadsQueue::FqCoDel(queue) = &mut self.queue else { return 0 };
+        let dropped = queue.drop_batch(MOST_IN_BATCH);
+        self.overflow.extend(dropped.iter().map(|(number, _)| number));
+        dropped.len() as u64
+    }
+
+    /// Returns the next packet to be sent, and those dropped before it.
+    fn pop(&mut self, now: Time, mut mark: impl FnMut(u32) -> bool) -> Taken<u32> {
+        match &mut self.queue {
+            HeadsQueue::CoDel(queue) => queue.pop(now.0, |number| mark(*number)),
+            HeadsQueue::FqCoDel(queue) => {
+                let (mut dropped, mut marked_pkts) = (Vec::new(), 0);
+                let marks = |(number, _): &mut (u32, u32)| {
+                    let is_marked = mark(*number);
+                    marked_pkts += u64::from(is_marked);
+                    is_marked
+                };
+                let packet = queue.pop(now.0, |(_, wire_bytes)| *wire_bytes, marks, &mut dropped);
+                let number = |(number, _)| number;
+                Taken {
+                    packet: packet.map(number),
+                    dropped: dropped.into_iter().map(number).collect(),
+                    marked_pkts,
+                }
+            }
+        }
     }
 }
 
@@ -312,8 +373,8 @@ impl Link {
         self.transmit(begins, wire_bytes)
     }
 
-    /// Accepts or drops packet `number`, which arrives now.
-    pub(crate) fn offer(&mut self, now: Time, number: u32, travel: &mut Travel) -> Verdict {
+    /// Accepts or drops packet `number` of a flow, which arrives now.
+    pub(crate) fn offer(&mut self, now: Time, number: u32, flow: u32, travel: &mut Travel) -> Verdict {
         if travel.ip_bytes > self.mtu_bytes {
             self.rare.counters.too_big_pkts += 1;
             return Verdict::Dropped;
@@ -323,12 +384,19 @@ impl Link {
         let (is_busy, idle) = (self.free_at > now, now.since(self.free_at));
         let decision =
             self.special.as_mut().map_or(Decision::Take, |special| special.arrivals.decide(queue, idle));
-        if self.is_full(queue, wire_bytes) || !self.admit(decision, travel) {
+        let is_full = self.is_full(queue, wire_bytes);
+        let has_room =
+            !is_full || (queue.packets > 0 && self.heads().is_some_and(|heads| heads.drops_others()));
+        if !has_room || !self.admit(decision, travel) {
             self.rare.counters.drops_pkts += 1;
             return Verdict::Dropped;
         }
         if let Some(heads) = self.heads().filter(|_| is_busy || queue.packets > 0) {
-            heads.queue.push(now.0, number, wire_bytes);
+            heads.push(now, flow, number, wire_bytes);
+            if is_full {
+                let dropped_pkts = heads.make_room();
+                self.rare.counters.drops_pkts += dropped_pkts;
+            }
             let all = u32::try_from(queue.bytes).unwrap_or(u32::MAX).saturating_add(wire_bytes);
             return Verdict::Waits(self.end(self.free_at.max(now), all));
         }
@@ -380,18 +448,18 @@ impl Link {
             return (None, self.lose_all(arena));
         }
         let Some(heads) = self.heads() else { return (None, 0) };
-        let ecn = heads.ecn;
-        let Taken { packet, dropped, marked_pkts } = heads.queue.pop(now.0, |number| {
-            let codepoint = &mut arena.travel(*number).ecn;
+        let (ecn, overflow) = (heads.ecn, std::mem::take(&mut heads.overflow));
+        let Taken { packet, dropped, marked_pkts } = heads.pop(now, |number| {
+            let codepoint = &mut arena.travel(number).ecn;
             let is_marked = ecn && *codepoint != Codepoint::NotCapable;
             if is_marked {
                 *codepoint = Codepoint::Experienced;
             }
             is_marked
         });
-        let dropped_pkts = dropped.len() as u64;
-        dropped.into_iter().for_each(|number| arena.discard(number));
-        self.rare.counters.drops_pkts += dropped_pkts;
+        self.rare.counters.drops_pkts += dropped.len() as u64;
+        let dropped_pkts = (dropped.len() + overflow.len()) as u64;
+        dropped.into_iter().chain(overflow).for_each(|number| arena.discard(number));
         self.rare.counters.marks_pkts += marked_pkts;
         let sent = packet.map(|number| {
             let ip_bytes = arena.travel(number).ip_bytes;
@@ -405,12 +473,15 @@ impl Link {
     fn lose_all(&mut self, arena: &mut Arena) -> u64 {
         let Some(heads) = self.heads() else { return 0 };
         let mut lost_pkts = 0;
-        while let Some(number) = heads.queue.pop(0, |_| false).packet {
+        while let Some(number) = heads.pop(Time::ZERO, |_| false).packet {
             arena.discard(number);
             lost_pkts += 1;
         }
+        let overflow = std::mem::take(&mut heads.overflow);
         self.rare.counters.lost_pkts += lost_pkts;
-        lost_pkts
+        let dropped_pkts = lost_pkts + overflow.len() as u64;
+        overflow.into_iter().for_each(|number| arena.discard(number));
+        dropped_pkts
     }
 
     /// Returns the time at which the last bit of a packet that arrives at that time leaves, if no other packet
@@ -497,10 +568,15 @@ impl Special {
             return None;
         }
         let heads = match cable.discipline {
-            Discipline::CoDel { target, interval, ecn } => {
+            Discipline::CoDel { target, interval, ecn } | Discipline::FqCodel { target, interval, ecn } => {
                 let [target_ps, interval_ps] = [target, interval].map(|time| Time::from_ns(time.0).0);
                 let settings = CoDelSettings { target_ps, interval_ps, frame_bytes: frame_bytes.into() };
-                Some(Heads { queue: CoDel::new(settings), ecn })
+                let queue = match cable.discipline {
+                    // A turn is a full frame (fq_codel_init of the kernel's net/sched/sch_fq_codel.c).
+                    Discipline::FqCodel { .. } => HeadsQueue::FqCoDel(FqCoDel::new(settings, frame_bytes)),
+                    _ => HeadsQueue::CoDel(CoDel::new(settings)),
+                };
+                Some(Heads { queue, ecn, overflow: Vec::new() })
             }
             _ => None,
         };

@@ -86,7 +86,7 @@ impl Arrivals {
                 };
                 Self::Red(Box::new(Red::new(settings, random)))
             }
-            // CoDel decides at the head; the others are refused by capability.
+            // CoDel and FQ-CoDel decide at the head; the others are refused by capability.
             _ => Self::DropTail,
         }
     }

@@ -86,7 +86,8 @@ impl<'a> Division<'a> {
 
 /// Returns whether a link's state names no packets by their numbers, which change when the network is divided.
 fn is_divisible(link: &nettrial_scenario::Link) -> bool {
-    link.cable().is_some() && !matches!(link.discipline, Discipline::CoDel { .. })
+    link.cable().is_some()
+        && !matches!(link.discipline, Discipline::CoDel { .. } | Discipline::FqCodel { .. })
 }
 
 /// Returns whether a flow is one transfer, whose two sides learn of each other from packets alone. Several transfers

@@ -21,7 +21,7 @@ pub fn capabilities() -> Capabilities {
         transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp],
         traffic: ["transfer", "request_response", "packets", "sweep"].map(str::to_owned).to_vec(),
         media: vec![Medium::Cable, Medium::Wlan],
-        disciplines: ["drop_tail", "mark", "red", "codel"].map(str::to_owned).to_vec(),
+        disciplines: ["drop_tail", "mark", "red", "codel", "fq_codel"].map(str::to_owned).to_vec(),
         settings: vec![
             Setting::Bursts,
             Setting::Cost,

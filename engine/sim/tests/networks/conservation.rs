@@ -15,6 +15,8 @@ fn disciplines() -> impl Strategy<Value = Value> {
             "weight": 0.2, "ecn": true})),
         Just(json!({"discipline": "codel", "target": "50 us", "interval": "1 ms", "ecn": false})),
         Just(json!({"discipline": "codel", "target": "50 us", "interval": "1 ms", "ecn": true})),
+        Just(json!({"discipline": "fq_codel", "target": "50 us", "interval": "1 ms", "ecn": false})),
+        Just(json!({"discipline": "fq_codel", "target": "50 us", "interval": "1 ms", "ecn": true})),
     ]
 }
 
