@@ -263,6 +263,7 @@ class Setting(
             "routing",
             "scheduler",
             "small_queues",
+            "sysctls",
             "system",
             "udp_gro",
             "udp_gso",
@@ -2264,15 +2265,34 @@ class Link(Generated):
     own."""
 
 
+class MtuMeans(GeneratedRoot[Literal["interface", "segments"]]):
+    """The means by which the packets of a measurement get the size of an MTU."""
+
+
+class MeasuredMtu(Generated):
+    """An MTU whose packets are measured."""
+
+    model_config = ConfigDict(extra="forbid")
+    by: MtuMeans
+    """The means by which packets get this size."""
+    size: Size
+    """The size of the largest IP packets."""
+
+
 class Measure(Generated):
     """A line to an engine that measures between this machine and another one. Answered by
     [`Event::Record`], [`Event::Failed`], or [`Event::Checked`] with the problems of the flow."""
 
     model_config = ConfigDict(extra="forbid")
+    congestion_control: str | None = None
+    """The congestion control of both hosts' connections, by its name in their kernels; if absent, each
+    host's own."""
     flow: Flow
     """The traffic, from `client` (this machine) to `server` (the other one) or back."""
     interval: Duration
     """The interval at which the flow's transport state is read."""
+    mtu: MeasuredMtu | None = None
+    """The MTU whose packets are measured; if absent, that of the interfaces as they are."""
     streams: Annotated[int | None, Field(ge=0)] = 1
     """The number of streams that carry this traffic at the same time, 1 to 128. Each is a flow of its
     own; of more than one, each name ends with the stream's number: `NAME-1`, `NAME-2`, and so on."""
@@ -2382,6 +2402,10 @@ class Node(Generated):
     """The offloads that the node's interfaces use."""
     stack: Stack | None = None
     """The host's TCP/IP settings. A host must have one; a router and a switch must not."""
+    sysctls: dict[str, str] | None = None
+    """Sysctls of the host's network namespace by name, such as `net.ipv4.tcp_rmem`, each with its words
+    separated by single spaces. They override what the stack sets. Only a host whose TCP/IP is its
+    kernel's has them."""
     system: str | None = None
     """The operating system that the host or router runs as a guest, a virtual machine on this one, by its
     name in `nettrial systems list`; where absent, it has this machine's own kernel. In virtual time, the

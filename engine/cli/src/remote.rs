@@ -5,7 +5,10 @@ use crate::serve::failed;
 use crate::system::iperf3;
 use anyhow::Result;
 use clap::Args;
-use nettrial_scenario::{Event, Fault, HostAddress, Problem, Record};
+use nettrial_hosts::OwnMachine;
+use nettrial_scenario::{
+    Event, Failure, FailureKind, Fault, HostAddress, MeasuredMtu, MtuMeans, Problem, Record,
+};
 use nettrial_session::{Findings, Reading, Token, VARIABLE};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -98,7 +101,7 @@ fn announce(wanted: bool, at: SocketAddr, token: Option<&str>) {
 /// The client that measures.
 enum Measurer {
     Iperf3(iperf3::Client),
-    Nettrial(Box<nettrial_remote::Client>),
+    Nettrial(Box<nettrial_remote::Client>, Box<OwnMachine>),
 }
 
 /// Answers measurements until the input ends. If no session can be opened, this is the answer to each of them.
@@ -113,7 +116,10 @@ pub fn measure(options: &Measure) -> Result<()> {
         };
         lines::output(&event)?;
     }
-    Ok(())
+    match measurer {
+        Ok(Measurer::Nettrial(_, own)) => Ok(own.restore()?),
+        _ => Ok(()),
+    }
 }
 
 fn connect(options: &Measure) -> Result<Measurer, nettrial_remote::Error> {
@@ -125,26 +131,43 @@ fn connect(options: &Measure) -> Result<Measurer, nettrial_remote::Error> {
     let missing = || format!("no token: give it by --token-file or in {VARIABLE}");
     let token = token.unwrap_or_else(|| end(BAD_INPUT, &missing()));
     let client = nettrial_remote::Client::connect(options.server, &token)?;
-    Ok(Measurer::Nettrial(Box::new(client)))
+    Ok(Measurer::Nettrial(Box::new(client), Box::default()))
 }
 
 fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event {
     let mut problems = measure.problems();
     problems.extend(match measurer {
         Measurer::Iperf3(_) => iperf3::problems(&measure),
-        Measurer::Nettrial(_) => nettrial_traffic::problems(&measure.flow, &measure.flow_place()),
+        Measurer::Nettrial(client, _) => {
+            let mut found = nettrial_traffic::problems(&measure.flow, &measure.flow_place());
+            found.extend(client.mtu_problems(&measure));
+            found
+        }
     });
     if !problems.is_empty() {
         return Event::Checked { problems: distinct(problems), estimate: None };
     }
     let made = match measurer {
         Measurer::Iperf3(client) => watched(|| client.run(&measure)).map_err(|error| error.failure()),
-        Measurer::Nettrial(client) => client.run(&measure).map_err(|error| error.failure()),
+        Measurer::Nettrial(client, own) => set_mtu(client, own, &measure)
+            .and_then(|()| client.run(&measure).map_err(|error| error.failure())),
     };
     match made {
         Ok(record) => Event::Record { trial: measure.trial, record: Box::new(record) },
         Err(error) => failed(measure.trial, &error),
     }
+}
+
+/// Sets the MTU of the interface that reaches the server, if the measurement asks for it.
+fn set_mtu(
+    client: &nettrial_remote::Client,
+    own: &mut OwnMachine,
+    measure: &nettrial_scenario::Measure,
+) -> Result<(), Failure> {
+    let Some(MeasuredMtu { size, by: MtuMeans::Interface }) = measure.mtu else { return Ok(()) };
+    let why = "no interface of this machine has the address of the session";
+    let interface = client.interface().ok_or_else(|| Failure::new(FailureKind::Other, why))?;
+    own.set_mtu(&interface, size.0).map_err(|error| error.failure())
 }
 
 /// Returns the problems, but only the first of several with the same setting.

@@ -8,7 +8,7 @@ use crate::inventory::Permission;
 use crate::journal::{self, Journal};
 use crate::lock::{Lock, Taken};
 use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
-use crate::settings::Change;
+use crate::settings::{Change, Setting};
 use nettrial_scenario::{During, Fault, Place, chain};
 use nettrial_session::{
     Event, MOST_REPORT_BYTES, Process, Surroundings, Transport, Watch, monotonic_ns, wall_ns,
@@ -106,7 +106,7 @@ fn say(line: &FromMachine) {
 }
 
 /// The parts of a session on this machine, each of which exists once it was requested.
-struct State {
+pub struct State {
     events: SyncSender<Heard>,
     agent: Option<Process>,
     /// The lock of the machine, and the journal once a setting is changed.
@@ -122,6 +122,25 @@ fn forget_paths() {
 }
 
 impl State {
+    /// Creates a session of this process alone, which changes settings and is asked nothing. A guard that ends is
+    /// replaced at the next change.
+    pub fn alone() -> Self {
+        let (events, _) = sync_channel(WAITING);
+        Self { events, agent: None, journal: None, guard: None, watch: None }
+    }
+
+    /// Puts a setting in force for this process.
+    ///
+    /// # Errors
+    /// Fails if another session uses this machine, or if the setting can't be changed.
+    pub fn set(&mut self, change: &Change) -> Result<()> {
+        self.hold()?;
+        if self.guard.is_some() {
+            self.hold_guard()?;
+        }
+        self.change(change)
+    }
+
     /// Answers questions until there are no more, and replaces a guard that ends.
     ///
     /// # Errors
@@ -154,12 +173,20 @@ impl State {
             ToMachine::Describe { interfaces } => {
                 describe(&interfaces).map(|found| FromMachine::Described(Box::new(found)))
             }
-            ToMachine::Problems { flows, controls } => {
+            ToMachine::Problems { flows, controls, sysctls } => {
                 let problems =
                     |(number, flow)| nettrial_traffic::problems(&flow, &Place::flow(number, &flow));
                 let flows = flows.into_iter().flat_map(problems).collect();
                 let without = controls.into_iter().filter(|name| !describe::has_control(name)).collect();
-                Ok(FromMachine::Problems { flows, without })
+                let read = |name: String| {
+                    let value = Setting::Sysctl { name: name.clone() }.read().ok()?;
+                    Some((name, value))
+                };
+                Ok(FromMachine::Problems {
+                    flows,
+                    without,
+                    sysctls: sysctls.into_iter().filter_map(read).collect(),
+                })
             }
             ToMachine::Begin { settings, agent } => self.begin(&settings, agent).map(|()| FromMachine::Begun),
             ToMachine::Observe { interfaces } => {
@@ -290,7 +317,10 @@ impl State {
     }
 
     /// Ends the agent, and lets the guard restore the changed settings.
-    fn leave(mut self) -> Result<()> {
+    ///
+    /// # Errors
+    /// Fails with what could not be restored.
+    pub fn leave(mut self) -> Result<()> {
         self.agent = None;
         let finished = match self.guard.take() {
             Some(guard) => guard.finish(),

@@ -33,6 +33,7 @@ mod line;
 mod lock;
 mod mapping;
 mod message;
+mod own_machine;
 mod pace;
 #[cfg(target_os = "linux")]
 mod pci;
@@ -56,6 +57,7 @@ pub use guard::guard;
 pub use inventory::{InterfaceEntry, Inventory, MachineEntry, Permission};
 pub use journal::{Kept, Restored};
 pub use line::Leaver;
+pub use own_machine::OwnMachine;
 pub use supported::capabilities;
 
 use line::Line;
@@ -113,9 +115,13 @@ impl Hosts {
             let problems = unreached.iter().map(|shortfall| mapping.unreached(shortfall));
             return problems.collect();
         }
-        problems.extend(wanted::problems(&mapping, &self.machines));
-        problems
-            .extend(self.reported_problems(&mapping).unwrap_or_else(|error| vec![mapping.failed(&error)]));
+        match self.reported_problems(&mapping) {
+            Ok((reported, machines)) => {
+                problems.extend(wanted::problems(&mapping, &machines));
+                problems.extend(reported);
+            }
+            Err(error) => problems.push(mapping.failed(&error)),
+        }
         problems
     }
 
@@ -172,8 +178,10 @@ impl Hosts {
         shortfalls
     }
 
-    /// Returns the flows and congestion controls that the machines report as impossible.
-    fn reported_problems(&self, mapping: &Mapping) -> Result<Vec<Problem>> {
+    /// Returns the flows and congestion controls that the machines report as impossible, and the descriptions of the
+    /// machines with the values of the sysctls that hosts are to have.
+    fn reported_problems(&self, mapping: &Mapping) -> Result<(Vec<Problem>, BTreeMap<String, Machine>)> {
+        let mut machines = self.machines.clone();
         let mut asked_lines = Vec::new();
         for name in mapping.machines() {
             let is_here = |node: &str| mapping.machine(node).is_some_and(|(machine, _)| machine == name);
@@ -186,16 +194,20 @@ impl Hosts {
                 .lines
                 .get(name)
                 .ok_or_else(|| Error::Lost { machine: name.to_owned(), why: "it is not connected".into() })?;
-            let nodes = mapping.scenario.nodes.iter().filter(|node| is_here(&node.name));
-            let controls = nodes.filter_map(|node| Some(node.stack.as_ref()?.congestion_control.clone()));
-            line.ask(&ToMachine::Problems { flows, controls: controls.collect() })?;
+            let nodes = || mapping.scenario.nodes.iter().filter(|node| is_here(&node.name));
+            let controls = nodes().filter_map(|node| Some(node.stack.as_ref()?.congestion_control.clone()));
+            let sysctls = nodes().flat_map(|node| node.sysctls.keys().cloned()).collect();
+            line.ask(&ToMachine::Problems { flows, controls: controls.collect(), sysctls })?;
             asked_lines.push(line);
         }
         let (mut problems, mut absent) = (Vec::new(), BTreeMap::new());
         for line in asked_lines {
-            let FromMachine::Problems { flows, without } = line.answer()? else {
+            let FromMachine::Problems { flows, without, sysctls } = line.answer()? else {
                 return Err(Error::Answer(format!("{} sent an unexpected answer", line.name)));
             };
+            if let Some(machine) = machines.get_mut(&line.name) {
+                machine.sysctls.extend(sysctls);
+            }
             absent.insert(line.name.clone(), without);
             problems.extend(flows.into_iter().map(|problem| Problem {
                 hint: format!("on machine {}: {}", line.name, problem.hint),
@@ -203,7 +215,7 @@ impl Hosts {
             }));
         }
         problems.extend(wanted::absent_controls(mapping, &self.machines, &absent));
-        Ok(problems)
+        Ok((problems, machines))
     }
 }
 

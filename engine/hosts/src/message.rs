@@ -6,6 +6,7 @@ use nettrial_scenario::{FailureKind, Flow, Problem, Wireless};
 use nettrial_session::Surroundings;
 use nettrial_traffic::{Order, Report};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The beginning of the first line of a machine's engine. Earlier lines come from other programs, such as login
 /// scripts.
@@ -29,13 +30,15 @@ pub enum ToMachine {
         /// The interfaces to describe.
         interfaces: Vec<String>,
     },
-    /// A question about the flows and congestion controls that the machine can't run. The answer is
+    /// A question about the flows, congestion controls and sysctls that the machine can't have. The answer is
     /// [`FromMachine::Problems`].
     Problems {
         /// The flows that the machine is to carry, with their numbers in the scenario.
         flows: Vec<(usize, Flow)>,
         /// The congestion controls that the machine's connections are to have.
         controls: Vec<String>,
+        /// The sysctls that the machine is to have in addition to those of a stack.
+        sysctls: Vec<String>,
     },
     /// The start of a trial: the machine puts these settings in force and starts a new agent. The previous agent
     /// and its sockets are gone. The answer is [`FromMachine::Begun`].
@@ -73,6 +76,8 @@ pub enum FromMachine {
         flows: Vec<Problem>,
         /// The congestion controls that the machine does not have.
         without: Vec<String>,
+        /// The values of the sysctls that were asked for, of those that the machine has.
+        sysctls: BTreeMap<String, String>,
     },
     /// The answer to [`ToMachine::Begin`].
     Begun,

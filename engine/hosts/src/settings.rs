@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// The sysctls that a study may change (Linux Documentation/networking/ip-sysctl.rst).
+/// The sysctls that a stack sets (Linux Documentation/networking/ip-sysctl.rst).
 pub const SYSCTLS: &[&str] = &[
     "net.ipv4.tcp_mtu_probing",
     "net.ipv4.tcp_rmem",
@@ -184,9 +184,9 @@ impl Setting {
     }
 }
 
-/// Returns the file of a sysctl that may be changed.
+/// Returns the file of a sysctl that may be changed: one of the network.
 fn file(name: &str) -> Result<String> {
-    if !(SYSCTLS.contains(&name) || name == CONGESTION_CONTROL) {
+    if !nettrial_scenario::is_sysctl(name) {
         return Err(Error::Setting(format!("{name} is not one of the sysctls that may be changed")));
     }
     Ok(format!("/proc/sys/{}", name.replace('.', "/")))

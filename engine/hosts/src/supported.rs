@@ -29,6 +29,7 @@ pub fn capabilities() -> Capabilities {
             Setting::FiltersIcmp,
             Setting::Machine,
             Setting::MtuProbing,
+            Setting::Sysctls,
             Setting::UdpGro,
             Setting::UdpGso,
             Setting::Window,

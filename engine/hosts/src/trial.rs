@@ -48,6 +48,7 @@ pub fn run(
     let plan = MachineFlows { mapping, machines, cookie, clocks: &clocks, round_trips: &round_trips };
     let ready = prepare(&mut agents, &mapping.directory, &plan, &mut findings)?;
     own_settings(mapping, machines, &mut findings);
+    findings.checks.extend(sysctls(mapping, machines));
     let before = observe(mapping, &lines)?;
     phases.checks_ns = lap();
 
@@ -126,6 +127,21 @@ fn begin(mapping: &Mapping, lines: &Lines, machines: &BTreeMap<String, Machine>)
 /// Returns the description of the machine of `node`.
 fn on<'a>(mapping: &Mapping, machines: &'a BTreeMap<String, Machine>, node: &str) -> Option<&'a Machine> {
     machines.get(mapping.machine(node)?.0)
+}
+
+/// Returns the sysctls that hosts have in addition to those of their stacks. Each machine read its own back when it had
+/// set them, and the trial would have failed with another value.
+fn sysctls(mapping: &Mapping, machines: &BTreeMap<String, Machine>) -> Vec<Check> {
+    let nodes = mapping.scenario.nodes.iter();
+    let set = nodes.filter(|node| on(mapping, machines, &node.name).is_some_and(Machine::is_linux));
+    let check = |node: &str, name: &str, value: &str| Check {
+        name: "sysctl".into(),
+        object: format!("{node} {name}"),
+        expected: value.to_owned(),
+        found: value.to_owned(),
+        passed: true,
+    };
+    set.flat_map(|node| node.sysctls.iter().map(|(name, value)| check(&node.name, name, value))).collect()
 }
 
 /// Warns of each host whose machine keeps the settings of its system, because nettrial sets none there.

@@ -52,8 +52,14 @@ pub fn of(mapping: &Mapping, node: &str) -> Vec<Wanted> {
             sysctl("congestion_control", CONGESTION_CONTROL, stack.congestion_control.clone());
         }
         for (field, name, value) in sysctls(stack) {
-            sysctl(field, name, value);
+            if !scenario_node.sysctls.contains_key(name) {
+                sysctl(field, name, value);
+            }
         }
+    }
+    for (name, value) in &scenario_node.sysctls {
+        let change = Change { setting: Setting::Sysctl { name: name.clone() }, value: value.clone() };
+        wanted.push(Wanted { change, place: at.clone(), field: "sysctls" });
     }
     wanted
 }
@@ -136,6 +142,7 @@ pub fn changes(machine: &Machine, permission: Permission) -> bool {
 impl Wanted {
     fn problem(&self, machine: &Machine, may_change: &[Permission]) -> Option<Problem> {
         let (name, Change { setting, value }) = (&machine.name, &self.change);
+        let machine_name = name;
         let interface = |called: &str| machine.interfaces.iter().find(|interface| interface.name == *called);
         let refuse = |value: &str, expected: String, hint: String| {
             Some(self.place.problem(self.field, value, expected, hint).of_machine())
@@ -152,7 +159,14 @@ impl Wanted {
             // A session that filtered ICMP messages has restored the setting by the time that the next session
             // begins.
             Setting::Icmp => icmp_value(false).to_owned(),
-            Setting::Sysctl { name } => machine.sysctls.get(name)?.clone(),
+            Setting::Sysctl { name } => match machine.sysctls.get(name) {
+                Some(value) => value.clone(),
+                None if self.field == "sysctls" && machine.is_linux() => {
+                    let hint = format!("the kernel of machine {machine_name} has no {name}");
+                    return refuse(&format!("{name} {value}"), "a sysctl of that kernel".into(), hint);
+                }
+                None => return None,
+            },
         };
         if there == *value {
             return None;

@@ -122,6 +122,7 @@ impl Lab {
             problems.extend(unreachable_flows(scenario));
             problems.extend(openflow::problems(scenario, self.home.outside().is_some()));
             problems.extend(preflight::routing::problems(scenario));
+            problems.extend(preflight::sysctls::problems(scenario, &self.home));
             problems.extend(queue::discipline::problems(scenario, &self.home));
         }
         problems

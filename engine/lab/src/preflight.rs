@@ -1,6 +1,7 @@
 //! Finds the capabilities of this machine by trying each in a temporary namespace.
 
 pub mod routing;
+pub mod sysctls;
 
 use crate::clock::Clock;
 use crate::congestion::Own;

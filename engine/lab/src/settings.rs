@@ -70,6 +70,20 @@ pub fn default_congestion_control() -> Result<String> {
     Ok(found.trim().to_owned())
 }
 
+/// Returns the value of a setting of the calling thread's namespace, its words separated by single spaces.
+pub fn value(name: &str) -> Result<String> {
+    let text = fs::read_to_string(path(name)).with_context(|| format!("reading {name}"))?;
+    Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Returns true if the calling thread's namespace has a setting of its own of that name, false if it shows one of the
+/// whole machine, which can be read only (ensure_safe_net_sysctl of the kernel's net/sysctl_net.c, since 5.13), and
+/// `None` if it has none.
+pub fn is_writable(name: &str) -> Option<bool> {
+    let metadata = fs::metadata(path(name)).ok().filter(fs::Metadata::is_file)?;
+    Some(!metadata.permissions().readonly())
+}
+
 /// Returns true if this kernel has the setting, in the calling thread's namespace.
 pub fn is_there(name: &str) -> bool {
     fs::exists(path(name)).unwrap_or(false)
@@ -82,10 +96,7 @@ fn path(name: &str) -> String {
 /// Returns the values of the recorded settings in the calling thread's namespace, without those that this kernel
 /// lacks.
 pub fn recorded() -> BTreeMap<String, String> {
-    let read = |name: &&str| {
-        let text = fs::read_to_string(path(name)).ok()?;
-        Some(((*name).to_owned(), text.split_whitespace().collect::<Vec<_>>().join(" ")))
-    };
+    let read = |name: &&str| Some(((*name).to_owned(), value(name).ok()?));
     RECORDED.iter().filter_map(read).collect()
 }
 
@@ -106,7 +117,8 @@ pub fn apply(procfs: &File, node: &Node, has_ipv6: bool) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error).context("opening the settings net.ipv6"),
     }
-    node.stack.as_ref().map_or(Ok(()), |stack| apply_stack(&ipv4, stack))
+    node.stack.as_ref().map_or(Ok(()), |stack| apply_stack(&ipv4, stack))?;
+    node.sysctls.iter().try_for_each(|(name, value)| write(name, value))
 }
 
 /// Lets the kernel ignore next hops over links without a carrier, in the calling thread's namespace.

@@ -66,6 +66,7 @@ fn of_the_lab() -> Capabilities {
             Setting::QueueInterval,
             Setting::RateTrace,
             Setting::Routing,
+            Setting::Sysctls,
             Setting::System,
             Setting::UdpGro,
             Setting::UdpGso,

@@ -51,8 +51,8 @@ pub struct Client {
     pub(crate) server: SocketAddr,
     pub(crate) here: SocketAddr,
     pub(crate) welcome: Welcome,
-    /// The findings about the path, which is examined once in a session.
-    pub(crate) path: Option<Findings>,
+    /// The findings about the path, which is examined once for each MTU of this machine's interface, with this MTU.
+    pub(crate) path: Option<(Option<u64>, Findings)>,
     pub(crate) agents: Agents,
     connection: Connection,
     watch: Watch,

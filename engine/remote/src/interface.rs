@@ -2,20 +2,32 @@
 
 use nettrial_scenario::HostAddress;
 
-/// The MTU of the interface that has `address`, bytes; of several interfaces with the same link-local address, that
-/// of its zone.
+/// Returns the name and the MTU in bytes of the interface that has `address`; of several interfaces with the same
+/// link-local address, of that of its zone.
 #[cfg(target_os = "linux")]
-pub fn mtu(address: HostAddress) -> Option<u64> {
+fn of(address: HostAddress) -> Option<(String, u64)> {
     let mut all = nettrial_netlink::interfaces().ok()?.into_iter();
     let is_of_zone = |index: u32| address.zone == 0 || address.zone == index;
-    Some(all.find(|one| is_of_zone(one.index) && one.addresses.contains(&address.ip))?.mtu)
+    let found = all.find(|one| is_of_zone(one.index) && one.addresses.contains(&address.ip))?;
+    Some((found.name, found.mtu))
 }
 
-/// The MTU of the interface that has `address`, bytes.
+/// Returns the name and the MTU in bytes of the interface that has `address`.
 #[cfg(not(target_os = "linux"))]
-pub fn mtu(address: HostAddress) -> Option<u64> {
+fn of(address: HostAddress) -> Option<(String, u64)> {
     let mut all = nettrial_traffic::host::interfaces().ok()?.into_iter();
-    Some(all.find(|interface| interface.addresses.contains(&address.ip))?.mtu_bytes)
+    let found = all.find(|interface| interface.addresses.contains(&address.ip))?;
+    Some((found.name, found.mtu_bytes))
+}
+
+/// Returns the MTU of the interface that has `address`, in bytes.
+pub fn mtu(address: HostAddress) -> Option<u64> {
+    Some(of(address)?.1)
+}
+
+/// Returns the name of the interface that has `address`.
+pub fn name(address: HostAddress) -> Option<String> {
+    Some(of(address)?.0)
 }
 
 /// Returns the congestion control of connections that do not choose one; empty if the system has no names for

@@ -14,6 +14,7 @@ mod error;
 pub mod fuzzing;
 mod interface;
 mod message;
+mod mtu;
 mod rules;
 mod server;
 mod trial;

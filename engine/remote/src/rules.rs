@@ -134,7 +134,14 @@ impl Between {
         if bytes > MOST_BYTES || flow.traffic.duration() > Some(LONGEST) || flow.start > LONGEST {
             return Some(format!("a flow may take {LONGEST} and one transfer {MOST_BYTES} bytes"));
         }
-        let measure = Measure { trial: String::new(), flow: flow.clone(), streams: 1, interval: LONGEST };
+        let measure = Measure {
+            trial: String::new(),
+            flow: flow.clone(),
+            streams: 1,
+            interval: LONGEST,
+            congestion_control: None,
+            mtu: None,
+        };
         let problems =
             measure.problems().into_iter().chain(nettrial_traffic::problems(flow, &measure.flow_place()));
         problems.map(|problem| format!("{} {}: {}", problem.setting, problem.value, problem.hint)).next()

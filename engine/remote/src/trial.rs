@@ -3,6 +3,7 @@
 use crate::client::{Client, Host};
 use crate::error::{Error, Result};
 use crate::interface;
+use crate::mtu::{self, with_segments};
 use nettrial_scenario::{
     Absence, Check, Flow, FlowRecord, HostAddress, HostRecord, Measure, Phases, Record, Warning, nanoseconds,
 };
@@ -31,6 +32,7 @@ impl Client {
 }
 
 fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
+    let measure = &with_segments(measure);
     let started = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let mut phases = Phases::default();
     let mut begin = Instant::now();
@@ -41,12 +43,12 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
     let clock = client.clock_offset()?;
     // The control connection takes the same path.
     let round_trip = clock.map(|clock| nettrial_scenario::Duration(clock.round_trip_ns()));
-    let mut findings = path(client, cookie, round_trip)?;
+    let mut findings = path(client, measure, cookie, round_trip)?;
     let flow = &measure.flow;
     let (from, to) = (Host::of(&flow.from), Host::of(&flow.to));
     let plan = |flow: &Flow| Planned {
-        from: side(client, from, flow, cookie, clock),
-        to: side(client, to, flow, cookie, clock),
+        from: side(client, from, (measure, flow), cookie, clock),
+        to: side(client, to, (measure, flow), cookie, clock),
         reached: reached(client, to),
     };
     let planned = measure.flows().iter().map(plan).collect();
@@ -81,6 +83,7 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         }
         findings.checks.push(clock_check(Offset::between(before, after)));
     }
+    findings.checks.extend(mtu::check(client, measure, &flows));
     findings.warnings.extend(losses(&flow.name, &flows));
     findings.warnings.extend(surroundings(client));
     phases.tear_down_ns = lap();
@@ -138,12 +141,18 @@ fn reached(client: &Client, host: Host) -> IpAddr {
 }
 
 /// Returns the flow as `host` sees it. The server's clock is ahead of the client's by `clock`.
-fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie, clock: Option<Offset>) -> Side {
+fn side(
+    client: &Client,
+    host: Host,
+    (measure, flow): (&Measure, &Flow),
+    cookie: Cookie,
+    clock: Option<Offset>,
+) -> Side {
     let clock_offset = clock.map(|clock| ClockOffset {
         ahead_ns: if Host::of(&flow.to) == Host::Server { clock.offset_ns } else { -clock.offset_ns },
         error_ns: clock.error_ns.unsigned_abs(),
     });
-    let (address, congestion_control) = match host {
+    let (address, own_control) = match host {
         Host::Client => (client.here.into(), interface::congestion_control()),
         Host::Server => (client.welcome.address, client.welcome.congestion_control.clone()),
     };
@@ -152,7 +161,7 @@ fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie, clock: Option<
         flow: flow.clone(),
         cookie,
         address,
-        congestion_control,
+        congestion_control: measure.congestion_control.clone().unwrap_or(own_control),
         clock_offset,
         round_trip,
         virtual_time: false,
@@ -162,20 +171,24 @@ fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie, clock: Option<
 /// Verifies the path MTU of each direction, which should be the MTU of the sender's interface.
 fn path(
     client: &mut Client,
+    measure: &Measure,
     cookie: Cookie,
     round_trip: Option<nettrial_scenario::Duration>,
 ) -> Result<Findings> {
-    if let Some(found) = &client.path {
+    let (here, there) = (HostAddress::from(client.here), client.welcome.address);
+    let own_mtu = interface::mtu(here);
+    if let Some((_, found)) = client.path.as_ref().filter(|(of_mtu, _)| *of_mtu == own_mtu) {
         return Ok(found.clone());
     }
-    let (here, there) = (HostAddress::from(client.here), client.welcome.address);
+    // The server's segments are as small as this side asks for, and larger packets may arrive or not.
+    let is_smaller_here = measure.mtu.is_some() && own_mtu < client.welcome.interface_mtu;
+    let ways =
+        [(Host::Client, Host::Server, own_mtu), (Host::Server, Host::Client, client.welcome.interface_mtu)];
+    let ways = if is_smaller_here { &ways[..1] } else { &ways[..] };
     let own = |host| if host == Host::Client { here } else { there };
     let mut findings = Findings::default();
     let mut directions = Vec::new();
-    for (from, to, mtu) in [
-        (Host::Client, Host::Server, interface::mtu(here)),
-        (Host::Server, Host::Client, client.welcome.interface_mtu),
-    ] {
+    for &(from, to, mtu) in ways {
         if let Some(mtu) = mtu.filter(|mtu| *mtu >= SMALLEST_MTU) {
             directions.push(Direction {
                 from: (from.name(), own(from)),
@@ -201,7 +214,7 @@ fn path(
         };
         findings.path_mtu(&object, direction.expected, found, consequence);
     }
-    client.path = Some(findings.clone());
+    client.path = Some((own_mtu, findings.clone()));
     Ok(findings)
 }
 

@@ -115,6 +115,8 @@ pub enum Setting {
     Scheduler,
     /// Connections without TCP small queues: `stack.small_queues` of a node.
     SmallQueues,
+    /// Sysctls of a host: `sysctls` of a node.
+    Sysctls,
     /// A guest's operating system: `system` of a node.
     System,
     /// UDP packets that arrive coalesced: `socket.udp_gro` of a flow.
@@ -194,6 +196,7 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
             self.setting(Setting::Cost, node.cost.is_some(), &place, "cost", "none");
             self.setting(Setting::FiltersIcmp, node.filters_icmp, &place, "filters_icmp", "false");
             self.setting(Setting::Machine, node.machine.is_some(), &place, "machine", "none");
+            self.setting(Setting::Sysctls, !node.sysctls.is_empty(), &place, "sysctls", "none");
             self.setting(Setting::System, node.system.is_some(), &place, "system", "none");
             let Some(stack) = &node.stack else { continue };
             let place = place.within("stack");
@@ -273,7 +276,7 @@ mod tests {
             "format": 1,
             "nodes": [{"name": "a", "kind": "router", "filters_icmp": true},
                 {"name": "b", "kind": "host", "stack": stack, "cost": {"per_packet": "1 us"}, "machine": "alpha",
-                "system": "linux"}],
+                "system": "linux", "sysctls": {"net.ipv4.tcp_sack": "0"}}],
             "links": [{"medium": "cable", "ends": [end("a"), end("b")], "rate": "1 Gbit/s", "queue": "9 packets",
                 "rate_trace": {"from_ns": [0], "rates_bps": [1_000_000_000]},
                 "discipline": {"discipline": "codel", "target": "5 ms", "interval": "100 ms"},
@@ -327,6 +330,7 @@ mod tests {
             "reordering",
             "scheduler",
             "small_queues",
+            "sysctls",
             "system",
             "transport",
             "udp_gro",
@@ -360,8 +364,17 @@ mod tests {
             "queue_series",
             "rate_trace",
         ];
-        let last =
-            ["routing", "scheduler", "small_queues", "system", "udp_gro", "udp_gso", "window", "zerocopy"];
+        let last = [
+            "routing",
+            "scheduler",
+            "small_queues",
+            "sysctls",
+            "system",
+            "udp_gro",
+            "udp_gso",
+            "window",
+            "zerocopy",
+        ];
         let can = Capabilities {
             transports: vec![Transport::Icmp],
             traffic: Traffic::KINDS.map(str::to_owned).to_vec(),

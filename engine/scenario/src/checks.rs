@@ -6,8 +6,8 @@ mod links;
 mod workload;
 
 use crate::{
-    Directory, Duration, FORMAT, GuestHardware, Measure, NodeKind, Place, Problem, RoutingPolicy, Scenario,
-    Size, Stack,
+    Directory, Duration, FORMAT, GuestHardware, Measure, Node, NodeKind, Place, Problem, RoutingPolicy,
+    Scenario, Size, Stack,
 };
 use std::collections::HashSet;
 
@@ -15,6 +15,8 @@ use std::collections::HashSet;
 const MOST_COALESCING: Duration = Duration(1_000_000_000);
 /// The least memory of a guest.
 const LEAST_GUEST_MEMORY: Size = Size(256 << 20);
+/// The longest value of a sysctl.
+const MOST_SYSCTL_BYTES: usize = 256;
 /// The object of problems with the measurement.
 const MEASUREMENT: &str = "the measurement";
 
@@ -84,6 +86,7 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
             problems.push(place.problem("system", system, "none", "only hosts and routers are guests"));
         }
         check_guest(&place.within("guest"), &node.guest, problems);
+        check_sysctls(&place, node, problems);
         match (node.kind, &node.stack) {
             (NodeKind::Host, None) => {
                 problems.push(place.problem("stack", "none", "a stack", "a host needs TCP/IP settings"))
@@ -95,6 +98,36 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
             _ => {}
         }
     }
+}
+
+/// Requires that the sysctls of a node are those of a network namespace, with values on one line.
+fn check_sysctls(place: &Place, node: &Node, problems: &mut Vec<Problem>) {
+    let has_kernel = node.stack.as_ref().is_some_and(|stack| stack.program.is_none());
+    for (name, value) in &node.sysctls {
+        let place = place.within("sysctls").within(name);
+        if !has_kernel {
+            let hint = "only hosts with their kernel's TCP/IP have sysctls";
+            problems.push(place.problem_here(name, value, "none", hint));
+        } else if !is_sysctl(name) {
+            let hint = "a name as sysctl(8) writes it, with dots";
+            problems.push(place.problem_here(name, name, "net. and letters, digits, -, _ and dots", hint));
+        }
+        let words: Vec<&str> = value.split_ascii_whitespace().collect();
+        if words.is_empty()
+            || words.join(" ") != *value
+            || !value.is_ascii()
+            || value.len() > MOST_SYSCTL_BYTES
+        {
+            let expected =
+                format!("words of ASCII separated by single spaces, up to {MOST_SYSCTL_BYTES} bytes");
+            problems.push(place.problem_here(name, format!("{value:?}"), expected, "as sysctl(8) prints it"));
+        }
+    }
+}
+
+/// Returns whether `name` is that of a sysctl of a network namespace: its path below /proc/sys with dots.
+pub fn is_sysctl(name: &str) -> bool {
+    name.strip_prefix("net.").is_some_and(|rest| rest.split('.').all(is_name))
 }
 
 fn check_guest(place: &Place, guest: &GuestHardware, problems: &mut Vec<Problem>) {

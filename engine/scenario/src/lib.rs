@@ -37,7 +37,7 @@ mod workload;
 
 pub use address::{HostAddress, InterfaceAddress, IpVersion};
 pub use capabilities::{Capabilities, Figure, Setting};
-pub use checks::check;
+pub use checks::{check, is_sysctl};
 pub use controller::{Controller, ControllerApplication, ControllerMode};
 pub use directory::Directory;
 pub use failure::{During, Failure, FailureKind, Fault, chain};
@@ -53,7 +53,8 @@ pub use network::{
 pub use outage::Outage;
 pub use problem::{Place, Problem};
 pub use protocol::{
-    Capture, Environment, Estimate, Event, Measure, Preflight, Request, Shortfall, TimerLateness,
+    Capture, Environment, Estimate, Event, Measure, MeasuredMtu, MtuMeans, Preflight, Request, Shortfall,
+    TimerLateness,
 };
 pub use queue_limit::QueueLimit;
 pub use rate_trace::RateTrace;

@@ -5,6 +5,7 @@ use crate::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +30,10 @@ pub struct Node {
     /// The host's TCP/IP settings. A host must have one; a router and a switch must not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<Stack>,
+    /// Sysctls of the host's network namespace by name, such as `net.ipv4.tcp_rmem`, each with its words separated by
+    /// single spaces. They override what the stack sets. Only a host whose TCP/IP is its kernel's has them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sysctls: BTreeMap<String, String>,
     /// The offloads that the node's interfaces use.
     #[serde(default)]
     pub offloads: Offloads,

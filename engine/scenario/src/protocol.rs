@@ -2,7 +2,7 @@
 //! on the engine's standard input, events on its standard output. At the end of the input, the engine stops at
 //! once and leaves nothing behind.
 
-use crate::{Capabilities, Duration, FailureKind, Flow, Machine, Place, Problem, Record, Scenario};
+use crate::{Capabilities, Duration, FailureKind, Flow, Machine, Place, Problem, Record, Scenario, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -100,6 +100,32 @@ pub struct Measure {
     pub streams: u32,
     /// The interval at which the flow's transport state is read.
     pub interval: Duration,
+    /// The congestion control of both hosts' connections, by its name in their kernels; if absent, each host's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion_control: Option<String>,
+    /// The MTU whose packets are measured; if absent, that of the interfaces as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<MeasuredMtu>,
+}
+
+/// An MTU whose packets are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredMtu {
+    /// The size of the largest IP packets.
+    pub size: Size,
+    /// The means by which packets get this size.
+    pub by: MtuMeans,
+}
+
+/// The means by which the packets of a measurement get the size of an MTU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MtuMeans {
+    /// The MTU of this machine's interface, which is changed and restored at the end, whatever ends the session.
+    Interface,
+    /// TCP's segment size at both hosts (TCP_MAXSEG, tcp(7)), which needs no privileges.
+    Segments,
 }
 
 impl Measure {

@@ -218,6 +218,8 @@ mod tests {
             flow: flow.clone(),
             streams: count,
             interval: nettrial_scenario::Duration(100_000_000),
+            congestion_control: None,
+            mtu: None,
         };
         let ours = |position| Outcome {
             results: StreamResults {

@@ -12,7 +12,8 @@ use crate::layout::Layout;
 use crate::mptcp;
 use crate::network::{Network, Refused};
 use crate::programs;
-use nettrial_scenario::{Capture, During, Flow, GuestRecord, Scenario};
+use crate::settings;
+use nettrial_scenario::{Capture, Check, During, Flow, GuestRecord, Scenario};
 use nettrial_session::{Agents, Plan, Ready, prepare};
 use nettrial_traffic::{ClockOffset, Cookie, Side};
 use socket2::Socket;
@@ -76,6 +77,7 @@ pub fn check(built: &mut Built, capture: Option<&Capture>) -> Result<(Endpoints,
     let agents = agents::start(home, &built.network, layout, placement, &mut *built.kernels)?;
     findings.offloads(home, &built.network, layout.scenario, &mut *built.kernels)?;
     let guests = guests(built, &mut findings);
+    sysctls(built, &mut findings)?;
     let ready = ready(built, agents, &mut findings);
     let endpoints = ready.map_err(|error| match looping(&mut built.network, layout.scenario) {
         Some((object, said)) => error.during(format!("{object}: {said}")),
@@ -101,6 +103,26 @@ fn guests(built: &mut Built, findings: &mut Findings) -> BTreeMap<String, GuestR
         }
     }
     guests
+}
+
+/// Verifies the sysctls that hosts have in addition to those of their stacks. A guest has set its own, or has failed.
+fn sysctls(built: &Built, findings: &mut Findings) -> Result<()> {
+    for (node, own) in built.layout.scenario.nodes.iter().zip(built.network.nodes()) {
+        if node.system.is_some() || node.sysctls.is_empty() {
+            continue;
+        }
+        for (name, expected) in &node.sysctls {
+            let found = built.home.visit(&own.namespace, || settings::value(name))?;
+            findings.checks.push(Check {
+                name: "sysctl".into(),
+                object: format!("{} {name}", node.name),
+                passed: found == *expected,
+                expected: expected.clone(),
+                found,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Verifies path MTUs, opens the receiver of every flow, and checks a connection of each.
