@@ -6,6 +6,7 @@ import ipaddress
 import math
 import socket
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,7 +15,7 @@ from nettrial.backends.backend import TrialFailed
 from nettrial.backends.engine import EngineLost
 from nettrial.backends.keeper import Keeper
 from nettrial.errors import BadInput, CannotRun, Fault, Lack, Reason
-from nettrial.scenario import CheckedEvent, FailedEvent, Flow, Measure, Record, RecordEvent
+from nettrial.scenario import CheckedEvent, FailedEvent, Flow, Measure, MeasuredMtu, Record, RecordEvent
 from nettrial.systems import UnknownZone, become, zoned
 from nettrial.units import DURATION, RATE, SIZE
 
@@ -110,6 +111,22 @@ def measured_flow(
     return Flow.model_validate({**document, "traffic": traffic})
 
 
+@dataclass(frozen=True)
+class MeasuredTraffic:
+    """The traffic of a measurement."""
+
+    flow: Flow
+    """The traffic of each stream."""
+    streams: int
+    """The number of parallel streams."""
+    seconds: float
+    """The duration of the traffic in seconds."""
+    congestion_control: str | None = None
+    """The congestion control of both hosts; None for each host's own."""
+    mtu: MeasuredMtu | None = None
+    """The MTU whose packets are measured; None for that of the interfaces as they are."""
+
+
 def remedy(kind: str, iperf3: bool) -> str:
     """Returns the remedy for a measurement that failed in this way."""
     if kind != UNREACHABLE:
@@ -121,13 +138,16 @@ def remedy(kind: str, iperf3: bool) -> str:
 
 UNREACHABLE = "unreachable"
 """The kind of failure of a server that can't be reached, does not answer, or is gone."""
+NO_PRIVILEGES = "no_privileges"
+"""The kind of failure of a user who may not change what a measurement needs."""
 _REMEDIES = {
     "busy": "wait until that test or another session has ended, and try again",
     "udp_filtered": "open the server's UDP port, too",
     "other_token": "give the token of that server, and install the same version on both machines",
     "other_version": "install the same version on both machines",
+    NO_PRIVILEGES: "run the command as root on this machine",
 }
-NO_SESSION = {"refused", UNREACHABLE, *_REMEDIES}
+NO_SESSION = {"refused", UNREACHABLE, *_REMEDIES} - {NO_PRIVILEGES}
 """The kinds of failures after which no measurement with the server can begin."""
 
 
@@ -150,10 +170,10 @@ class Measurer(Keeper):
         super().__init__("measure", server, *options)
         self._server, self._iperf3 = server, iperf3
 
-    def warm_up(self, flow: Flow, streams: int, seconds: float) -> None:
+    def warm_up(self, traffic: MeasuredTraffic) -> None:
         """Measures once and discards the result; raises BadInput and CannotRun."""
         try:
-            self.run("warm-up", flow, streams, seconds)
+            self.run("warm-up", traffic)
         except TrialFailed as failed:
             raise self._cannot("a warm-up", str(failed), failed.kind) from None
 
@@ -161,17 +181,22 @@ class Measurer(Keeper):
         lack = Lack(what, why, remedy(kind, self._iperf3))
         return NoSession(f"measuring against {self._server}", [lack], NOTHING_MEASURED, kind)
 
-    def run(self, trial: str, flow: Flow, streams: int, seconds: float) -> Record:
-        """Measures once, with traffic of that many seconds in that many parallel streams.
+    def run(self, trial: str, traffic: MeasuredTraffic) -> Record:
+        """Measures once, and returns the record.
 
         Raises BadInput for an invalid flow or token, NoSession if no session can be opened, and
         TrialFailed."""
-        interval = max(INTERVAL_SECONDS, streams * seconds / MOST_SAMPLES)
+        interval = max(INTERVAL_SECONDS, traffic.streams * traffic.seconds / MOST_SAMPLES)
         measure = Measure(
-            trial=trial, flow=flow, streams=streams, interval=DURATION.print(math.ceil(interval * 1e9))
+            trial=trial,
+            flow=traffic.flow,
+            streams=traffic.streams,
+            interval=DURATION.print(math.ceil(interval * 1e9)),
+            congestion_control=traffic.congestion_control,
+            mtu=traffic.mtu,
         )
         try:
-            event = self.event(measure, seconds + GRACE_SECONDS).root
+            event = self.event(measure, traffic.seconds + GRACE_SECONDS).root
         except EngineLost as lost:
             why = lost.said.removeprefix("error: ")
             if lost.status == BadInput.exit_code:

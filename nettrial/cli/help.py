@@ -92,6 +92,7 @@ EXAMPLES = {
     "measure": (
         "nettrial measure host.example --token-file token",
         "nettrial measure host.example -P 4 --token-file token",
+        "nettrial measure host.example --set mtu=1500,9000 --token-file token",
         "nettrial measure host.example --iperf3 -u -b 100M -l 1400 -R",
         "nettrial measure host.example ndt7 --replicates 5",
         "nettrial measure host.example stamp --interval 10ms --dscp 46",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from nettrial.measuring.kinds import measurement
 from nettrial.measuring.measurement import Measurement, RepeatFinished, refuse_directory, repeat
 from nettrial.measuring.options import MeasureOptions
 from nettrial.running.stop import Stop
+from nettrial.temporary import temporary_directory
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ def measure(options: MeasureOptions, form: MeasureOutput) -> int:
         say(measured.announcement)
     with measured, Signals(Stop(measured.kill), unit="repeat") as stop:
         measured.warm_up()
-        length = options.replicates * measured.seconds
-        with Display(0, options.replicates, length, quiet=form.quiet, unit="repeats") as display:
+        length = measured.count * measured.seconds
+        with Display(0, measured.count, length, quiet=form.quiet, unit="repeats") as display:
             display.begin()
 
             def hear(event: RepeatFinished) -> None:
@@ -49,11 +51,27 @@ def measure(options: MeasureOptions, form: MeasureOutput) -> int:
 
             found = repeat(measured, hear, stop)
     if found.results:
-        if form.out:
-            measured.store(form.out, found.results)
-        _show(measured, found.results, form.as_json)
+        if options.set:
+            _show_comparison(measured, found.results, form)
+        else:
+            if form.out:
+                measured.store(form.out, found.results)
+            _show(measured, found.results, form.as_json)
     found.refuse_failures()
     return INTERRUPTED if stop.wanted else 0
+
+
+def _show_comparison(measured: Measurement[Any], results: list[Any], form: MeasureOutput) -> None:
+    """Stores the repeats under several treatments as a run, in a temporary directory unless one was given,
+    and prints what it shows."""
+    from nettrial.cli import measure_compared
+    from nettrial.measuring.compared import ComparedMeasurement
+
+    assert isinstance(measured, ComparedMeasurement)
+    with ExitStack() as stack:
+        directory = form.out or stack.enter_context(temporary_directory()) / "run"
+        measured.store(directory, results)
+        measure_compared.show(measured, directory, form.as_json, is_kept=form.out is not None)
 
 
 def _show(measured: Measurement[Any], results: list[Any], as_json: bool) -> None:

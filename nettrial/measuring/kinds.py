@@ -26,5 +26,9 @@ def measurement(options: MeasureOptions) -> Measurement[Any]:
     module, name = KINDS[options.kind]
     kind: type[Measurement[Any]] = getattr(import_module(module), name)
     options.refuse_others(kind.takes)
+    if options.set:
+        from nettrial.measuring.compared import ComparedMeasurement  # studies are slow to load
+
+        return ComparedMeasurement(options)
     made: Measurement[Any] = kind(options)  # type: ignore[call-arg]  # each takes the options alone
     return made

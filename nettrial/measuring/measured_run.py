@@ -6,21 +6,30 @@ import json
 import platform
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nettrial.analysis import repeated
 from nettrial.backends import Backend
+from nettrial.backends.remote import FLOW
 from nettrial.capabilities import IMPORTED, REMOTE
-from nettrial.design import plan
+from nettrial.design import PlannedTrial, plan
+from nettrial.fields import as_value
+from nettrial.measuring.levels import Varied
+from nettrial.measuring.measurement import RepeatedMetric
+from nettrial.report import numbers
 from nettrial.scenario import Environment, Flow, Record
 from nettrial.store import NO_SCENARIO, Run
 from nettrial.study import Study
 
 FACTOR = "ip"
 """The study's only factor, whose only level is the IP version of the measurement."""
+ANSWERING = ("goodput", "transaction_rate", "rtt", "retransmissions", "loss", "jitter_rfc3550")
+"""The metrics that answer a comparison, if it has them."""
+MOST_ANSWERING = 3
+"""The largest number of these in the answer."""
 PLACES = {"client": "sender", "server": "receiver"}
 """The hosts of a pair, by their names in records of measurements."""
 
@@ -53,15 +62,79 @@ def keep(
     trials = plan(study, len(records), seed)
     if environment is None:
         environment = _this_machine()
+    found = {trial.number: record for trial, record in zip(trials, records, strict=True)}
+    _store(directory, json.dumps(document, indent=2), study, trials, seed, found, environment)
+
+
+def comparison(
+    words: str, settings: Sequence[Varied], flow: Flow, metrics: Sequence[RepeatedMetric], blocks: int
+) -> Study:
+    """Returns a study that describes a comparison of settings with traffic like `flow`, whose responses are
+    these metrics; without any, the goodput."""
+    named = [(each.metric, each.title, each.unit) for each in metrics] or [("goodput", "Goodput", "Mbit/s")]
+    factors = {each.name: _factor(each) for each in settings}
+    said = numbers.listed(f"{each.title} {numbers.listed(each.levels)}" for each in settings)
+    responses = [
+        {"name": metric, "title": title, "metric": metric, "of": flow.name, "unit": unit}
+        for metric, title, unit in named
+    ]
+    answering = [each["name"] for each in responses if each["name"] in ANSWERING][:MOST_ANSWERING]
+    return Study.model_validate(
+        {
+            **_measured(words, blocks),
+            "question": f"How do {said} differ between two machines?",
+            "workload": [_traffic(MeasuredPart(flow, [flow.name]))],
+            "factors": factors,
+            "responses": responses,
+            "layout": {"rows": settings[0].name, "columns": [each.name for each in settings[1:]]},
+            **({"headline": {"responses": answering}} if answering else {}),
+        }
+    )
+
+
+def _factor(setting: Varied) -> dict[str, Any]:
+    """Returns a setting with its values as a factor."""
+    paths = {"parallel": "count", "transport": "transport"}
+
+    def sets(level: str) -> dict[str, Any]:
+        if setting.name not in paths:
+            return {}
+        return {f"workload.{FLOW}.{paths[setting.name]}": as_value(level)}
+
+    return {
+        "title": setting.title,
+        "sets": {level: sets(level) for level in setting.levels},
+        "levels": list(setting.levels),
+    }
+
+
+def keep_comparison(
+    directory: Path, study: Study, trials: Sequence[PlannedTrial], seed: int, records: Mapping[int, Record]
+) -> None:
+    """Stores the records of a comparison's trials, by number, as a run in a new directory, in which the
+    others are missing; raises BadInput if it can't be made, and CannotRun without an engine."""
+    text = json.dumps(study.model_dump(mode="json", by_alias=True, exclude_none=True), indent=2)
+    _store(directory, text, study, trials, seed, records, _this_machine())
+
+
+def _store(
+    directory: Path,
+    text: str,
+    study: Study,
+    trials: Sequence[PlannedTrial],
+    seed: int,
+    records: Mapping[int, Record],
+    environment: Environment,
+) -> None:
     command = shlex.join(["nettrial", *sys.argv[1:]])
-    text = json.dumps(document, indent=2)
     # Killed in the middle, it leaves no run with a part of the records, which nothing could complete.
     with (
         Run.appearing(directory, text, None, study, trials, seed, command) as run,
         run.session(environment) as recorder,
     ):
-        for trial, record in zip(trials, records, strict=True):
-            recorder.finished(trial, NO_SCENARIO, record)
+        for trial in trials:
+            if trial.number in records:
+                recorder.finished(trial, NO_SCENARIO, records[trial.number])
 
 
 def _this_machine() -> Environment:
@@ -88,17 +161,24 @@ def _document(words: str, parts: Sequence[MeasuredPart], records: Sequence[Recor
     version = str(parts[0].flow.ip.root)
     responses = [response for part in parts for response in _responses(part, records, len(parts) > 1)]
     return {
-        "study": "measure",
-        "title": words,
+        **_measured(words, len(records), IMPORTED if records[0].backend == IMPORTED else REMOTE),
         "question": "How much does the network between two machines carry, and how quickly does it respond?",
-        "backend": IMPORTED if records[0].backend == IMPORTED else REMOTE,
-        "replicates": len(records),
-        "full_replicates": len(records),
-        "warmup": 0,
         "workload": [_traffic(part) for part in parts],
         "factors": {FACTOR: {"title": "IP", "sets": {version: {}}, "levels": [version]}},
         "responses": responses,
         "layout": {"rows": FACTOR, "columns": []},
+    }
+
+
+def _measured(words: str, blocks: int, backend: str = REMOTE) -> dict[str, Any]:
+    """Returns the fields of a study that describes measurements, apart from those of its contents."""
+    return {
+        "study": "measure",
+        "title": words,
+        "backend": backend,
+        "replicates": blocks,
+        "full_replicates": blocks,
+        "warmup": 0,
     }
 
 

@@ -83,6 +83,11 @@ class Measurement(ABC, Generic[R]):
         self.options, self.server, self.version, self.seconds = options, server, version, seconds
 
     @property
+    def count(self) -> int:
+        """Returns the number of measurements."""
+        return self.options.replicates
+
+    @property
     @abstractmethod
     def words(self) -> str:
         """Returns the measurement in words."""
@@ -173,7 +178,7 @@ def repeat(measurement: Measurement[R], listener: Listener, stop: Stop) -> Repea
     """Measures as many times as the options say, until a request to `stop`. The failure of a first repeat
     that no warm-up preceded is raised as CannotRun; others are kept."""
     found: Repeats[R] = Repeats()
-    for number in range(1, measurement.options.replicates + 1):
+    for number in range(1, measurement.count + 1):
         if stop.wanted:
             break
         try:

@@ -54,6 +54,8 @@ class MeasureOptions:
     """The number of repeats, without the warm-up."""
     parallel: int = 1
     """The number of streams at the same time."""
+    set: tuple[str, ...] = ()
+    """The settings that are compared, each as SETTING=VALUE,VALUE."""
     time: str | None = None
     """The duration of each repeat; with ndt7, of each direction."""
     reverse: bool = False
@@ -89,7 +91,7 @@ class MeasureOptions:
             if each.name in OF_ALL or each.name in takes or value == each.default:
                 continue
             option = f"--{each.name.replace('_', '-')}"
-            shown = "" if value is True else str(value)
+            shown = "" if value is True else " ".join(value) if isinstance(value, tuple) else str(value)
             raise BadInput(READING_OPTIONS, option, shown, f"no {option} with {self.kind}")
 
 

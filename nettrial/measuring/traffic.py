@@ -4,7 +4,7 @@ with an iperf3 server."""
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -12,12 +12,12 @@ from typing import Self
 
 from nettrial.analysis import repeated
 from nettrial.backends import Measurer, TrialFailed, measured_flow, streams_of
-from nettrial.backends.remote import IPERF3_PORT, NOTHING_MEASURED, PORT, remedy
+from nettrial.backends.remote import IPERF3_PORT, NOTHING_MEASURED, PORT, MeasuredTraffic, remedy
 from nettrial.errors import READING_OPTIONS, BadInput, CannotRun, Lack
 from nettrial.measuring.measurement import Measurement, RepeatedMetric, RepeatFailed
 from nettrial.measuring.options import TIME, MeasureOptions, check_token, read, seconds, server_at, with_unit
 from nettrial.report import numbers
-from nettrial.scenario import Flow, Record
+from nettrial.scenario import Flow, MeasuredMtu, Record
 from nettrial.units import DURATION, RATE, SIZE
 
 TOKEN = "NETTRIAL_TOKEN"
@@ -31,7 +31,7 @@ SET_UP_SECONDS = 0.2
 class TrafficMeasurement(Measurement[Record]):
     """Streams over TCP or UDP, or requests and responses, in one session with the server."""
 
-    takes = frozenset({"iperf3", "parallel", "reverse", "rate", "size", "seed", "token_file"})
+    takes = frozenset({"iperf3", "parallel", "reverse", "rate", "set", "size", "seed", "token_file"})
     warms_up = True
 
     def __init__(self, options: MeasureOptions) -> None:
@@ -45,16 +45,18 @@ class TrafficMeasurement(Measurement[Record]):
         )
         self.duration = options.time or TIME
         """The duration of each repeat, as it was given."""
-        self._traffic_seconds = seconds(self.duration)
+        self.traffic_seconds = seconds(self.duration)
+        """The same in seconds."""
         port = options.port or (IPERF3_PORT if options.iperf3 else PORT)
         server, version = server_at(options.host, port, options.ip)
-        super().__init__(options, server, version, self._traffic_seconds + SET_UP_SECONDS)
+        super().__init__(options, server, version, self.traffic_seconds + SET_UP_SECONDS)
         self.seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
         """The seed of the random numbers."""
-        self.flow = self._flow(self.seed)
+        self.flow = self._flow(self.seed, self.traffic_seconds)
         """The traffic of the warm-up."""
         _check_token(options)
-        self._measurer = Measurer(server, options.iperf3, options.token_file)
+        self.measurer = Measurer(server, options.iperf3, options.token_file)
+        """The session with the server."""
 
     @property
     def streams(self) -> list[str]:
@@ -76,29 +78,29 @@ class TrafficMeasurement(Measurement[Record]):
         return f"{self.words}: {repeats} after a warm-up, IPv{self.version}, seed {self.seed}"
 
     def __enter__(self) -> Self:
-        self._measurer.__enter__()
+        self.measurer.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._measurer.__exit__(kind, error, traceback)
+        self.measurer.__exit__(kind, error, traceback)
 
     def warm_up(self) -> None:
         """Measures once, and discards the result; raises BadInput and CannotRun."""
-        self._measurer.warm_up(self.flow, self.options.parallel, self._traffic_seconds)
+        self.measurer.warm_up(self.measured(self.seed, self.traffic_seconds))
 
     def once(self, number: int) -> Record:
         """Measures once; raises RepeatFailed and CannotRun."""
-        flow = self._flow(self.seed + number)
+        measured = self.measured(self.seed + number, self.traffic_seconds)
         try:
-            return self._measurer.run(str(number), flow, self.options.parallel, self._traffic_seconds)
+            return self.measurer.run(str(number), measured)
         except TrialFailed as failed:
             raise RepeatFailed(str(failed), failed.kind) from None
 
     def kill(self) -> None:
         """Ends a running repeat."""
-        self._measurer.kill()
+        self.measurer.kill()
 
     def cannot(self, why: str, kind: str) -> CannotRun:
         """Returns the error if the server can't be used, with its remedy."""
@@ -122,8 +124,26 @@ class TrafficMeasurement(Measurement[Record]):
 
         keep(directory, self.words, [MeasuredPart(self.flow, self.streams)], self.seed, results)
 
-    def _flow(self, seed: int) -> Flow:
-        """Returns the traffic of a repeat."""
+    def measured(
+        self,
+        seed: int,
+        duration: float,
+        window: str | None = None,
+        congestion_control: str | None = None,
+        mtu: Mapping[str, str] | None = None,
+    ) -> MeasuredTraffic:
+        """Returns the traffic of a repeat with these random numbers, of that duration in seconds; `window` is
+        TCP's, and `mtu` has the fields of a `nettrial.scenario.MeasuredMtu`."""
+        flow = self._flow(seed, duration)
+        if window is not None:
+            document = flow.model_dump(mode="json", by_alias=True, exclude_none=True)
+            socket = {**document.get("socket", {}), "window": window}
+            flow = Flow.model_validate({**document, "socket": socket})
+        size = None if mtu is None else MeasuredMtu.model_validate(mtu)
+        return MeasuredTraffic(flow, self.options.parallel, duration, congestion_control, size)
+
+    def _flow(self, seed: int, duration: float) -> Flow:
+        """Returns the traffic of a stream in a repeat of that duration in seconds."""
         options = self.options
         for option, quantity, text in (("--size", SIZE, options.size), ("--rate", RATE, options.rate)):
             if text:
@@ -131,7 +151,7 @@ class TrafficMeasurement(Measurement[Record]):
         return measured_flow(
             options.kind,
             self.version,
-            self.duration,
+            DURATION.print(round(duration * 1e9)),
             seed,
             reverse=options.reverse,
             rate=options.rate,

@@ -9,7 +9,7 @@ from typing import Protocol
 from nettrial.analysis import repeated
 from nettrial.backends import Measurer, TrialFailed, find_server, measured_flow, streams_of
 from nettrial.backends import path as examination
-from nettrial.backends.remote import IPERF3_PORT, PORT, UNREACHABLE, NoSession
+from nettrial.backends.remote import IPERF3_PORT, PORT, UNREACHABLE, MeasuredTraffic, NoSession
 from nettrial.errors import BadInput, CannotRun
 from nettrial.metrics import METRICS
 from nettrial.monitor import pairs
@@ -95,7 +95,7 @@ class TrafficKind:
         )
         try:
             with Measurer(server, iperf3, far.token_file) as measurer:
-                record = measurer.run("1", flow, len(flows), task.seconds())
+                record = measurer.run("1", MeasuredTraffic(flow, len(flows), task.seconds()))
         except NoSession as none:
             is_gone = none.kind == UNREACHABLE
             said = "; ".join(reason.why for reason in none.reasons)

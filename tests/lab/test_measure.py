@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from nettrial.store import Run
 from tests import forked
+from tests.lab.sandbox import children, wait_for
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-only-for-these-tests"
@@ -21,8 +24,11 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "NETTRIAL
 
 @contextlib.contextmanager
 def namespace() -> Iterator[list[str]]:
-    """Creates a network namespace that ends with the test, and returns the beginning of a command in it."""
-    with subprocess.Popen(["unshare", "--net", "cat"], stdin=subprocess.PIPE) as holder:
+    """Creates a network namespace that ends with the test, with a /var/lib of its own, and returns the
+    beginning of a command in it."""
+    own_journal = "mount -t tmpfs -o mode=755 none /var/lib"
+    command = ["unshare", "--mount", "sh", "-ec", f"{own_journal} && exec unshare --net cat"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as holder:
         own = Path("/proc/self/ns/net").readlink()
         try:
             while Path(f"/proc/{holder.pid}/ns/net").readlink() == own:
@@ -62,9 +68,16 @@ def hosts() -> Iterator[tuple[list[str], list[str]]]:
 
 @pytest.fixture(scope="module")
 def port(hosts: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    log = tmp_path_factory.mktemp("serve") / "log"
+    with serving(hosts[1], tmp_path_factory.mktemp("serve")) as number:
+        yield number
+
+
+@contextlib.contextmanager
+def serving(host: list[str], folder: Path) -> Iterator[int]:
+    """Runs a server on a host, and yields its port."""
+    log = folder / "log"
     log.touch()
-    with forked.Process(inside(hosts[1], "serve", "--port", "0", "--bind", "0.0.0.0", errors=log)) as process:
+    with forked.Process(inside(host, "serve", "--port", "0", "--bind", "0.0.0.0", errors=log)) as process:
         try:
             while not (found := re.search(r"serving .*:(\d+)", log.read_text())):
                 assert process.poll() is None, log.read_text()
@@ -74,9 +87,28 @@ def port(hosts: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPathFa
             process.kill()
 
 
-def inside(host: list[str], *arguments: str, errors: Path | None = None) -> forked.Command:
+def inside(
+    host: list[str], *arguments: str, errors: Path | None = None, unprivileged: bool = False
+) -> forked.Command:
     """Returns a command of nettrial on a host."""
-    return forked.Command(arguments, ENVIRONMENT, inside=int(host[-1]), errors=errors)
+    return forked.Command(
+        arguments, ENVIRONMENT, inside=int(host[-1]), errors=errors, unprivileged=unprivileged
+    )
+
+
+@pytest.fixture(scope="module")
+def neighbours() -> Iterator[tuple[list[str], list[str]]]:
+    """Yields a client and a server on one link, whose interfaces have MTU 9000."""
+    if os.geteuid() != 0:
+        pytest.skip("building a network needs root")
+    with namespace() as client, namespace() as server:
+        subprocess.run(
+            [*client, *f"ip link add eth0 type veth peer name eth0 netns {server[-1]}".split()], check=True
+        )
+        for host, address in ((client, "10.9.0.1/24"), (server, "10.9.0.2/24")):
+            for command in ("link set lo up", "link set eth0 mtu 9000 up", f"address add {address} dev eth0"):
+                subprocess.run([*host, "ip", *command.split()], check=True)
+        yield client, server
 
 
 @pytest.mark.parametrize("reverse", [(), ("--reverse",)], ids=["to", "from"])
@@ -93,3 +125,98 @@ def test_a_narrow_path_is_warned_of(
     assert warned == ["client to server"]
     assert "same_machine" not in {warning["code"] for warning in record["warnings"]}
     assert record["flows"][0]["bytes"] > 0
+
+
+COMPARED = ("measure", "10.9.0.2", "--set", "mtu=1500,9000", "--time", "100 ms")
+PAYLOADS = {"1500 B": 1448, "9000 B": 8948}
+"""The payload of TCP's segments under each MTU: without the headers of IPv4 and TCP, and timestamps."""
+
+
+def mtu(host: list[str]) -> int:
+    """Returns the MTU of the interface eth0 of a host."""
+    shown = subprocess.run([*host, "ip", "-j", "link", "show", "eth0"], capture_output=True, check=True)
+    return int(json.loads(shown.stdout)[0]["mtu"])
+
+
+@pytest.mark.parametrize("unprivileged", [False, True], ids=["root", "user"])
+def test_mtus_are_compared_in_blocks(
+    neighbours: tuple[list[str], list[str]], tmp_path: Path, unprivileged: bool
+) -> None:
+    """Root changes the MTU, which is restored; another user's segments are as small as with that MTU."""
+    client, server = neighbours
+    kept = tmp_path / "run"
+    tmp_path.chmod(0o777)
+    with serving(server, tmp_path) as port:
+        words = (*COMPARED, "--port", str(port), "--replicates", "3", "--seed", "7", "--out", str(kept))
+        done = forked.run(inside(client, *words, unprivileged=unprivileged))
+    assert done.returncode == 0, done.stderr
+    assert mtu(client) == 9000
+    assert "With MTU 9000 B instead of 1500 B: goodput" in done.stdout
+    assert re.search(r"^Goodput +Mbit/s +[\d.]+ ± [\d.]+ +[\d.]+ ± [\d.]+ +[\d.]+", done.stdout, re.MULTILINE)
+    assert ("The MTU of this machine's interface was changed" in done.stdout) is not unprivileged
+    assert ("TCP's segments had the sizes that these MTUs allow" in done.stdout) is unprivileged
+    run = Run.open(kept)
+    orders = []
+    for trial in run.trials():
+        level = trial.planned.treatment["mtu"]
+        orders.append(level)
+        assert trial.record.flows[0].mss_bytes == PAYLOADS[level]
+        name, found = ("segment_size", f"{PAYLOADS[level]} B") if unprivileged else ("mtu", level)
+        (check,) = [each for each in trial.record.checks if each.name == name]
+        assert (check.found, check.passed) == (found, True)
+    assert [sorted(orders[at : at + 2]) for at in (0, 2, 4)] == [list(PAYLOADS)] * 3
+    assert len(set(zip(orders[::2], orders[1::2], strict=True))) == 2, "one order in all blocks"
+
+
+@pytest.mark.parametrize("victim", ["command", "engine"])
+def test_a_changed_mtu_is_restored_whatever_is_killed(
+    neighbours: tuple[list[str], list[str]], tmp_path: Path, victim: str
+) -> None:
+    client, server = neighbours
+    with serving(server, tmp_path) as port:
+        words = (*COMPARED, "--port", str(port), "--replicates", "1000")
+        log = tmp_path / "errors"
+        with forked.Process(inside(client, *words, errors=log)) as process:
+            assert wait_for(lambda: mtu(client) == 1500, 60)
+            (engine,) = children(process.pid)
+            os.kill(engine if victim == "engine" else process.pid, signal.SIGKILL)
+            if victim == "engine":  # the command would start another one, which would change the MTU again
+                os.kill(process.pid, signal.SIGKILL)
+            assert wait_for(lambda: mtu(client) == 9000, 60)
+
+
+def test_an_mtu_that_the_server_does_not_have_is_refused(
+    neighbours: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    client, server = neighbours
+    with serving(server, tmp_path) as port:
+        words = ("measure", "10.9.0.2", "--set", "mtu=9000,9216", "--time", "100 ms", "--port", str(port))
+        done = forked.run(inside(client, *words))
+    assert done.returncode == 2
+    assert "up to 9000 B, the MTU of the server's interface" in done.stderr
+    assert mtu(client) == 9000
+
+
+def test_settings_of_connections_are_compared(
+    neighbours: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    client, server = neighbours
+    kept = tmp_path / "run"
+    with serving(server, tmp_path) as port:
+        settings = (
+            "--set",
+            "congestion_control=cubic,reno",
+            "--set",
+            "parallel=1,2",
+            "--set",
+            "window=64K,1M",
+        )
+        words = ("measure", "10.9.0.2", *settings, "--time", "50 ms", "--port", str(port))
+        done = forked.run(inside(client, *words, "--replicates", "1", "--out", str(kept)))
+    assert done.returncode == 0, done.stderr
+    trials = Run.open(kept).trials()
+    assert len(trials) == 8
+    for trial in trials:
+        levels, flows = trial.planned.treatment, trial.record.flows
+        assert {flow.congestion_control for flow in flows} == {levels["congestion_control"]}
+        assert len(flows) == int(levels["parallel"])

@@ -41,8 +41,8 @@ ALLOWED = {
     "report": BASE | {"metrics", "stacks", "topology", "study", "design", "store", "analysis"},
     "imports": BASE | {"backends"},
     "measuring": BASE
-    | {"metrics", "study", "design", "backends", "protocols", "store", "analysis", "report", "imports"}
-    | {"running"},
+    | {"congestion", "metrics", "study", "design", "backends", "protocols", "store", "analysis", "report"}
+    | {"imports", "running"},
     "monitor": BASE
     | {"measuring", "protocols", "metrics", "study", "machines", "backends", "analysis", "report"},
     "results": BASE | {"metrics", "study", "store", "export", "report"},

@@ -13,11 +13,14 @@ from nettrial.backends import BACKENDS
 from nettrial.cli import listing, measure, options
 from nettrial.cli.app import app
 from nettrial.cli.help import EXAMPLES, GROUPS
+from nettrial.design import scenario_of
+from nettrial.machines import Inventory
 from nettrial.measuring.options import MeasureOptions, with_unit
 from nettrial.metrics import METRICS
 from nettrial.report.numbers import as_time
 from nettrial.stacks import STACKS
 from nettrial.store import Run
+from nettrial.study import load
 from nettrial.topology import TOPOLOGIES
 from nettrial.units import DURATION, RATE, SIZE
 from tests.unit.synthetic import make_run
@@ -410,6 +413,47 @@ def test_the_short_options_of_iperf3_mean_the_same(nettrial, monkeypatch, short,
     done = nettrial("measure", "host", *short.split())
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert given == [(MeasureOptions("host", **meant), measure.MeasureOutput(as_json=short == "-J"))]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--set mtu", "SETTING=VALUE,VALUE with one of mtu, congestion_control"),
+        ("--set MTU=1500,9000", "did you mean 'mtu'?"),
+        ("--set mtu=1500", "2 to 20 different values"),
+        ("--set mtu=1500,1500", "2 to 20 different values"),
+        ("--set mtu=100,9000", "576 B to 65535 B"),
+        ("--set mtu=1500,9000 --set mtu=1500,4000", "each setting once"),
+        ("--set parallel=1,200", "1 to 128"),
+        ("--set parallel=1,2 -P 3", "none with --set parallel"),
+        ("--set ip=4,6 -4", "none with --set ip"),
+        ("--set ip=4,5", "4, 6"),
+        ("--set congestion_control=cubic,brr", "did you mean 'bbr'?"),
+        ("--set transport=tcp,udp", "a rate with --set transport"),
+        ("udp --set window=64K,1M", "no window with udp"),
+        ("stamp --set mtu=1500,9000", "no --set with stamp"),
+        ("--iperf3 --set mtu=1500,9000", "one of parallel, ip, transport with --iperf3"),
+    ],
+)
+def test_settings_that_measure_cannot_compare_are_refused(nettrial, words, said):
+    done = nettrial("measure", "127.0.0.1", *words.split(), NETTRIAL_TOKEN="a-token")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+def test_init_writes_a_study_between_two_machines(nettrial):
+    done = nettrial("init", "mine", "--two-hosts")
+    assert done.returncode == 0, done.stderr
+    study = load(str(nettrial.directory / "mine"))
+    assert (study.study, study.backend) == ("mine", "hosts")
+    scenario = scenario_of(study, {"mtu": "9000 B"})
+    inventory = Inventory.load(nettrial.directory / "mine" / "machines.yaml")
+    assert [node.name for node in scenario.nodes] == [
+        name for machine in inventory.machines.values() for name in machine.nodes
+    ]
+    assert scenario.links[0].rate is None
+    done = nettrial("init", "other", "--two-hosts", "--from", "jumbo-ipv6")
+    assert (done.returncode, "none with --from" in done.stderr) == (2, True)
 
 
 def test_a_machine_that_cannot_is_exit_3_with_every_reason(nettrial, golden):

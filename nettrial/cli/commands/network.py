@@ -209,6 +209,15 @@ def _measure(
             help="Number of streams at the same time.",
         ),
     ] = 1,
+    set: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--set",
+            metavar="SETTING=VALUE,VALUE",
+            help="Compare these values of a setting, in random order within blocks: mtu, congestion_control, "
+            "parallel, window, ip or transport. May be given more than once.",
+        ),
+    ] = None,
     time: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
@@ -300,6 +309,7 @@ def _measure(
         ip=ip,
         replicates=replicates,
         parallel=parallel,
+        set=tuple(set or ()),
         time=time,
         reverse=reverse,
         rate=rate,

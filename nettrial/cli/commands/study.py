@@ -201,12 +201,16 @@ def _init(
             autocompletion=shipped_studies,
         ),
     ] = None,
+    two_hosts: Annotated[
+        bool,
+        typer.Option("--two-hosts", help="A study between two machines of yours, with their inventory."),
+    ] = False,
     verbose: Verbose = 0,
 ) -> None:
     """Create a study of your own from a commented template."""
     from nettrial.cli import init
 
-    init.write(directory, source)
+    init.write(directory, source, two_hosts)
 
 
 @command(commands, "show")
