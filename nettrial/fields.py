@@ -172,6 +172,29 @@ def in_short(names: Iterable[str]) -> str:
 Name = Annotated[str, AfterValidator(_name)]
 """A name in a study: letters, digits, - and _."""
 
+
+def _sysctl_value(value: Any) -> Any:
+    """Returns a sysctl's value as text, its words separated by single spaces."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return value
+    return " ".join(str(value).split())
+
+
+def _sysctl_name(name: str) -> str:
+    """Returns the name of a sysctl; raises an error for another one."""
+    if not re.fullmatch(r"net(\.[A-Za-z0-9_-]+)+", name):
+        raise wrong(value=name, expected="a sysctl of the network, such as net.ipv4.tcp_rmem")
+    return name
+
+
+SysctlName = Annotated[str, AfterValidator(_sysctl_name)]
+"""The name of a sysctl of a network namespace, such as `net.ipv4.tcp_rmem`."""
+SysctlValue = Annotated[
+    str,
+    BeforeValidator(_sysctl_value, json_schema_input_type=str | int),
+    Field(pattern=r"^[!-~]+( [!-~]+)*$", max_length=256),
+]
+"""The value of a sysctl: a number, or words of ASCII."""
 SystemName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 """The name of an operating system for guests: letters, digits, -, _ and ., as in linux-6.12."""
 

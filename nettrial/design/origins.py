@@ -9,6 +9,7 @@ from functools import cache
 from pydantic import BaseModel
 
 from nettrial.study import EVERY, LinkKind, Settings, Study
+from nettrial.study.paths import steps_of
 
 FieldPath = tuple[str | int, ...]
 """The path to a value in a study: fields, names and indices from its root."""
@@ -90,7 +91,11 @@ class Origins:
                 own in OWN_OF_HOST and getattr(self.settings.hosts[key], own) is not None
             ):
                 return ("hosts", key, own)
-            case ["stack" | "cost" | "guest" as part, *more]:
+            case ["stack", str(own), *more] if (
+                getattr(self.settings.stacks.get(self.settings.hosts[key].stack), own, None) is not None
+            ):
+                return ("stacks", self.settings.hosts[key].stack, own, *more)
+            case ["stack" | "sysctls" | "cost" | "guest" as part, *more]:
                 return ("hosts", key, part, *(() if part == "stack" else more))
             case ["machine" | "system" as part] if getattr(self.settings.hosts[key], part) is not None:
                 return ("hosts", key, part)
@@ -146,7 +151,7 @@ class Origins:
 
     def _steps(self, path: str) -> FieldPath:
         """Returns the place of a setting from its dotted path, in which a flow goes by its name."""
-        steps: list[str | int] = list(path.split("."))
+        steps: list[str | int] = [*steps_of(path)]
         if steps[0] == "workload":
             steps[1] = [flow.flow for flow in self.settings.workload].index(str(steps[1]))
         return tuple(steps)

@@ -16,7 +16,6 @@ from nettrial.design.workload import workload
 from nettrial.errors import BadInput
 from nettrial.fields import without_collector
 from nettrial.scenario import Scenario
-from nettrial.stacks import STACKS
 from nettrial.study import (
     CABLE_KINDS,
     DROP_TAIL,
@@ -167,7 +166,8 @@ def _node(settings: Settings, name: str, kind: str) -> dict[str, Any]:
     system = with_system.system if with_system else None
     return {
         "kind": kind,
-        "stack": _stack(host) if host else None,
+        "stack": _stack(settings, host) if host else None,
+        "sysctls": (host.sysctls or None) if host else None,
         "offloads": settings.known_network.offloads.model_dump(),
         "filters_icmp": kind == "router" and settings.known_network.icmp == "filtered",
         "cost": host.cost.model_dump() if host and host.cost != HostCost() else None,
@@ -177,10 +177,10 @@ def _node(settings: Settings, name: str, kind: str) -> dict[str, Any]:
     }
 
 
-def _stack(host: HostSettings) -> dict[str, Any]:
-    """Returns the host's stack profile with the host's overrides."""
+def _stack(settings: Settings, host: HostSettings) -> dict[str, Any]:
+    """Returns the host's stack with the host's overrides."""
     own = host.model_dump(include=set(OWN_OF_HOST), exclude_none=True)
-    return {**STACKS[host.stack].stack.model_dump(), **own}
+    return {**settings.stack(host), **own}
 
 
 def _links(

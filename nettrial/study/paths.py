@@ -8,6 +8,9 @@ from typing import Any
 from nettrial.registry import SYNONYMS
 from nettrial.study import queues, variates
 
+SYSCTLS = "sysctls"
+"""The field of hosts whose entries have dots in their names."""
+
 
 class NoSuchSetting(LookupError):
     """A dotted path that leads to no setting."""
@@ -22,7 +25,7 @@ class NoSuchSetting(LookupError):
 def substitute(settings: dict[str, Any], path: str, value: Any) -> tuple[str | int, ...]:
     """Sets a setting of plain data by its dotted path, in which a flow goes by its name, and returns the keys
     and indices of the path. Raises NoSuchSetting if the path does not exist (its last step may be new)."""
-    *steps, last = path.split(".")
+    *steps, last = steps_of(path)
     parent: Any = settings
     place: list[str | int] = []
     for step in steps:
@@ -37,11 +40,17 @@ def substitute(settings: dict[str, Any], path: str, value: Any) -> tuple[str | i
     return (*place, last)
 
 
+def steps_of(path: str) -> list[str]:
+    """Returns the steps of a dotted path; what follows `sysctls` is the name of one, with its dots."""
+    before, among, sysctl = path.partition(f".{SYSCTLS}.")
+    return [*before.split("."), SYSCTLS, sysctl] if among else before.split(".")
+
+
 def setting(settings: dict[str, Any], path: str) -> Any:
     """Returns the value of a setting of plain data by its dotted path, in its short form if it has one;
     raises NoSuchSetting."""
     value: Any = settings
-    for step in path.split("."):
+    for step in steps_of(path):
         value = value[_key(value, step, path)]
     return queues.short(variates.short(value))
 

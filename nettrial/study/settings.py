@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import networkx as nx
 from pydantic import Field, model_validator
 
 from nettrial.bounds import MOST_FLOWS
 from nettrial.congestion import CONTROLS
-from nettrial.fields import Name, Strict, SystemName, in_short, name_in, wrong
+from nettrial.fields import Name, Strict, SysctlName, SysctlValue, SystemName, in_short, name_in, wrong
+from nettrial.registry import near
 from nettrial.stacks import STACKS
 from nettrial.study import base
 from nettrial.study.base import GuestHardware, HostCost, Scheduler, SocketOptions, Transport
@@ -22,11 +23,53 @@ from nettrial.topology import CHANNEL, TOPOLOGIES, interfaces
 from nettrial.units import Duration, Size
 
 
+class BufferSettings(Strict):
+    """The sizes of a socket buffer, which the kernel chooses between (tcp_rmem and tcp_wmem)."""
+
+    minimum: Size
+    """The size that each socket keeps even under memory pressure."""
+    initial: Size
+    """The size with which a socket starts."""
+    maximum: Size
+    """The largest size that automatic sizing may reach."""
+
+
+class StackSettings(Strict):
+    """A stack of the study's own: another one, with these settings changed."""
+
+    like: Annotated[str, name_in(STACKS)]
+    """The stack whose settings it has otherwise: a name in `nettrial list stacks`."""
+    congestion_control: Annotated[str, name_in(CONTROLS)] | None = None
+    """The congestion control, a name in `nettrial list congestion`."""
+    receive_buffer: BufferSettings | None = None
+    """The receive buffer."""
+    send_buffer: BufferSettings | None = None
+    """The send buffer."""
+    window_scaling: bool | None = None
+    """True for window scaling (RFC 7323 section 2)."""
+    sack: bool | None = None
+    """True for selective acknowledgments (RFC 2018)."""
+    timestamps: bool | None = None
+    """True for timestamps (RFC 7323 section 3), which take 12 bytes of every segment."""
+    mtu_probing: bool | None = None
+    """True to search for the path MTU with the host's own segments once a connection stalls (RFC 4821)."""
+
+
+OF_STACK = {
+    "net.ipv4.tcp_congestion_control": "congestion_control",
+    "net.ipv4.tcp_window_scaling": "window_scaling",
+    "net.ipv4.tcp_sack": "sack",
+    "net.ipv4.tcp_timestamps": "timestamps",
+    "net.ipv4.tcp_mtu_probing": "mtu_probing",
+}
+"""The sysctls that a stack has as settings of its own, whose effect on connections is checked."""
+
+
 class HostSettings(Strict):
     """A host. These settings override those of its stack."""
 
-    stack: Annotated[str, name_in(STACKS)]
-    """The stack profile: a name in `nettrial list stacks`."""
+    stack: str
+    """The stack: a name in `nettrial list stacks`, or one of the study's own `stacks`."""
     congestion_control: Annotated[str, name_in(CONTROLS)] | None = None
     """The congestion control, a name in `nettrial list congestion`; by default, the stack's."""
     ecn: bool | None = None
@@ -37,6 +80,10 @@ class HostSettings(Strict):
     small_queues: bool | None = None
     """False for a host without TCP small queues, like Linux before 3.6: the congestion window alone limits
     the data that a connection has in the queue of the host's interface. Only in the simulator."""
+    sysctls: dict[SysctlName, SysctlValue] = {}
+    """Sysctls of the host by name, such as `net.ipv4.tcp_rmem: "4096 131072 67108864"`, which override what
+    its stack sets. In the lab and in virtual time, they are those of the host's network namespace, and
+    sysctls of the whole machine are refused; machines of the user's own restore theirs afterwards."""
     scheduler: Scheduler | None = None
     """The scheduler that chooses the subflow of an MPTCP connection for the next data, among those whose
     window has room: the one with the smallest round-trip time, as in Linux, or each in turn. Only in the
@@ -113,6 +160,8 @@ class Settings(Strict):
 
     network: NetworkSettings | None
     """The network."""  # None for measurements between hosts that nobody described
+    stacks: dict[Name, StackSettings] = {}
+    """Stacks of the study's own, by name."""
     hosts: dict[Name, HostSettings]
     """The hosts by name, in the order in which the topology connects them. If the topology makes its hosts:
     one entry `every` for all of them; individual hosts may have their own entries in addition."""
@@ -135,6 +184,30 @@ class Settings(Strict):
         if self.measurement is None:
             raise ValueError("a measurement that is no trial has no settings of one")
         return self.measurement
+
+    def stack(self, host: HostSettings) -> dict[str, Any]:
+        """Returns the settings of a host's stack in the form of a scenario, without the host's own."""
+        own = self.stacks.get(host.stack)
+        if own is None:
+            return STACKS[host.stack].stack.model_dump()
+        changes = own.model_dump(exclude={"like"}, exclude_none=True)
+        return {**STACKS[own.like].stack.model_dump(), **changes, "name": host.stack}
+
+    @model_validator(mode="after")
+    def _stacks_fit(self) -> Settings:
+        for name in self.stacks:
+            if name in STACKS:
+                raise wrong(("stacks", name), name, "another name", "nettrial has a stack of this name")
+        names = [*self.stacks, *STACKS]
+        for name, host in self.hosts.items():
+            if host.stack not in names:
+                at = ("hosts", name, "stack")
+                raise wrong(at, f"unknown stack {host.stack!r}", ", ".join(names), near(host.stack, names))
+            for sysctl in host.sysctls:
+                if sysctl in OF_STACK:
+                    expected = f"`{OF_STACK[sysctl]}` of a stack of your own, under `stacks`"
+                    raise wrong(("hosts", name, "sysctls", sysctl), host.sysctls[sysctl], expected)
+        return self
 
     @model_validator(mode="after")
     def _hosts_fit(self) -> Settings:

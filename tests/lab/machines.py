@@ -35,7 +35,12 @@ other machine of its set."""
 MAY_CHANGE = "mtu, offloads, icmp, congestion_control, sysctls"
 OFFLOADS = (sys.executable, "-I", "-S", str(ROOT / "tests" / "lab" / "offloads.py"))
 """The command that prints the offloads of interfaces."""
-WATCHED = ("net.ipv4.tcp_sack", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+OWN_SYSCTL = ("net.ipv4.tcp_notsent_lowat", "1000000")
+"""A sysctl of hosts, which no stack sets, and a value that machines do not have."""
+WATCHED = (
+    *("net.ipv4.tcp_sack", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"),
+    OWN_SYSCTL[0],
+)
 
 
 def short_study(duration: str, receiver: str = "linux-cubic", replicates: int = 1) -> list[str]:

@@ -1,6 +1,7 @@
 """Checks before and during the traffic find the actual state of the network."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,38 @@ def test_a_stack_is_in_force(
     assert record.flows[0].mss_bytes == mss
     assert set(found(record, "mss")) == {f"{mss} B"}
     assert set(found(record, "tcp_options")) == {options}
+
+
+def test_sysctls_of_a_host_are_in_force_in_its_namespace_alone(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    name = "net.ipv4.tcp_slow_start_after_idle"
+    here = Path("/proc/sys", *name.split(".")).read_text()
+    scenario = resolve(workload__transfer__traffic__duration=SHORT)
+    scenario.nodes[0].sysctls = {name: "0", "net.ipv4.tcp_rmem": "4096 131072 67108864"}
+    record = run(scenario)
+    assert found(record, "sysctl") == ["4096 131072 67108864", "0"]
+    assert [check.object for check in record.checks if check.name == "sysctl"][1] == f"sender {name}"
+    assert failed(record) == []
+    assert Path("/proc/sys", *name.split(".")).read_text() == here
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("net.core.rmem_max", "1000000", "a sysctl that each network namespace has"),
+        ("net.ipv4.nonesuch", "1", "a sysctl of this kernel"),
+        ("net.ipv4.tcp_rmem", "a b", "a value that the kernel takes"),
+        ("net.ipv4", "1", "a sysctl of this kernel"),
+    ],
+)
+def test_a_sysctl_that_no_namespace_has_is_refused(
+    name: str, value: str, expected: str, lab: Backend, resolve: Callable[..., Scenario]
+) -> None:
+    scenario = resolve()
+    scenario.nodes[0].sysctls = {name: value}
+    (problem,) = lab.check(scenario)
+    assert (problem.pointer, problem.expected) == (f"/nodes/0/sysctls/{name}", expected)
 
 
 def test_a_window_is_in_force_in_both_directions(

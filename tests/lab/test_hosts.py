@@ -21,12 +21,22 @@ import pytest
 from nettrial.backends import Backend
 from nettrial.backends.find import engine
 from nettrial.store import Run
-from tests.lab.machines import MACHINES, ROOT, Machines, environment, installed, settled, short_study
+from tests.lab.machines import (
+    MACHINES,
+    OWN_SYSCTL,
+    ROOT,
+    Machines,
+    environment,
+    installed,
+    settled,
+    short_study,
+)
 from tests.lab.sandbox import Sandbox, wait_for
 from tests.measuring import ATTEMPTS
 
 STUDY = [
     *short_study("150 ms", receiver="linux-cubic,classic"),
+    f"--set=hosts.sender.sysctls.{'='.join(OWN_SYSCTL)}",
     "--backend=hosts",
     "--machines=machines.yaml",
 ]
@@ -74,6 +84,8 @@ def test_a_study_runs_over_ssh_and_leaves_the_machines_as_they_were(shared: Mach
         record = trial.record
         assert [check for check in record.checks if not check.passed] == []
         size = int(trial.planned.treatment["mtu"].split()[0])
+        own = [(check.object, check.found) for check in record.checks if check.name == "sysctl"]
+        assert own == [(f"sender {OWN_SYSCTL[0]}", OWN_SYSCTL[1])]
         assert {"path_mtu", "mss", "tcp_options", "clock_offset"} <= {check.name for check in record.checks}
         assert [c.found for c in record.checks if c.name == "path_mtu"] == [f"{size} B"] * 2
         assert record.flows[0].bytes > 0
@@ -405,6 +417,13 @@ def test_a_missing_permission_is_told_by_name(machines: Machines) -> None:
         r"offloads of node .*: expected offloads .*, as machine (sender|receiver|router) has", said
     )
     assert "add `offloads` to may_change" in said
+    machines.write(may_change="mtu, offloads")
+    said = error_of(machines.nettrial("run", *STUDY), 3)
+    assert "add `sysctls` to may_change of sender" in said
+    machines.write()
+    unknown = [option.replace(OWN_SYSCTL[0], "net.ipv4.nonesuch") for option in STUDY]
+    assert "has no net.ipv4.nonesuch" in error_of(machines.nettrial("run", *unknown), 3)
+    machines.write(may_change="mtu, sysctls")
     coupled = [option for option in STUDY if not option.startswith("--set=sender")]
     said = error_of(machines.nettrial("run", *coupled, "--set=sender=linux-lia"), 3)
     assert "machine sender does not have it" in said

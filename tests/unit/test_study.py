@@ -199,7 +199,7 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "sets: network.mtu",
             "sets: netwrk.mtu",
-            "factors.mtu.sets: netwrk.mtu\n  expected: network, hosts, workload, measurement",
+            "factors.mtu.sets: netwrk.mtu\n  expected: network, stacks, hosts, workload, measurement",
         ),
         ("sets: network.mtu", "sets: network", "factors.mtu.sets: network"),
         ("sets: network.mtu", "sets: network.offloads", "factors.mtu.levels.0: 1500 B"),
