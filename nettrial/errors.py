@@ -156,8 +156,8 @@ class TrialsFailed(NettrialError):
 
 
 class Inconclusive(NettrialError):
-    """With `nettrial compare --inconclusive fail`: no condition of `--fail-if` holds, and an interval is too
-    wide to tell whether one does."""
+    """With `--inconclusive fail`: no condition of `--fail-if` holds, and an interval is too wide to tell
+    whether one does."""
 
     exit_code = 6
 
@@ -168,4 +168,4 @@ class Inconclusive(NettrialError):
 
     def __str__(self) -> str:
         hold = "1 condition holds" if self.conditions == 1 else f"{self.conditions} conditions hold"
-        return f"error: can't tell whether {hold}: more trials in both runs give narrower intervals"
+        return f"error: can't tell whether {hold}: more trials give narrower intervals"

@@ -20,6 +20,7 @@ from nettrial.cli.console import print_table, say
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import compare as compare_documents
 from nettrial.cli.documents.merits import VERDICTS
+from nettrial.cli.limits import FAILED, Gate
 from nettrial.cli.pool import expanded
 from nettrial.comparison import Judgement, compare
 from nettrial.design.trial_order import in_words
@@ -30,10 +31,6 @@ from nettrial.report.change_words import merit_in_words
 from nettrial.report.tables import UNCLEAR
 from nettrial.store import Run, recorder
 
-FAILED = 1
-"""Exit status where a condition of `--fail-if` holds."""
-INCONCLUSIVE = ("pass", "fail")
-"""The values of `--inconclusive`, the default first."""
 ENOUGH = 5
 """The number of trials of a treatment below which the comparison warns of its wide intervals."""
 BIASED = "may be biased"
@@ -61,8 +58,7 @@ def show(
 
     Raises BadInput; TrialsFailed if a condition has no interval to judge it by; and Inconclusive if an
     interval is too wide to judge a condition and `inconclusive` is "fail"."""
-    if inconclusive not in INCONCLUSIVE:
-        raise BadInput(READING, "--inconclusive", inconclusive, " or ".join(INCONCLUSIVE))
+    Gate(inconclusive=inconclusive).check()
     comparison = compare(first, second, only, expanded(history))
     found = comparison.run_comparison
     judgements = comparison.judge(*fail_if)
@@ -75,6 +71,39 @@ def show(
         _print(found, first, second)
         _print_conditions(judgements)
     return _judge(judgements, inconclusive)
+
+
+def runs_of(first: Path, second: Path | None, baseline: Path | None) -> tuple[Path, Path]:
+    """Returns the directories of the earlier and the later run. With the directory `baseline`, the earlier
+    one is the last in it that is whole and of the study of `first`. Raises BadInput."""
+    if baseline is None:
+        if second is None:
+            hint = "--baseline DIR compares with the last whole run in a directory"
+            raise BadInput(READING, "RUN_B", "missing", "the directory of the later run", hint)
+        return first, second
+    if second is not None:
+        raise BadInput(READING, "RUN_B", str(second), "one run with --baseline")
+    return _last_whole(baseline, Run.open(first)), first
+
+
+def _last_whole(directory: Path, later: Run) -> Path:
+    """Returns the directory of the run in `directory` that began last, of those that are whole and have the
+    study of another run; raises BadInput if there is none."""
+    study, found = recorder.as_json(later.study), []
+    for file in directory.glob(f"*/{RUN_FILE}"):
+        if file.parent.resolve() == later.directory.resolve():
+            continue
+        try:
+            run = Run.open(file.parent)
+            if recorder.as_json(run.study) == study and run.sessions and not run.pending():
+                found.append((run.sessions[0].started, file.parent))
+            run.close()
+        except NettrialError:
+            continue  # it can't be read
+    if not found:
+        expected = f"a directory with a run of {later.study.study} whose trials have all finished"
+        raise BadInput(READING, "--baseline", str(directory), expected, "`nettrial runs DIR` lists runs")
+    return max(found)[1]
 
 
 def _print(compared: RunComparison, first: Path, second: Path) -> None:

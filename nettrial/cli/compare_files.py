@@ -12,6 +12,7 @@ from nettrial.analysis.outcomes import Outcome
 from nettrial.cli.ci_files import JunitSuite, in_line, write_junit, write_markdown
 from nettrial.comparison import Judgement
 from nettrial.design.trial_order import in_words
+from nettrial.report import pages
 from nettrial.texts import visible
 
 SUITE = "nettrial compare"
@@ -38,6 +39,8 @@ class ComparisonFiles:
     """The JUnit XML file; None for none."""
     markdown: Path | None = None
     """The Markdown file; None for none."""
+    page: Path | None = None
+    """The HTML page; None for none."""
 
     def write(self, judged: Sequence[tuple[Judgement, str]], strict: bool, tables: Sequence[Table]) -> None:
         """Writes the files, each completely or not at all. `judged` has each condition under each treatment
@@ -47,6 +50,8 @@ class ComparisonFiles:
             write_junit(self.junit, as_junit(judged, strict))
         if self.markdown is not None:
             write_markdown(self.markdown, as_markdown(tables))
+        if self.page is not None:
+            pages.write(self.page, as_html(tables).encode(), "writing the page")
 
 
 def as_junit(judged: Sequence[tuple[Judgement, str]], strict: bool) -> bytes:
@@ -81,6 +86,12 @@ def _result(judged: Judgement, strict: bool) -> str | None:
     if judged.difference.interval is None:
         return "error"
     return "failure" if strict else "skipped"
+
+
+def as_html(tables: Sequence[Table]) -> str:
+    """Returns a self-contained HTML page with the tables that have rows."""
+    template = pages.environment().get_template("comparison.html.j2")
+    return template.render(tables=[each for each in tables if each.rows], policy=pages.policy(script=False))
 
 
 def as_markdown(tables: Sequence[Table]) -> str:

@@ -232,3 +232,14 @@ Quiet = Annotated[
 """The option `--quiet`."""
 RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")]
 """The argument RUN."""
+
+
+Inconclusive = Annotated[
+    str,
+    typer.Option(
+        metavar="pass|fail",
+        help="The result where an interval is too wide to tell whether a condition holds; with fail the exit "
+        "status is 6.",
+    ),
+]
+"""The option `--inconclusive`."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nettrial.cli import READING, log, permission
 from nettrial.cli.console import output, say
+from nettrial.cli.limits import ANYTHING, Gate
 from nettrial.cli.progress import SessionDisplay, say_event
 from nettrial.cli.signals import Signals
 from nettrial.design import PlannedTrial
@@ -75,6 +76,8 @@ class Manner:
     """True if no progress is shown."""
     allows_commands: bool = False
     """True if the study's own commands are started without a question."""
+    gate: Gate = ANYTHING
+    """The conditions on which the command fails."""
     another_apparatus: bool = False
     """True if a run is resumed although the apparatus differs from that of its earlier sessions."""
 
@@ -89,6 +92,7 @@ def start(
     study = load(name)
     with new_run(study, name, options, out, manner.target, say_event) as ready:
         design, trials, apparatus = ready.design, ready.trials, ready.apparatus
+        manner.gate.limits(design.study)  # an error of theirs comes before the trials
         if design.choice is not None and design.choice.note is not None and not manner.quiet:
             say(design.choice.note)
         size = apparatus.trials_at_once
@@ -216,7 +220,7 @@ def _go_on(run: Run, apparatus: Apparatus, manner: Manner) -> int:
 
 def _close(run: Run, stopped: bool, manner: Manner) -> int:
     """Reports a run, prints how it ended, and returns the exit status."""
-    *_, unwritten = _report(run, manner.form, manner.quiet)
+    _, report, unwritten = _report(run, manner.form, manner.quiet)
     if unwritten is not None:
         say(str(unwritten))
     again = shlex.join(["nettrial", "resume", str(run.directory)])
@@ -230,6 +234,10 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
         say(f"stopped; to resume: {again}")
         return INTERRUPTED
     refuse_failures(run, again, manner.strict)
+    if manner.gate.conditions:
+        failed = manner.gate.decide(report, manner.form.as_json)
+        if failed:
+            return failed
     return 0 if unwritten is None else unwritten.exit_code
 
 

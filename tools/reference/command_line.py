@@ -55,8 +55,8 @@ def _names() -> list[str]:
 def _exit_status() -> str:
     meanings = {
         0: "Done.",
-        1: "A condition of `nettrial compare --fail-if` holds: the whole interval of a change is beyond its "
-        "limit. No other command ends with this status.",
+        1: "A condition of `--fail-if` of `nettrial run` or `nettrial compare` holds: the whole interval of "
+        "a mean or of a change is beyond its limit. No other command ends with this status.",
         FAILED: "The system refused an operation, for example because a disk is full; or nettrial itself "
         "failed, in which case the message names the file with the traceback.",
         INTERRUPTED: "Interrupted by Ctrl-C or SIGTERM. `nettrial resume RUN` continues the run.",

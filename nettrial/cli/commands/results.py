@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from nettrial.cli.help import command
-from nettrial.cli.options import Ip, Json, RunDirectory, Verbose, between
+from nettrial.cli.options import Inconclusive, Ip, Json, RunDirectory, Verbose, between
 
 commands = typer.Typer()
 """The parser of these commands."""
@@ -144,7 +144,21 @@ def _import(
 @command(commands, "compare")
 def _compare(
     first: Annotated[Path, typer.Argument(metavar="RUN_A", help="The directory of the earlier run.")],
-    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The directory of the later run.")],
+    second: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Argument(
+            metavar="RUN_B",
+            help="The directory of the later run; with --baseline, RUN_A is it.",
+            show_default=False,
+        ),
+    ] = None,
+    baseline: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR",
+            help="Compare one run with the last whole run of its study in this directory.",
+        ),
+    ] = None,
     fail_if: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
@@ -154,14 +168,7 @@ def _compare(
             "if the whole confidence interval of a change is beyond this limit. May be given more than once.",
         ),
     ] = None,
-    inconclusive: Annotated[
-        str,
-        typer.Option(
-            metavar="pass|fail",
-            help="The result where an interval is too wide to tell whether a condition holds; with fail the "
-            "exit status is 6.",
-        ),
-    ] = "pass",
+    inconclusive: Inconclusive = "pass",
     response: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
@@ -193,6 +200,12 @@ def _compare(
             help="Also write the conditions and the changes as Markdown, such as to $GITHUB_STEP_SUMMARY.",
         ),
     ] = None,
+    page: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--html", metavar="FILE", help="Also write the conditions and the changes as an HTML page."
+        ),
+    ] = None,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
@@ -206,10 +219,11 @@ def _compare(
     from nettrial.cli import compare
     from nettrial.cli.compare_files import ComparisonFiles
 
-    files = ComparisonFiles(junit, markdown)
+    files = ComparisonFiles(junit, markdown, page)
+    before, after = compare.runs_of(first, second, baseline)
     raise typer.Exit(
         compare.show(
-            first, second, fail_if or (), response or (), inconclusive, as_json, history or (), files
+            before, after, fail_if or (), response or (), inconclusive, as_json, history or (), files
         )
     )
 

@@ -13,6 +13,7 @@ from nettrial.cli.options import (
     AllowExec,
     BackendName,
     Full,
+    Inconclusive,
     Json,
     MachinesFile,
     MaxBlocks,
@@ -94,6 +95,16 @@ def _run(
             "known that precisely. The pilot is stored in DIR-pilot.",
         ),
     ] = None,
+    fail_if: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--fail-if",
+            metavar="CONDITION",
+            help='RESPONSE < VALUE or RESPONSE > VALUE, such as "rtt_p99 > 20 ms". The exit status is 1 if '
+            "the whole confidence interval of a mean is beyond this limit. May be given more than once.",
+        ),
+    ] = None,
+    inconclusive: Inconclusive = "pass",
     allow_exec: AllowExec = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -103,18 +114,26 @@ def _run(
 
     Ctrl-C ends the run after the trials in progress.
 
-    Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
+    Exit status: 0 done, 1 a condition of --fail-if holds, 2 bad input, 3 this machine can't run it, 4 trials
+    failed or a condition has no interval, 6 an interval is too wide to judge a condition (--inconclusive
+    fail), 130 interrupted.
     """
     from nettrial.cli import run
+    from nettrial.cli.limits import Gate, without_study
     from nettrial.running.start import TrialMachines
     from nettrial.running.study_design import DesignOptions
 
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     blocks = (tuple(until or ()), min_blocks, max_blocks)
     options = DesignOptions(full, sets, replicates, seed, *blocks, backend, reruns)
+    gate = Gate(tuple(fail_if or ()), inconclusive)
+    gate.check()
     manner = run.Manner(
-        strict, TrialMachines(machines_file, on), run.RunOutput(as_json=as_json), quiet, allow_exec
+        strict, TrialMachines(machines_file, on), run.RunOutput(as_json=as_json), quiet, allow_exec, gate
     )
+    for option, is_given in (("--budget", budget is not None), ("--sessions", sessions is not None)):
+        if is_given:
+            without_study(gate.conditions, option)
     if budget is not None:
         from nettrial.cli import budget as within
         from nettrial.errors import READING_OPTIONS, BadInput
@@ -168,7 +187,8 @@ def _resume(
     from nettrial.running.study_design import DesignOptions
 
     form = run.RunOutput(as_json=as_json)
-    manner = run.Manner(strict, TrialMachines(machines_file, on), form, quiet, allow_exec, another_apparatus)
+    target = TrialMachines(machines_file, on)
+    manner = run.Manner(strict, target, form, quiet, allow_exec, another_apparatus=another_apparatus)
     raise typer.Exit(run.resume(None, DesignOptions(), directory, manner))
 
 

@@ -1,0 +1,94 @@
+"""The conditions of `nettrial run --fail-if`, and how they decide the exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nettrial.analysis.intervals import Interval
+from nettrial.analysis.limits import Limit, LimitJudgement, NoLimit, judge, limit
+from nettrial.analysis.outcomes import Outcome
+from nettrial.cli.console import say
+from nettrial.design.trial_order import in_words
+from nettrial.errors import READING_OPTIONS, BadInput, Inconclusive, TrialsFailed
+from nettrial.report import numbers
+from nettrial.report.content import Report
+from nettrial.study import Study
+
+FAILED = 1
+"""Exit status where a condition of `--fail-if` holds."""
+INCONCLUSIVE = ("pass", "fail")
+"""The values of `--inconclusive`, the default first."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The conditions on which a command fails."""
+
+    conditions: tuple[str, ...] = ()
+    """The conditions, as they were given."""
+    inconclusive: str = INCONCLUSIVE[0]
+    """The result where an interval is too wide to judge a condition: "pass" or "fail"."""
+
+    def check(self) -> None:
+        """Raises BadInput if the value of `--inconclusive` is none."""
+        if self.inconclusive not in INCONCLUSIVE:
+            raise BadInput(READING_OPTIONS, "--inconclusive", self.inconclusive, " or ".join(INCONCLUSIVE))
+
+    def limits(self, study: Study) -> list[Limit]:
+        """Returns the limits of a study's responses; raises BadInput."""
+        self.check()
+        found = []
+        for text in self.conditions:
+            try:
+                found.append(limit(text, study))
+            except NoLimit as why:
+                raise BadInput(READING_OPTIONS, "--fail-if", text, str(why)) from None
+        return found
+
+    def decide(self, report: Report, quiet_output: bool) -> int:
+        """Prints a line for each condition under each treatment, on standard error if `quiet_output`, and
+        returns the exit status. Raises TrialsFailed if no condition holds and one has no interval, and
+        Inconclusive if an interval is too wide and that counts as failure."""
+        judged = judge(self.limits(report.run.study), report.summary)
+        for each in judged:
+            line = _in_words(each)
+            say(line) if quiet_output else print(line)
+        if any(each.outcome is Outcome.HOLDS for each in judged):
+            return FAILED
+        unknown = [each for each in judged if each.outcome is Outcome.UNKNOWN]
+        missing = sum(1 for each in unknown if each.interval is None)
+        if missing:
+            hold = "1 condition holds" if missing == 1 else f"{missing} conditions hold"
+            raise TrialsFailed(f"can't tell whether {hold}: there is no interval")
+        if unknown and self.inconclusive == "fail":
+            raise Inconclusive(len(unknown))
+        return 0
+
+
+ANYTHING = Gate()
+"""No condition."""
+
+
+def _in_words(judged: LimitJudgement) -> str:
+    """Returns a condition under a treatment with its outcome, the mean and its interval."""
+    said = f"{judged.outcome}: {judged.limit} ({in_words(judged.cell.treatment)})"
+    return f"{said}: {_value(judged.cell.mean, judged.interval, judged.limit.response.unit)}" + (
+        f"; {judged.reason}" if judged.reason else ""
+    )
+
+
+def _value(mean: float | None, bounds: Interval | None, unit: str) -> str:
+    """Returns a mean with its interval."""
+    if mean is None:
+        return "no value"
+    value = numbers.with_unit(numbers.three(mean), unit)
+    if bounds is None:
+        return value
+    return f"{value}, {numbers.three(bounds.low)} to {numbers.with_unit(numbers.three(bounds.high), unit)}"
+
+
+def without_study(conditions: Sequence[str], option: str) -> None:
+    """Raises BadInput if conditions were given together with another option."""
+    if conditions:
+        raise BadInput(READING_OPTIONS, "--fail-if", conditions[0], f"none with {option}")
