@@ -1,6 +1,6 @@
-"""Charts over the time of a trial: goodput by flow or subflow, congestion windows, queues, and the rates and
-delays of stations of radio channels. They show one trial of each treatment, whose first response is nearest
-to the median: an example, not an estimate."""
+"""Charts over the time of a trial: goodput by flow or subflow, round-trip times, congestion windows, queues,
+and the rates and delays of stations of radio channels. They show one trial of each treatment, whose first
+response is nearest to the median: an example, not an estimate."""
 
 from __future__ import annotations
 
@@ -83,15 +83,23 @@ def _charts(trial: Trial) -> list[Chart]:
     rates: dict[str, list[Row]] = {}
     sent: dict[str, list[Row]] = {}
     windows: dict[str, list[Row]] = {}
+    delays: dict[str, list[Row]] = {}
     for flow in trial.record.flows:
         # With UDP, the sender knows only the data sent, not the data received.
         (sent if flow.transport.root == "udp" else rates).update(_rates(flow))
         windows.update(_windows(flow))
+        delays.update(_round_trips(flow))
     queues, loads = _queues(trial.record.ends)
     name, of = f"series-{trial.planned.number}", f"in trial {trial.planned.number}"
     window = "Congestion window by flow or subflow"
     drawn = [
         _chart(f"{name}-goodput", "Goodput, Mbit/s", f"Goodput by flow or subflow over time {of}.", rates),
+        _chart(
+            f"{name}-rtt",
+            "Smoothed round-trip time, ms",
+            f"Smoothed round-trip time of each flow over time {of}.",
+            delays,
+        ),
         _chart(f"{name}-sent", "Sent, Mbit/s", f"Rate sent by UDP flows over time {of}.", sent),
         _chart(
             f"{name}-cwnd",
@@ -160,6 +168,12 @@ def _windows(flow: FlowRecord) -> dict[str, list[Row]]:
         }
     points = {name: [(at / 1e9, float(cwnd)) for at, cwnd in line if cwnd] for name, line in lines.items()}
     return {name: _rows(name, found, "segments") for name, found in points.items() if found}
+
+
+def _round_trips(flow: FlowRecord) -> dict[str, list[Row]]:
+    """Returns the smoothed round-trip time of a flow over time. A connection that is not open has none."""
+    points = [(each.at_ns / 1e9, each.srtt_us / 1e3) for each in flow.intervals if each.srtt_us]
+    return {flow.name: _rows(flow.name, points, "ms")} if len(points) > 1 else {}
 
 
 def _queues(interfaces: Sequence[InterfaceRecord]) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:

@@ -22,6 +22,7 @@ ANSWERS = {
     "marks": ("rtt", "DCTCP", -1),
     "parallel-connections": ("goodput", "16", 1),
     "round-trip-time": ("goodput", "linux-bbr", 0),
+    "rrul": ("rtt", "FQ-CoDel", -1),
     "sharing": ("second", "linux-bbr", -1),
     "short-transfers": ("time", "50 ms", 1),
     "two-paths": ("goodput", "mptcp", 1),
@@ -44,8 +45,8 @@ def value(study: Study, name: str, record: Record, levels: dict[str, str]) -> fl
     return found
 
 
-def test_there_are_ten_and_the_page_has_each() -> None:
-    assert len(NAMES) == 10
+def test_there_are_eleven_and_the_page_has_each() -> None:
+    assert len(NAMES) == 11
     assert set(ANSWERS) == set(NAMES)
     assert set(re.findall(r"examples/([a-z-]+)", PAGE)) == set(NAMES)
     for name in NAMES:
