@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 from scipy import special
@@ -113,12 +114,7 @@ def _of_skewness(response: ResponseSummary, order: Order, skewed: float) -> list
 def _of_noisy_treatments(summary: Summary) -> list[_Seen]:
     """Returns the warnings about treatments whose values vary much more than those of all others, by F
     tests."""
-    found = [
-        (response, cell, *ratio)
-        for response in summary.responses
-        for cell in response.cells
-        if (ratio := _noisier(cell, response.cells))
-    ]
+    found = [(response, *each) for response in summary.responses for each in _noisier(response.cells)]
     corrected = holm([p for *_, p in found])
     consequence = (
         "the intervals of its changes use the spread of all treatments, too, and contain the true change in "
@@ -137,22 +133,31 @@ def _of_noisy_treatments(summary: Summary) -> list[_Seen]:
     ]
 
 
-def _noisier(cell: Cell, cells: Sequence[Cell]) -> tuple[float, float] | None:
-    """Returns the ratio of the deviation of a treatment's values to that of all others, and its p-value by an
-    F test; None if there are too few values. Values above 0 are compared as logarithms, as changes are."""
+def _noisier(cells: Sequence[Cell]) -> list[tuple[Cell, float, float]]:
+    """Returns each treatment with the ratio of the deviation of its values to that of all others, and its
+    p-value by an F test. Those with too few or equal values are left out. Values above 0 are compared as
+    logarithms, as changes are."""
     positive = all(value > 0 for each in cells for value in each.values.values())
-    groups = [
-        (each is cell, np.log(values) if positive else np.asarray(values, dtype=float))
+    varied = [
+        (each, np.log(values) if positive else np.asarray(values, dtype=float))
         for each in cells
         if len(values := list(each.values.values())) > 1 and min(values) < max(values)
     ]
-    own = [float(np.var(values, ddof=1)) for mine, values in groups if mine]
-    squares = [float(np.var(values, ddof=1)) * (len(values) - 1) for mine, values in groups if not mine]
-    freedom = sum(len(values) - 1 for mine, values in groups if not mine)
-    if not own or len(squares) < FEWEST_TREATMENTS - 1 or not sum(squares):
-        return None
-    ratio = own[0] * freedom / sum(squares)
-    return math.sqrt(ratio), float(special.fdtrc(cell.n - 1, freedom, ratio))
+    if len(varied) < FEWEST_TREATMENTS:
+        return []
+    variances = [float(np.var(values, ddof=1)) for _, values in varied]
+    freedoms = [len(values) - 1 for _, values in varied]
+    all_freedoms = sum(freedoms)
+    squares = [variance * freedom for variance, freedom in zip(variances, freedoms, strict=True)]
+    before = [0.0, *accumulate(squares)]
+    after = [*reversed([*accumulate(reversed(squares))]), 0.0]
+    found = []
+    for number, (cell, _) in enumerate(varied):
+        others, freedom = before[number] + after[number + 1], all_freedoms - freedoms[number]
+        if others:
+            ratio = variances[number] * freedom / others
+            found.append((cell, math.sqrt(ratio), float(special.fdtrc(cell.n - 1, freedom, ratio))))
+    return found
 
 
 def _of_equal_values(response: ResponseSummary) -> list[_Seen]:

@@ -39,9 +39,10 @@ def test_the_page_is_sensible(name: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_thousand_trials_make_no_large_page_and_say_what_was_thinned(tmp_path: Path) -> None:
     run = many(tmp_path / "run", 1000)
-    text = html.write(run).read_text(encoding="utf-8")
+    report = gather(run)
+    text = html.write(run, report).read_text(encoding="utf-8")
     assert len(text.encode()) < 3_000_000
     assert "trials are not drawn; the others are spread evenly over the ranks" in text
-    for chart in html.chosen(gather(run)).every():
+    for chart in html.chosen(report).every():
         for part in chart.spec["layer"]:
             assert len(part["data"]["values"]) <= vega.MOST_MARKS + 24, chart.name
