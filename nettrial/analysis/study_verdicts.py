@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -9,7 +10,7 @@ from typing import Literal, TypeAlias
 from nettrial.analysis.changes import Change, change
 from nettrial.analysis.intervals import Interval
 from nettrial.analysis.outcomes import Outcome, above, below, together, within
-from nettrial.analysis.run_model import changes, pairs
+from nettrial.analysis.run_model import changes, paired, pairs
 from nettrial.analysis.sequential import family
 from nettrial.analysis.summary import Cell, Levels, ResponseSummary, Summary
 from nettrial.analysis.warning_effects import HarmOfWarnings
@@ -127,12 +128,18 @@ def _verdict(
         if _fits(cell.treatment, _named(conclusion))
         for reference, against in _references(conclusion, response, other, cell)
     ]
-    found = _changes(study, response, [(cell, base) for cell, base, _ in sides], between=other is not None)
+    compared: list[tuple[Cell, Cell | None]] = [(cell, base) for cell, base, _ in sides]
+    concerned_cells: list[Cell | None] = [each for pair in compared for each in pair]
+    if conclusion.than_where:
+        found = _changes_of_changes(study, conclusion, response, compared)
+        concerned_cells += [each for pair in compared for each in _elsewhere(conclusion, response, pair)]
+    else:
+        found = _changes(study, response, compared, between=other is not None)
     places = _places(study, conclusion, response, zip(sides, found, strict=True))
     judged, absent = _judged(conclusion, places)
     doubt = None
     if judged != "not testable":
-        cells = [each for cell, base, _ in sides for each in (cell, base) if each is not None]
+        cells = [each for each in concerned_cells if each is not None]
         concerned = [response.response] + ([other.response] if other else [])
         doubt = _doubt(cells, concerned, _measured_hosts(study), warnings)
     smallest = response.response.smallest_effect
@@ -156,9 +163,45 @@ def _changes(
     return changes([cell.values for cell in response.cells], compared, exact, sequential)
 
 
+def _elsewhere(
+    conclusion: Conclusion, response: ResponseSummary, pair: tuple[Cell | None, Cell | None]
+) -> tuple[Cell | None, Cell | None]:
+    """Returns the counterparts of two cells at the levels of `than_where`."""
+    cell, base = (each and response.cell({**each.treatment, **conclusion.than_where}) for each in pair)
+    return cell, base
+
+
+def _changes_of_changes(
+    study: Study,
+    conclusion: Conclusion,
+    response: ResponseSummary,
+    compared: Sequence[tuple[Cell, Cell | None]],
+) -> list[Change]:
+    """Returns how much larger the conclusion's changes are than those at `than_where`: within each block the
+    ratio of both ratios, which are inverted if the change at `than_where` is a fall."""
+    exact, sequential = study.capabilities.deterministic, study.until is not None
+    alone = []
+    for pair in compared:
+        here, there = (
+            paired(base.values if base else {}, cell.values if cell else {})
+            for cell, base in (pair, _elsewhere(conclusion, response, pair))
+        )
+        logs = {
+            block: tuple(math.log(value / base) for base, value in (there[block], here[block]))
+            for block in sorted(here.keys() & there.keys())
+            if min(*here[block], *there[block]) > 0
+        }
+        direction = 1 if sum(before for before, _ in logs.values()) >= 0 else -1
+        ratios = [
+            (math.exp(direction * before), math.exp(direction * after)) for before, after in logs.values()
+        ]
+        alone.append(change(ratios, exact))
+    return family(alone, sequential)
+
+
 def _missing(study: Study, conclusion: Conclusion) -> str | None:
     """Returns a sentence about the level that the run lacks for the comparison; None if it has all."""
-    wanted = list(conclusion.where.items())
+    wanted = [*conclusion.where.items(), *conclusion.than_where.items()]
     if conclusion.factor is not None:
         wanted += [(conclusion.factor, level) for level in [conclusion.level or "", *conclusion.than]]
     for name, level in wanted:
@@ -206,6 +249,9 @@ def _places(
     by_levels: dict[tuple[str, ...], list[Compared]] = {}
     for (cell, _, against), there in place_changes:
         levels = tuple(cell.treatment[name] for name in unnamed)
+        if conclusion.than_where:
+            places = (f"{study.factors[name].title} {level}" for name, level in conclusion.than_where.items())
+            against = f"{against}, compared with that change at {', '.join(places)},"
         by_levels.setdefault(levels, []).append(Compared(subject, against, there))
     return tuple(
         JudgedPlace(

@@ -272,13 +272,24 @@ def _with_levels(
     for name in [*filter(None, [conclusion.factor]), *conclusion.where]:
         if name not in study.factors:
             raise wrong((*at, "where"), name, ", ".join(study.factors), near(name, study.factors))
-    where = {
-        name: study.checked_level(name, level, (*at, "where", name))
-        for name, level in conclusion.where.items()
-    }
+    for name in conclusion.than_where:
+        if name not in conclusion.where:
+            expected = f"{', '.join(conclusion.where) or 'none'}: a factor that `where` names"
+            raise wrong((*at, "than_where"), name, expected)
+    where, than_where = (
+        {
+            name: study.checked_level(name, level, (*at, field, name))
+            for name, level in getattr(conclusion, field).items()
+        }
+        for field in ("where", "than_where")
+    )
     factor, level = conclusion.factor, conclusion.level
     if factor is None:
+        if than_where:
+            raise wrong((*at, "than_where"), "without a factor", "factor and level")
         return conclusion.model_copy(update={"where": where})
+    if factor in than_where:
+        raise wrong((*at, "than_where"), factor, "another factor than the one whose levels are compared")
     if level is None:
         raise wrong((*at, "level"), "none", f"a level of {factor}")
     level = study.checked_level(factor, level, (*at, "level"))
@@ -286,4 +297,5 @@ def _with_levels(
     than = than or [study.factors[factor].baseline or study.factors[factor].levels[0]]
     if as_written and level in than:
         raise wrong((*at, "level"), level, "another level than those it is compared with", "see `than`")
-    return conclusion.model_copy(update={"where": where, "level": level, "than": than})
+    named = {"where": where, "than_where": than_where, "level": level, "than": than}
+    return conclusion.model_copy(update=named)

@@ -60,5 +60,8 @@ class Conclusion(Strict):
     where: Annotated[dict[str, Level], Field(default_factory=dict)]
     """The levels of other factors at which it is tested, by factor. At each level of the factors that are not
     named, it is judged alone."""
+    than_where: Annotated[dict[str, Level], Field(default_factory=dict)]
+    """Other levels of factors that `where` names: the change is compared with the same change there, in the
+    direction that it has there, and expected to be larger (`higher`), smaller (`lower`) or the same."""
     not_testable: str | None = None
     """The reason why nothing here can test the conclusion, instead of a comparison."""

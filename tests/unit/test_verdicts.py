@@ -217,8 +217,46 @@ def test_one_block_shows_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("here", "there", "expect", "verdict"),
+    [
+        (1.10, 1.05, "higher", "confirmed"),
+        (1.10, 1.05, "lower", "contradicted"),
+        (0.90, 0.95, "higher", "confirmed"),  # both fall, and the fall is larger here
+        (0.97, 0.90, "lower", "confirmed"),
+        (0.95, 1.05, "higher", "contradicted"),  # the opposite direction is less of it
+        (1.05, 1.05, "higher", "no change"),
+    ],
+)
+def test_a_change_is_compared_with_the_same_change_elsewhere(
+    tmp_path: Path, here: float, there: float, expect: str, verdict: str
+) -> None:
+    def maker(trial: PlannedTrial) -> Record:
+        made = record(trial)
+        noise = 1 + 0.0005 * math.sin(trial.number)
+        factor = 1.0
+        if trial.treatment["mtu"] == "9000 B":
+            factor = here if trial.treatment["sender"] == "linux-cubic" else there
+        made.flows[0].goodput_bps = 9e8 * factor * noise
+        return made
+
+    run = make_run(tmp_path / "run", 8, maker=maker)
+    places = {"where": {"sender": "linux-cubic"}, "than_where": {"sender": "classic"}}
+    study = with_conclusions(run.study, {**FASTER, **places, "expect": expect})
+    (found,) = verdicts(study, summarise(run))
+    assert found.judged == verdict
+    assert "against 1500 B, compared with that change at Sender classic, " in told.comparison(study, found)
+    larger = (here / there) ** (1 if there >= 1 else -1)
+    for place in found.places:
+        (compared,) = place.compared
+        assert compared.change.percent == pytest.approx(100 * (larger - 1), abs=0.2)
+
+
+@pytest.mark.parametrize(
     ("fields", "value"),
     [
+        ({"than_where": {"sender": "classic"}}, "sender"),
+        ({"where": {"mtu": "4000 B"}, "than_where": {"mtu": "9000 B"}}, "mtu"),
+        ({"where": {"sender": "classic"}, "than_where": {"sender": "fast"}}, "fast"),
         ({"response": "speed"}, "speed"),
         ({"factor": "mtus"}, "mtus"),
         ({"factor": None}, "neither"),
