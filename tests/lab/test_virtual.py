@@ -20,10 +20,11 @@ from pathlib import Path
 import pytest
 
 from nettrial.backends import BACKENDS, Configuration, TrialFailed, find_kernel, station
-from nettrial.backends.find import engine
+from nettrial.backends.find import engine, stacks
 from nettrial.design import scenario_of
 from nettrial.guests import Catalogue, UserMode
 from nettrial.scenario import Capture, Flow, Link, Outage, RecordEvent, Request, RunRequest
+from nettrial.stacks import STACKS
 from nettrial.study import load
 from tests.lab.captured import arrivals
 from tests.lab.lacking import lacking
@@ -112,6 +113,25 @@ def test_the_same_seed_gives_the_same_bytes_at_any_load_in_any_place(kernel, tmp
     with other_work():
         assert raw(command(kernel), scenario, **elsewhere) == alone
     assert raw(command(kernel), a_scenario(2, **settings)) != alone
+
+
+@pytest.mark.parametrize("name", ["gvisor", "smoltcp"])
+def test_a_host_has_the_stack_of_a_program(kernel, name, monkeypatch):
+    if not (stacks() / f"nettrial-stack-{name}").is_file():
+        lacking(f"`make stacks` has not built {name}")
+    monkeypatch.setenv("NETTRIAL_STACKS", str(stacks()))
+    scenario = a_scenario()
+    ends = {"name": "flow", "from": "sender", "to": "receiver", "transport": "tcp", "ip": 6}
+    traffic = {"kind": "transfer", "size": "100 kB"}
+    scenario.workload = [Flow.model_validate(ends | {"traffic": traffic})]
+    for node in scenario.nodes:
+        if node.name == "sender":
+            node.stack = STACKS[name].stack
+    with BACKENDS["virtual"].start(Configuration()) as backend:
+        record = backend.run("test", scenario, 200)
+    assert [check for check in record.checks if not check.passed] == []
+    assert record.flows[0].bytes == 100_000
+    assert [host.stack.name for host in record.hosts if host.stack] == [name]
 
 
 def test_rates_are_exact_and_nothing_is_warned_of(backend):

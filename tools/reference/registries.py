@@ -132,7 +132,7 @@ def _programs() -> str:
         ("`ip_bytes`, `wire_bytes`", [yes(one["counts_bytes"], "counted") for one in programs]),
         ("congestion window, round-trip times, `intervals`", [yes(one["tells_state"]) for one in programs]),
         ("captures, losses, delays, events", ["as with any host" for _ in programs]),
-        ("backend `virtual`", ["no" for _ in programs]),
+        ("backends", ["`lab`, `virtual`" for _ in programs]),
     ]
     columns = ["of such a host", *(f"`{one['name']}`" for one in programs)]
     return table(columns, [(row, *cells) for row, cells in rows])

@@ -263,9 +263,7 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own, clock: Clock) -> Vec<Pr
     }
     problems.extend(congestion_problems(scenario, own));
     problems.extend(supported::problems(scenario, clock));
-    if clock == Clock::Real {
-        problems.extend(programs::problems(scenario));
-    }
+    problems.extend(programs::problems(scenario));
     problems
 }
 

@@ -15,10 +15,10 @@ pub fn capabilities(clock: Clock) -> Capabilities {
 }
 
 /// Returns those of the lab's capabilities that remain in virtual time, where trials depend on nothing but their
-/// scenarios, and computing takes no time. Open vSwitch and stacks that are programs do not run in that kernel. Its systems are kernels
+/// scenarios, and computing takes no time. Open vSwitch does not run in that kernel. Its systems are kernels
 /// in virtual time, one for each trial.
 fn in_virtual_time(lab: Capabilities) -> Capabilities {
-    let is_left = |setting: &Setting| !matches!(setting, Setting::Controller | Setting::Program);
+    let is_left = |setting: &Setting| !matches!(setting, Setting::Controller);
     Capabilities {
         parallel: true,
         deterministic: true,

@@ -34,6 +34,8 @@ const START_NS: u64 = 1_577_836_800_000_000_000;
 const MEMORY_MIB: u64 = 256;
 const NODE_MIB: u64 = 4;
 const FLOW_MIB: u64 = 32;
+/// The environment variable with the directory of the stacks that are programs.
+const STACKS: &str = "NETTRIAL_STACKS";
 /// The number of the kernel's last lines that are kept for an error.
 const KEPT_LINES: usize = 20;
 /// Parts of lines that each kernel writes as it boots, and that tell nothing.
@@ -165,8 +167,19 @@ fn arguments(scenario: Option<&Scenario>) -> Vec<String> {
     if !level.is_empty() && !level.contains([' ', '"']) {
         arguments.push(format!("NETTRIAL_LOG={level}"));
     }
+    let stacks = stacks().map(|directory| directory.display().to_string()).unwrap_or_default();
+    if !stacks.is_empty() && !stacks.contains([' ', '"']) {
+        arguments.push(format!("{STACKS}={ALL_FILES}{stacks}"));
+    }
     arguments.extend(["--", "guest", "virtual"].map(str::to_owned));
     arguments
+}
+
+/// Returns the directory of the stacks that are programs: that of the environment, or this program's own.
+fn stacks() -> Option<PathBuf> {
+    let given = std::env::var_os(STACKS).filter(|directory| !directory.is_empty()).map(PathBuf::from);
+    let directory = given.or_else(|| Some(std::env::current_exe().ok()?.parent()?.to_owned()))?;
+    fs::canonicalize(directory).ok()
 }
 
 /// A kernel that runs, which ends with this value.
