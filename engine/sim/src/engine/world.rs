@@ -183,13 +183,13 @@ impl<C: Calendar> Engine<C> {
             return self.go_around(number);
         }
         let could_take = link.next_take();
-        let flow = self.arena.flow(number);
-        match link.offer(now, number, flow, self.arena.travel(number)) {
+        match link.offer(now, number, &mut self.arena) {
             Verdict::Sent(leaves) => {
                 self.carry(number, direction, leaves);
                 Some(leaves)
             }
-            Verdict::Waits(leaves) => {
+            Verdict::Waits { leaves, dropped_pkts } => {
+                self.balance.dropped_pkts += dropped_pkts;
                 if let Some(at) = link.next_take().filter(|_| could_take.is_none()) {
                     self.push(at, Event::Take(direction));
                 }

@@ -38,8 +38,9 @@ pub struct LinkCounters {
 pub enum Verdict {
     /// The packet is sent, and its last bit leaves at this time.
     Sent(Time),
-    /// The packet waits, and leaves at this time at the latest; [`Link::take`] will return it.
-    Waits(Time),
+    /// The packet waits, and leaves at `leaves` at the latest; [`Link::take`] will return it. So many packets were
+    /// dropped for it, which may include itself.
+    Waits { leaves: Time, dropped_pkts: u64 },
     /// The packet is dropped.
     Dropped,
 }
@@ -126,8 +127,6 @@ struct Heads {
     queue: HeadsQueue,
     /// True if ECN-capable packets are marked instead of dropped.
     ecn: bool,
-    /// The packets that were dropped because the queue was full, and that are to be discarded.
-    overflow: Vec<u32>,
 }
 
 /// The waiting packets, by number.
@@ -160,12 +159,16 @@ impl Heads {
         }
     }
 
-    /// Drops packets of the flow with the most bytes; returns their number.
-    fn make_room(&mut self) -> u64 {
-        let HeadsQueue::FqCoDel(queue) = &mut self.queue else { return 0 };
-        let dropped = queue.drop_batch(MOST_IN_BATCH);
-        self.overflow.extend(dropped.iter().map(|(number, _)| number));
-        dropped.len() as u64
+    /// Drops packets of the flows with the most bytes until the queue has that limit at most; returns their number.
+    fn make_room(&mut self, limit: QueueLimit, arena: &mut Arena) -> u64 {
+        let mut dropped_pkts = 0;
+        while self.length().exceeds(limit) {
+            let HeadsQueue::FqCoDel(queue) = &mut self.queue else { break };
+            let dropped = queue.drop_batch(MOST_IN_BATCH);
+            dropped_pkts += dropped.len() as u64;
+            dropped.into_iter().for_each(|(number, _)| arena.discard(number));
+        }
+        dropped_pkts
     }
 
     /// Returns the next packet to be sent, and those dropped before it.
@@ -373,8 +376,10 @@ impl Link {
         self.transmit(begins, wire_bytes)
     }
 
-    /// Accepts or drops packet `number` of a flow, which arrives now.
-    pub(crate) fn offer(&mut self, now: Time, number: u32, flow: u32, travel: &mut Travel) -> Verdict {
+    /// Accepts or drops packet `number`, which arrives now.
+    pub(crate) fn offer(&mut self, now: Time, number: u32, arena: &mut Arena) -> Verdict {
+        let flow = arena.flow(number);
+        let travel = arena.travel(number);
         if travel.ip_bytes > self.mtu_bytes {
             self.rare.counters.too_big_pkts += 1;
             return Verdict::Dropped;
@@ -391,17 +396,16 @@ impl Link {
             self.rare.counters.drops_pkts += 1;
             return Verdict::Dropped;
         }
+        let (ip_bytes, limit) = (travel.ip_bytes, self.limit);
         if let Some(heads) = self.heads().filter(|_| is_busy || queue.packets > 0) {
             heads.push(now, flow, number, wire_bytes);
-            if is_full {
-                let dropped_pkts = heads.make_room();
-                self.rare.counters.drops_pkts += dropped_pkts;
-            }
+            let dropped_pkts = limit.map_or(0, |limit| heads.make_room(limit, arena));
+            self.rare.counters.drops_pkts += dropped_pkts;
             let all = u32::try_from(queue.bytes).unwrap_or(u32::MAX).saturating_add(wire_bytes);
-            return Verdict::Waits(self.end(self.free_at.max(now), all));
+            return Verdict::Waits { leaves: self.end(self.free_at.max(now), all), dropped_pkts };
         }
-        self.count_size(travel.ip_bytes);
-        Verdict::Sent(self.accept(now, travel.ip_bytes, wire_bytes))
+        self.count_size(ip_bytes);
+        Verdict::Sent(self.accept(now, ip_bytes, wire_bytes))
     }
 
     /// Returns whether a packet is admitted by that decision, after marking it if necessary.
@@ -448,7 +452,7 @@ impl Link {
             return (None, self.lose_all(arena));
         }
         let Some(heads) = self.heads() else { return (None, 0) };
-        let (ecn, overflow) = (heads.ecn, std::mem::take(&mut heads.overflow));
+        let ecn = heads.ecn;
         let Taken { packet, dropped, marked_pkts } = heads.pop(now, |number| {
             let codepoint = &mut arena.travel(number).ecn;
             let is_marked = ecn && *codepoint != Codepoint::NotCapable;
@@ -457,9 +461,9 @@ impl Link {
             }
             is_marked
         });
-        self.rare.counters.drops_pkts += dropped.len() as u64;
-        let dropped_pkts = (dropped.len() + overflow.len()) as u64;
-        dropped.into_iter().chain(overflow).for_each(|number| arena.discard(number));
+        let dropped_pkts = dropped.len() as u64;
+        dropped.into_iter().for_each(|number| arena.discard(number));
+        self.rare.counters.drops_pkts += dropped_pkts;
         self.rare.counters.marks_pkts += marked_pkts;
         let sent = packet.map(|number| {
             let ip_bytes = arena.travel(number).ip_bytes;
@@ -477,11 +481,8 @@ impl Link {
             arena.discard(number);
             lost_pkts += 1;
         }
-        let overflow = std::mem::take(&mut heads.overflow);
         self.rare.counters.lost_pkts += lost_pkts;
-        let dropped_pkts = lost_pkts + overflow.len() as u64;
-        overflow.into_iter().for_each(|number| arena.discard(number));
-        dropped_pkts
+        lost_pkts
     }
 
     /// Returns the time at which the last bit of a packet that arrives at that time leaves, if no other packet
@@ -576,7 +577,7 @@ impl Special {
                     Discipline::FqCodel { .. } => HeadsQueue::FqCoDel(FqCoDel::new(settings, frame_bytes)),
                     _ => HeadsQueue::CoDel(CoDel::new(settings)),
                 };
-                Some(Heads { queue, ecn, overflow: Vec::new() })
+                Some(Heads { queue, ecn })
             }
             _ => None,
         };
