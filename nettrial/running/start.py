@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 
 from nettrial.design import PlannedTrial, plan
@@ -29,10 +30,13 @@ RUNS = Path("runs")
 
 def new_directory(study: Study, given: Path | None) -> Path:
     """Returns the directory of a new run: the given one, or one in `RUNS` that is named after the study and
-    the time. Raises BadInput if it exists."""
-    directory = given or RUNS / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    refuse_existing(directory)
-    return directory
+    the time, with a number if another run has that name. Raises BadInput if the given one exists."""
+    if given is not None:
+        refuse_existing(given)
+        return given
+    first = RUNS / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    others = (first.with_name(f"{first.name}-{number}") for number in count(2))
+    return next(directory for directory in chain([first], others) if not os.path.lexists(directory))
 
 
 def new_seed(given: int | None) -> int:

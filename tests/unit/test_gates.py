@@ -100,7 +100,8 @@ def test_an_interval_around_the_limit_fails_only_if_that_is_asked(nettrial):
     )
     mean = re.search(r"Mbit/s \(.*\): ([\d.]+)", done.stdout)[1]
     words = ("--replicates", "3", "--seed", "1", "--fail-if", f"throughput > {mean} Mbit/s")
-    assert nettrial(*SHORT, *words).returncode == 0
+    done = nettrial(*SHORT, *words)
+    assert done.returncode == 0, done.stderr
     done = nettrial(*SHORT, *words, "--inconclusive", "fail")
     assert (done.returncode, "can't tell whether 1 condition holds" in done.stderr) == (6, True)
 

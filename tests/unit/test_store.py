@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import zlib
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from nettrial.design import plan, scenario_of
 from nettrial.errors import BadInput
 from nettrial.export import export
 from nettrial.files import RUN_FILE
+from nettrial.running import start
 from nettrial.scenario import Environment, Record
 from nettrial.store import Run
 from nettrial.store import directory as folders
@@ -141,6 +142,23 @@ def test_refuses_a_directory_that_exists_and_leaves_it(tmp_path):
     (tmp_path / "link").symlink_to("nowhere")
     with pytest.raises(BadInput, match="exists"):
         create(tmp_path / "link")
+
+
+def test_runs_of_the_same_second_have_directories_of_their_own(tmp_path, monkeypatch):
+    class Stopped(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return datetime(2026, 11, 29, 6, 0, 0, tzinfo=tz)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(start, "datetime", Stopped)
+    study = load("jumbo-ipv6")
+    for name in (f"jumbo-ipv6-20261129T060000Z{number}" for number in ("", "-2", "-3")):
+        directory = start.new_directory(study, None)
+        assert directory == Path("runs", name)
+        directory.mkdir(parents=True)
+    with pytest.raises(BadInput, match="exists"):
+        start.new_directory(study, directory)
 
 
 def test_says_why_it_cannot_write(tmp_path):

@@ -148,7 +148,7 @@ def _compare(
         Optional[Path],  # noqa: UP045
         typer.Argument(
             metavar="RUN_B",
-            help="The directory of the later run; with --baseline, RUN_A is it.",
+            help="The directory of the later run. With --baseline, name the later run alone.",
             show_default=False,
         ),
     ] = None,
