@@ -27,10 +27,13 @@ find_go() {
   fi
 }
 
+# Go compiles a package once for all commands that have the same settings, and for each other setting once more.
+export CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath -buildvcs=false" GOTOOLCHAIN=local
+
 if [ "${1:-}" = --test ]; then
   find_go
   for stack in stacks/*/go.mod; do
-    (cd "$(dirname "$stack")" && GOFLAGS=-mod=readonly GOTOOLCHAIN=local "$go" vet . && "$go" test .)
+    (cd "$(dirname "$stack")" && "$go" vet . && "$go" test -vet=off .)
   done
   exit
 fi
@@ -53,6 +56,6 @@ done
 find_go
 for stack in stacks/*/go.mod; do
   name=$(basename "$(dirname "$stack")")
-  (cd "stacks/$name" && CGO_ENABLED=0 GOFLAGS=-mod=readonly GOTOOLCHAIN=local "$go" build -trimpath -buildvcs=false \
-    -ldflags "-s -w" -o "$into/nettrial-stack-$name.new" . && mv "$into/nettrial-stack-$name.new" "$into/nettrial-stack-$name")
+  (cd "stacks/$name" && "$go" build -ldflags "-s -w" -o "$into/nettrial-stack-$name.new" . &&
+    mv "$into/nettrial-stack-$name.new" "$into/nettrial-stack-$name")
 done
