@@ -225,7 +225,7 @@ def _run_trials(ready: CheckedRun, target: Run, listener: Callable[[Event], None
     # Without a handler of the caller's, Python would print warnings.
     logging.getLogger("nettrial").addHandler(logging.NullHandler())
     with log.kept(target.directory):
-        ready.apparatus.run_trials(target, listener, Stop())
+        ready.apparatus.run_trials(target, ready.work, listener, Stop())
 
 
 def _results(target: Run, strict: bool) -> Results:

@@ -133,7 +133,7 @@ def _run_pilot(
             length = ready.design.length(blocks)
             say(f"pilot: {numbers.counted(len(ready.trials), 'trial')}, {length}: {directory}")
         with SessionDisplay(made, manner.quiet) as display, Signals(stop, False):
-            stopped = ready.apparatus.run_trials(made, display.hear, stop)
+            stopped = ready.apparatus.run_trials(made, ready.work, display.hear, stop)
     if stopped:
         say("stopped in the pilot; the run was not begun")
         return None

@@ -14,6 +14,7 @@ from nettrial.cli.signals import Signals
 from nettrial.measuring.kinds import measurement
 from nettrial.measuring.measurement import Measurement, RepeatFinished, refuse_directory, repeat
 from nettrial.measuring.options import MeasureOptions
+from nettrial.running.remaining import Remaining
 from nettrial.running.stop import Stop
 from nettrial.temporary import temporary_directory
 
@@ -39,15 +40,17 @@ def measure(options: MeasureOptions, form: MeasureOutput) -> int:
         say(measured.announcement)
     with measured, Signals(Stop(measured.kill), unit="repeat") as stop:
         measured.warm_up()
-        length = measured.count * measured.seconds
-        with Display(0, measured.count, length, quiet=form.quiet, unit="repeats") as display:
+        remaining = Remaining([measured.seconds] * measured.count, 1.0)
+        with Display(0, measured.count, remaining.seconds(), quiet=form.quiet, unit="repeats") as display:
             display.begin()
+            remaining.begin()
 
             def hear(event: RepeatFinished) -> None:
+                remaining.ended(measured.seconds)
                 if event.failure is None:
-                    display.finished(event.warnings)
+                    display.finished(event.warnings, remaining.seconds())
                 else:
-                    display.failed(str(event))
+                    display.failed(str(event), remaining.seconds())
 
             found = repeat(measured, hear, stop)
     if found.results:

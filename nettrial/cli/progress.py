@@ -2,7 +2,7 @@
 line every ten seconds.
 
 Drawing takes CPU time that trials may need, so it happens only between trials, and on a terminal at most once
-a second."""
+a second. In simulated time, which waits for drawing, it also happens while trials run, every ten seconds."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from nettrial.running.events import (
     TrialDisturbed,
     TrialFinished,
     TrialLost,
+    TrialsRunning,
     WarmUpFinished,
 )
 from nettrial.store import Run
@@ -63,21 +64,21 @@ class Display:
         self,
         done: int,
         total: int,
-        seconds: float,
+        left: float | None,
         estimates: Estimates | None = None,
         quiet: bool = False,
         standing: Callable[[], str] = lambda: "",
         unit: str = "trials",
     ) -> None:
-        """Begins with `done` of `total` trials finished before the session; the others are expected to take
-        `seconds`. A terminal shows the `estimates`, if there are any. If `quiet`, only notes are shown.
-        `standing` returns a description of the processes that run the trials, which is shown with the rate of
-        trials. `unit` is the word for trials."""
+        """Begins with `done` of `total` trials finished before the session; `left` is the predicted time for
+        the others in seconds, None if it is not known. A terminal shows the `estimates`, if there are any. If
+        `quiet`, only notes are shown. `standing` returns a description of the processes that run the trials,
+        which is shown with the rate of trials. `unit` is the word for trials."""
         self._standing, self._unit = standing, unit
         self.current = ""
         """The treatment of the running trial, in words; empty if several trials run at the same time."""
         self._done, self._total = done, total
-        self._left = seconds
+        self._left = left
         self._warnings = self._failed = self._again = self._tried = 0
         self._began = self._shown = time.monotonic()
         console = errors()
@@ -106,27 +107,33 @@ class Display:
         if self._view and self.current:
             self._show()
 
-    def finished(self, warnings: int) -> None:
-        """Counts a trial that gave a record with that many warnings."""
+    def finished(self, warnings: int, left: float | None) -> None:
+        """Counts a trial that gave a record with that many warnings. Here and below, `left` is the predicted
+        time until all trials have ended, in seconds."""
         self._done += 1
         self._warnings += warnings
-        self._tell()
+        self._tell(left)
 
-    def extend(self, trials: int, seconds: float) -> None:
-        """Adds that many trials, which are expected to take `seconds`."""
+    def extend(self, trials: int, left: float | None) -> None:
+        """Adds that many trials."""
         self._total += trials
-        self._left += seconds
+        self._left = left
 
-    def again(self) -> None:
+    def again(self, left: float | None) -> None:
         """Counts a trial that something else disturbed, and that is run again."""
         self._again += 1
-        self._tell()
+        self._tell(left)
 
-    def failed(self, message: str) -> None:
+    def failed(self, message: str, left: float | None) -> None:
         """Counts a trial that gave no record."""
         self._failed += 1
         self.note(f"failed: {message}")
-        self._tell()
+        self._tell(left)
+
+    def running(self, left: float | None) -> None:
+        """Shows the progress although no trial has ended."""
+        self._left = left
+        self._show()
 
     def note(self, text: str) -> None:
         """Prints a line above the progress."""
@@ -135,12 +142,10 @@ class Display:
         else:
             say(text)
 
-    def _tell(self) -> None:
+    def _tell(self, left: float | None) -> None:
         self._tried += 1
-        now = time.monotonic()
-        remaining = self._total - self._done - self._failed
-        self._left = (now - self._began) / self._tried * remaining
-        if now - self._shown >= self._interval:
+        self._left = left
+        if time.monotonic() - self._shown >= self._interval:
             self._show()
 
     def _show(self) -> None:
@@ -201,15 +206,17 @@ class SessionDisplay:
                 self._pool, display.current = event.pool, _in_words(event.following)
                 if self._estimates:
                     self._estimates.add(event.trial, event.result.read_record())
-                display.finished(event.result.warnings)
+                display.finished(event.result.warnings, event.left)
             case TrialDisturbed():
                 self._pool, display.current = event.pool, _in_words(event.following)
-                display.again()
+                display.again(event.left)
             case TrialLost():
                 self._pool, display.current = event.pool, _in_words(event.following)
-                display.failed(str(event))
+                display.failed(str(event), event.left)
             case BlocksAdded():
-                display.extend(event.trials, event.seconds)
+                display.extend(event.trials, event.left)
+            case TrialsRunning():
+                display.running(event.left)
             case SessionEnded():
                 self._stack.close()
 
@@ -221,7 +228,7 @@ class SessionDisplay:
             self._estimates = Estimates(self._run)
         self._display = self._stack.enter_context(
             Display(
-                *(event.done, event.total, event.seconds, self._estimates, self._quiet),
+                *(event.done, event.total, event.left, self._estimates, self._quiet),
                 standing=lambda: self._pool,
             )
         )

@@ -38,7 +38,7 @@ from nettrial.study import load
 if TYPE_CHECKING:
     from nettrial.report.content import Report
 
-LONG_SECONDS = 1200.0
+LONG_SECONDS = 60.0
 """The expected duration in seconds above which a plan's duration is announced before it begins."""
 SPREAD = "sd"
 """The value of `report --show` for standard deviations and numbers of trials."""
@@ -113,7 +113,7 @@ def start(
             _say_work(ready, trials)
             _say_idle(design.replicates, apparatus)
             say(f"results: {ready.directory}")
-        return _go_on(run, apparatus, manner)
+        return _go_on(run, ready, manner)
 
 
 def _say_until(design: Design) -> None:
@@ -157,7 +157,7 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
         permission.ask(ready.requests, manner.allows_commands)
         if not manner.quiet:
             _say_work(ready, run.pending())
-        return _go_on(run, ready.apparatus, manner)
+        return _go_on(run, ready, manner)
 
 
 def report_again(
@@ -209,12 +209,13 @@ def _say_work(ready: CheckedRun, trials: Sequence[PlannedTrial]) -> None:
     )
 
 
-def _go_on(run: Run, apparatus: Apparatus, manner: Manner) -> int:
+def _go_on(run: Run, ready: CheckedRun, manner: Manner) -> int:
     log.keep(run.directory)
+    apparatus = ready.apparatus
     several = apparatus.trials_at_once > 1 or apparatus.cluster is not None
     stop = Stop()
     with SessionDisplay(run, manner.quiet) as display, Signals(stop, several):
-        stopped = apparatus.run_trials(run, display.hear, stop)
+        stopped = apparatus.run_trials(run, ready.work, display.hear, stop)
     return _close(run, stopped, manner)
 
 

@@ -82,10 +82,11 @@ class Apparatus:
             faults[-1] = replace(faults[-1], hint=hint)
             raise BadInput.listing("resuming the run", faults)
 
-    def run_trials(self, run: Run, listener: Listener, stop: Stop) -> bool:
-        """Runs the trials of a run that have no record; returns whether a request to `stop` left some."""
+    def run_trials(self, run: Run, work: Work, listener: Listener, stop: Stop) -> bool:
+        """Runs the trials of a run that have no record; returns whether a request to `stop` left some. The
+        estimated `work` serves to predict how long they take."""
         workers = self.cluster if self.study.capabilities.parallel else None  # others drive sets of machines
-        return run_trials(run, self.backends, self.environment, listener, stop, workers)
+        return run_trials(run, self.backends, self.environment, work, listener, stop, workers)
 
 
 @contextmanager

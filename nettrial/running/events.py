@@ -19,8 +19,8 @@ class SessionStarted:
     """The number of trials that earlier sessions finished."""
     total: int
     """The number of trials of the plan."""
-    seconds: float
-    """The expected duration of the other trials in seconds; 0 if it is not known."""
+    left: float | None
+    """The predicted time until all trials have ended, in seconds; None if it is not known yet."""
     pool: str
     """The processes that run the trials, in words; empty for engines on this machine."""
 
@@ -51,6 +51,8 @@ class TrialFinished:
     """The next trial; None if there is none, or if several run at the same time."""
     pool: str
     """The processes that run the trials, in words; empty for engines on this machine."""
+    left: float | None
+    """The predicted time until all trials have ended, in seconds; None if it is not known yet."""
 
     def __str__(self) -> str:
         return f"trial {self.trial.number} ({in_words(self.trial.treatment)}): finished"
@@ -68,6 +70,8 @@ class TrialDisturbed:
     """The next trial; None if several run at the same time."""
     pool: str
     """The processes that run the trials, in words; empty for engines on this machine."""
+    left: float | None
+    """The predicted time until all trials have ended, in seconds; None if it is not known yet."""
 
     def __str__(self) -> str:
         return (
@@ -87,9 +91,22 @@ class TrialLost:
     """The next trial; None if there is none, or if several run at the same time."""
     pool: str
     """The processes that run the trials, in words; empty for engines on this machine."""
+    left: float | None
+    """The predicted time until all trials have ended, in seconds; None if it is not known yet."""
 
     def __str__(self) -> str:
         return f"trial {self.trial.number} ({in_words(self.trial.treatment)}): {self.why}"
+
+
+@dataclass(frozen=True)
+class TrialsRunning:
+    """No trial of simulated time has ended for ten seconds, or ten more."""
+
+    left: float | None
+    """The predicted time until all trials have ended, in seconds; None if it is not known yet."""
+
+    def __str__(self) -> str:
+        return "the trials are running"
 
 
 @dataclass(frozen=True)
@@ -98,8 +115,8 @@ class BlocksAdded:
 
     trials: int
     """The number of their trials."""
-    seconds: float
-    """Their expected duration in seconds; 0 if it is not known."""
+    left: float | None
+    """The predicted time until all trials have ended, in seconds; None if it is not known yet."""
 
     def __str__(self) -> str:
         return f"{self.trials} trials are added"
@@ -130,6 +147,7 @@ Event: TypeAlias = (
     | TrialFinished
     | TrialDisturbed
     | TrialLost
+    | TrialsRunning
     | BlocksAdded
     | Notice
     | SessionEnded

@@ -14,6 +14,8 @@ from nettrial.running.sets import SetLost, Slot, TrialQueue, WarmUpQueue, named
 from nettrial.running.trial_result import TrialResult
 from nettrial.systems import WAKE_SECONDS
 
+HEARTBEAT_SECONDS = 10.0
+"""The time without a finished trial after which the caller is called."""
 Outcome: TypeAlias = Future[TrialResult]
 """The outcome of a trial: its `result` raises what running it raised."""
 
@@ -37,10 +39,11 @@ class Executor(Protocol):
         finished."""
 
     def run(
-        self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
+        self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool], heartbeat: Callable[[], None]
     ) -> Iterator[tuple[PlannedTrial, Outcome]]:
         """Starts trials in their order, and yields each when it is finished. No trial is started once
-        `stopped` returns true; trials that run by then are completed."""
+        `stopped` returns true; trials that run by then are completed. While none finishes, `heartbeat` is
+        called at least every `HEARTBEAT_SECONDS`."""
 
     def again(self, trial: PlannedTrial) -> None:
         """Has a trial that was just yielded run again, at the end of its block."""
@@ -105,24 +108,29 @@ class EnginePool:
         self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
     ) -> Iterator[tuple[PlannedTrial, Outcome]]:
         """Runs these trials in each slot, in order, and yields each when it is finished."""
-        return self._run(WarmUpQueue(trials), True, stopped)
+        return self._run(WarmUpQueue(trials), True, stopped, lambda: None)
 
     def run(
-        self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
+        self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool], heartbeat: Callable[[], None]
     ) -> Iterator[tuple[PlannedTrial, Outcome]]:
         """Starts trials in their order, and yields each when it is finished. No trial is started once
-        `stopped` returns true; trials that run by then are completed. With a single slot, the next trial
+        `stopped` returns true; trials that run by then are completed. While none finishes, `heartbeat` is
+        called at least every `HEARTBEAT_SECONDS`. With a single slot, the next trial
         starts only after the caller has processed the one before. A block with a trial on a set of machines
         stays there; if the set is lost, its other trials are not run."""
         self._queue = TrialQueue(trials, self._homes)
-        return self._run(self._queue, False, stopped)
+        return self._run(self._queue, False, stopped, heartbeat)
 
     def again(self, trial: PlannedTrial) -> None:
         """Has a trial that was just yielded run again, at the end of its block."""
         self._queue.again(trial)
 
     def _run(
-        self, queue: TrialQueue | WarmUpQueue, warm_up: bool, stopped: Callable[[], bool]
+        self,
+        queue: TrialQueue | WarmUpQueue,
+        warm_up: bool,
+        stopped: Callable[[], bool],
+        heartbeat: Callable[[], None],
     ) -> Iterator[tuple[PlannedTrial, Outcome]]:
         running: dict[Outcome, tuple[PlannedTrial, Slot]] = {}
         while True:
@@ -133,7 +141,9 @@ class EnginePool:
                     running[self._pool.submit(self._run_in, slot, trial, warm_up)] = trial, slot
             if not running:
                 return
-            finished, _ = wait(running, WAKE_SECONDS, FIRST_COMPLETED)
+            finished, _ = wait(running, WAKE_SECONDS or HEARTBEAT_SECONDS, FIRST_COMPLETED)
+            if not finished:
+                heartbeat()
             for outcome in sorted(finished, key=lambda each: running[each][0].number):
                 trial, slot = running.pop(outcome)
                 error = outcome.exception()

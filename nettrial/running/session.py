@@ -15,15 +15,16 @@ from nettrial.design import (
     next_block,
     remove_partial,
     resolve,
-    scenario_of,
     traffic_seconds,
 )
 from nettrial.design.disturbances import covariates
 from nettrial.design.trial_order import in_words
 from nettrial.fields import in_short
+from nettrial.running.checking import Work
 from nettrial.running.cluster import Cluster
 from nettrial.running.events import (
     BlocksAdded,
+    Event,
     Listener,
     Notice,
     SessionEnded,
@@ -31,13 +32,15 @@ from nettrial.running.events import (
     TrialDisturbed,
     TrialFinished,
     TrialLost,
+    TrialsRunning,
     WarmUpFinished,
 )
-from nettrial.running.pool import EnginePool, Executor, Outcome
+from nettrial.running.pool import HEARTBEAT_SECONDS, EnginePool, Executor, Outcome
+from nettrial.running.remaining import Remaining, TrialDurations
 from nettrial.running.reruns import Reruns
 from nettrial.running.sets import SetLost, Slot, homes
 from nettrial.running.stop import Stop
-from nettrial.running.study_design import SET_UP_SECONDS, trial_seconds
+from nettrial.running.study_design import SET_UP_SECONDS
 from nettrial.running.trial_result import TrialResult
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
@@ -82,14 +85,15 @@ def run_trials(
     run: Run,
     backends: Mapping[str | None, Backend],
     environment: Environment,
+    work: Work,
     listener: Listener,
     stop: Stop,
     cluster: Cluster | None = None,
 ) -> bool:
     """Runs the trials of `run` that have no record, and those that its stopping rule adds, here, on each set
     of machines by its name, or on the workers of a cluster; returns whether a request to `stop` left trials
-    that were not run."""
-    return _Session(run, backends, environment, listener, stop, cluster).run()
+    that were not run. The estimated `work` serves to predict how long they take."""
+    return _Session(run, backends, environment, work, listener, stop, cluster).run()
 
 
 class _Session:
@@ -100,22 +104,25 @@ class _Session:
         run: Run,
         backends: Mapping[str | None, Backend],
         environment: Environment,
+        work: Work,
         listener: Listener,
         stop: Stop,
         cluster: Cluster | None,
     ) -> None:
         self._run, self._environment = run, environment
         self._study, self._seed = run.study, run.seed  # read here: engines run in threads of their own
-        self._tell, self._stop = listener, stop
+        self._listener, self._stop = listener, stop
+        self._last_event = time.monotonic()
         self._simulated = self._study.capabilities.simulated_time
         size = trials_at_once(self._study, environment, len(backends))
-        self._lengths: dict[tuple[str, ...], float] = {}
+        self._durations = TrialDurations(self._study, work)
         self._reruns = Reruns(run)
         self._size, self._threads = size, 1
         self._pool: Executor
         if cluster:
             from nettrial.running.workers import WorkerPool  # when it is needed
 
+            size = sum(cluster.threads.values())
             self._pool = WorkerPool(cluster, self._study, self._seed, listener)
             self._one_by_one = False
         else:
@@ -124,6 +131,7 @@ class _Session:
             begun = _blocks_at_home(run, run.pending(), list(backends), listener)
             self._pool = EnginePool(slots, self._attempt, begun)
             self._one_by_one = size == 1
+        self._remaining = Remaining((), self._durations.seconds_each(size))
 
     def run(self) -> bool:
         """Runs the session, and returns whether a request to stop left trials that were not run."""
@@ -136,8 +144,10 @@ class _Session:
             # CPUs without a trial of their own help with the others.
             self._threads = max(1, self._size // len(pending)) if pending else 1
             done, total = len(run.plan) - len(pending), len(run.plan)
-            self._tell(SessionStarted(done, total, self._seconds(pending), pool.standing()))
+            self._remaining.add(map(self._durations.expected, pending))
+            self._tell(SessionStarted(done, total, self._remaining.seconds(), pool.standing()))
             self._warm_up(pending[: self._study.warm_up_trials])
+            self._remaining.begin()
             self._tell(WarmUpFinished(pending[0] if pending and self._one_by_one else None))
             while pending and not stop.wanted:
                 self._run_trials(pending, recorder)
@@ -145,12 +155,23 @@ class _Session:
                 more = not stop.wanted and not run.pending()
                 pending = self._next_blocks(recorder) if more else []
                 if pending:
-                    self._tell(BlocksAdded(len(pending), self._seconds(pending)))
+                    self._remaining.add(map(self._durations.expected, pending))
+                    self._tell(BlocksAdded(len(pending), self._remaining.seconds()))
             self._tell(SessionEnded())
             stopped = stop.wanted and is_unfinished(run)
             if stopped:
                 recorder.note = "stopped by a signal"
             return stopped
+
+    def _tell(self, event: Event) -> None:
+        self._last_event = time.monotonic()
+        self._listener(event)
+
+    def _heartbeat(self) -> None:
+        """Tells the listener, which may draw, that trials are running. In real time, drawing would take CPU
+        time from them, and their duration is known beforehand."""
+        if self._simulated and time.monotonic() - self._last_event >= HEARTBEAT_SECONDS:
+            self._tell(TrialsRunning(self._remaining.seconds()))
 
     def _warm_up(self, trials: Sequence[PlannedTrial]) -> None:
         for _, outcome in self._pool.warm_up(trials, lambda: self._stop.wanted):
@@ -163,7 +184,7 @@ class _Session:
 
     def _run_trials(self, pending: Sequence[PlannedTrial], recorder: Recorder) -> None:
         waiting = deque(pending)
-        for trial, outcome in self._pool.run(pending, lambda: self._stop.wanted):
+        for trial, outcome in self._pool.run(pending, lambda: self._stop.wanted, self._heartbeat):
             waiting.popleft()
             why = self._disturbance(trial, outcome)
             if why:
@@ -171,6 +192,7 @@ class _Session:
                 others = sum(each.block == trial.block for each in waiting)
                 waiting.insert(others, trial)
                 self._pool.again(trial)
+            self._remaining.ended(self._durations.expected(trial), again=bool(why))
             following = waiting[0] if waiting and self._one_by_one else None
             self._store(trial, outcome, why, following, recorder)
 
@@ -181,7 +203,7 @@ class _Session:
         found = covariates(outcome.result().record)
         if not found:
             return ""
-        return self._reruns.wants(trial, found, self._seconds([trial]) - SET_UP_SECONDS)
+        return self._reruns.wants(trial, found, self._durations.expected(trial) - SET_UP_SECONDS)
 
     def _store(
         self,
@@ -196,7 +218,7 @@ class _Session:
             result = outcome.result()
             if disturbance:
                 recorder.disturbed(trial, result.scenario, result.record, disturbance)
-                self._tell(TrialDisturbed(trial, disturbance, following, self._pool.standing()))
+                self._tell(TrialDisturbed(trial, disturbance, following, *self._standing()))
                 if self._reruns.exhausted:
                     self._tell(Notice(EXHAUSTED))
                 return
@@ -205,14 +227,14 @@ class _Session:
             if self._stop.at_once:
                 return
             recorder.failed(trial, str(failed))
-            self._tell(TrialLost(trial, str(failed), following, self._pool.standing()))
+            self._tell(TrialLost(trial, str(failed), following, *self._standing()))
             self._tell_of_loss(failed)
         except TooLarge as too_large:
             why = f"can't store its record: {too_large}"
             recorder.failed(trial, why)
-            self._tell(TrialLost(trial, why, following, self._pool.standing()))
+            self._tell(TrialLost(trial, why, following, *self._standing()))
         else:
-            self._tell(TrialFinished(trial, result, following, self._pool.standing()))
+            self._tell(TrialFinished(trial, result, following, *self._standing()))
 
     def _attempt(self, engine: Backend, trial: PlannedTrial, warm_up: bool) -> TrialResult:
         """Runs a trial in an engine of this machine, in a thread of the pool; raises TrialFailed."""
@@ -230,16 +252,8 @@ class _Session:
         _LOG.info("trial %s took %.3f s, %d warnings", name, time.monotonic() - began, len(record.warnings))
         return TrialResult.of(resolved.scenario, record)
 
-    def _seconds(self, trials: Sequence[PlannedTrial]) -> float:
-        """Returns the expected duration of trials, which is the same for every block: blocks differ only in
-        their random numbers. For simulated trials it is unknown before the first, and the result is 0."""
-        if self._simulated:
-            return 0.0
-        for trial in trials:
-            key = tuple(trial.treatment.values())
-            if key not in self._lengths:
-                self._lengths[key] = trial_seconds(scenario_of(self._study, trial.treatment, trial.block))
-        return sum(self._lengths[tuple(trial.treatment.values())] for trial in trials)
+    def _standing(self) -> tuple[str, float | None]:
+        return self._pool.standing(), self._remaining.seconds()
 
     def _next_blocks(self, recorder: Recorder) -> list[PlannedTrial]:
         """Adds blocks to the plan, one for each set of machines, and returns their trials; returns none if

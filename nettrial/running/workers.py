@@ -98,10 +98,11 @@ class WorkerPool:
         return iter(())
 
     def run(
-        self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
+        self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool], heartbeat: Callable[[], None]
     ) -> Iterator[tuple[PlannedTrial, Outcome]]:
-        """Executor out trials in their order, and yields each when it is finished. No trial is started once
-        `stopped` returns true; trials that run by then are completed."""
+        """Hands out trials in their order, and yields each when it is finished. No trial is started once
+        `stopped` returns true; trials that run by then are completed. While none finishes, `heartbeat` is
+        called every `LOOK_SECONDS`."""
         waiting = iter(trials)
         while not self._abandoned:
             if stopped() and not self._ending:
@@ -118,6 +119,7 @@ class WorkerPool:
                 flight = self._flights.pop(self._news.get(timeout=LOOK_SECONDS), None)
             except queue.Empty:
                 flight = None
+                heartbeat()
             outcome = self._outcome(flight) if flight else None
             if flight and outcome:
                 yield flight.trial, outcome
@@ -132,7 +134,7 @@ class WorkerPool:
         return max(FEWEST_IN_FLIGHT, IN_FLIGHT * sum(threads.get(worker, 0) for worker in self._good()))
 
     def _submit(self, flight: _Flight) -> None:
-        """Executor out a trial to any worker, except those that were refused."""
+        """Hands out a trial to any worker, except those that were refused."""
         good = self._good()
         if self._refused and not good:
             lacks = [Lack(f"worker {each}", "it was refused", "see above") for each in sorted(self._refused)]
@@ -200,7 +202,7 @@ class WorkerPool:
             self._refuse(lack.what.removeprefix("worker "), lack.why)
 
     def _look(self) -> None:
-        """Executor out again the trials of hung workers, and those restricted to workers that are gone."""
+        """Hands out again the trials of hung workers, and those restricted to workers that are gone."""
         hung, there = self._cluster.hung, self._cluster.threads.keys()
         for key, flight in list(self._flights.items()):
             if key in hung or (flight.workers and not flight.workers & there):

@@ -346,7 +346,7 @@ def run_of(cluster, count=1, stopped=lambda: False, events=None):
     events = [] if events is None else events
     trials = [PlannedTrial(number, 1, {}) for number in range(1, count + 1)]
     with WorkerPool(cluster, load("jumbo-ipv6"), 1, events.append) as workers:
-        return [(trial.number, outcome.exception()) for trial, outcome in workers.run(trials, stopped)]
+        return [(trial.number, outcome.exception()) for trial, outcome in workers.run(trials, stopped, lambda: None)]
 
 
 FINISHED = TaskResult("finished", trial=SimpleNamespace())
@@ -387,7 +387,7 @@ def test_few_more_trials_are_handed_out_than_there_are_threads():
     trials = (PlannedTrial(number, 1, {}) for number in range(1, 1001))
     cluster.threads = {str(number): 4 for number in range(10)}
     with WorkerPool(cluster, load("jumbo-ipv6"), 1, print) as workers:
-        for done, _ in enumerate(workers.run(trials, lambda: False), start=1):
+        for done, _ in enumerate(workers.run(trials, lambda: False, lambda: None), start=1):
             assert len(cluster.submitted) - done <= 80
     assert done == 1000
 

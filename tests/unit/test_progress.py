@@ -15,6 +15,8 @@ from nettrial.analysis import mean_interval, summarise
 from nettrial.cli import progress
 from nettrial.cli.means_table import means_table
 from nettrial.cli.progress import Display
+from nettrial.running import remaining
+from nettrial.running.remaining import Remaining
 from nettrial.running.running_means import Estimates, Spread
 from tests.unit.conftest import without_periodic_lines
 from tests.unit.synthetic import make_run
@@ -34,22 +36,44 @@ class Clock:
 def clock(monkeypatch):
     made = Clock()
     monkeypatch.setattr(progress, "time", made)
+    monkeypatch.setattr(remaining, "time", made)
     return made
 
 
 def run_trials(display, clock, trials, seconds):
     display.begin()
+    predicted = Remaining([1.0] * trials, 1.0)
     for number in range(trials):
         clock.now += seconds
+        predicted.ended(1.0)
         display.current = "mtu 9000 B" if number == trials - 1 else ""
         if number == 3:
-            display.failed("trial 4: no such device")
+            display.failed("trial 4: no such device", predicted.seconds())
         else:
-            display.finished(warnings=2 if number == 1 else 0)
+            display.finished(2 if number == 1 else 0, predicted.seconds())
+
+
+def test_longer_trials_are_expected_to_take_longer(clock):
+    """A fabric of 90 switches does not take as long as one of 20, which was run before it."""
+    predicted = Remaining([1.0, 1.0, 8.0], None)
+    assert predicted.seconds() is None
+    predicted.begin()
+    clock.now += 6.0
+    predicted.ended(1.0)
+    assert predicted.seconds() == pytest.approx(54.0)
+    clock.now += 4.0
+    assert predicted.seconds() == pytest.approx(50.0)
+    clock.now += 2.0
+    predicted.ended(1.0, again=True)
+    assert predicted.seconds() == pytest.approx(54.0)
+    predicted.add([2.0])
+    assert predicted.seconds() == pytest.approx(66.0)
+    clock.now += 1000.0
+    assert predicted.seconds() == 0.0
 
 
 def test_without_a_terminal_a_line_every_ten_seconds(clock, capsys):
-    with Display(done=2, total=22, seconds=60) as display:
+    with Display(done=2, total=22, left=60) as display:
         run_trials(display, clock, 20, 3.0)
     output, errors = capsys.readouterr()
     assert output == ""
@@ -92,11 +116,11 @@ def test_a_terminal_is_drawn_at_most_once_a_second(clock, monkeypatch):
     monkeypatch.setattr(
         progress.View, "show", lambda *given: (drawn.append((clock.now, given[1])), show(*given))
     )
-    with Display(done=0, total=40, seconds=10) as display:
+    with Display(done=0, total=40, left=10) as display:
         display.begin()
         for _ in range(40):
             clock.now += 0.25
-            display.finished(warnings=0)
+            display.finished(0, None)
     times = [at for at, _ in drawn[:-1]]  # The last drawing is at the end of the run.
     assert all(later - earlier >= 1 for earlier, later in pairwise(times))
     assert len(times) == 11
@@ -107,11 +131,11 @@ def test_a_terminal_shows_responses_and_leaves_the_bar(clock, monkeypatch, tmp_p
     terminal = Terminal(width=120)
     monkeypatch.setattr(progress, "errors", lambda: terminal)
     run = make_run(tmp_path / "run", replicates=3)
-    with Display(done=20, total=36, seconds=10, estimates=Estimates(run)) as display:
+    with Display(done=20, total=36, left=10, estimates=Estimates(run)) as display:
         display.current = "mtu 9000 B"
         display.begin()
         display.note("failed: [a] device")
-        display.extend(4, 3.0)
+        display.extend(4, 13.0)
         shown = terminal.shown
         assert "1500 B / linux-cubic / classic" in shown
         assert "now mtu 9000 B" in shown

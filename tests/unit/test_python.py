@@ -10,7 +10,7 @@ import pytest
 
 import nettrial
 from nettrial.errors import BadInput, CannotRun, TrialsFailed
-from nettrial.running import log
+from nettrial.running import log, pool, session
 from nettrial.running.events import (
     BlocksAdded,
     Notice,
@@ -18,6 +18,7 @@ from nettrial.running.events import (
     SessionStarted,
     TrialFinished,
     TrialLost,
+    TrialsRunning,
     WarmUpFinished,
 )
 from nettrial.store import Run
@@ -108,7 +109,8 @@ def test_events_tell_the_progress():
     assert [type(event) for event in events] == kinds
     started, warm, first, second, _ = events
     assert (started.done, started.total) == (0, 2)
-    assert started.seconds > 0
+    assert started.left > 0
+    assert (first.left >= second.left, second.left) == (True, 0)
     assert warm.following == first.trial
     assert (first.following, second.following) == (second.trial, None)
     assert str(second).startswith("trial 2 (mtu ")
@@ -127,6 +129,21 @@ def test_events_tell_of_failures_and_added_blocks(monkeypatch):
     assert nettrial.load("mine").failures.height == 1
     monkeypatch.delenv("FAKE_FAIL")
     assert nettrial.resume("mine").failures.is_empty()
+
+
+@pytest.mark.parametrize(("backend", "heard"), [("sim", True), ("lab", False)])
+def test_simulated_trials_tell_that_they_run_and_real_ones_are_left_alone(monkeypatch, backend, heard):
+    monkeypatch.setenv("FAKE_SECONDS", "0.2")
+    monkeypatch.setattr(pool, "HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr(session, "HEARTBEAT_SECONDS", 0.01)
+    events = []
+    short = {"replicates": 1, "seed": 3, "out": "mine"}
+    nettrial.run("jumbo-ipv6", settings=SETTINGS, backend=backend, progress=events.append, **short)
+    beats = [event for event in events if isinstance(event, TrialsRunning)]
+    assert bool(beats) == heard
+    if heard:  # the fake engine estimates the work of a simulated trial as one second
+        assert all(beat.left is not None for beat in beats)
+        assert beats[-1].left < 2
 
 
 def test_until_adds_blocks():
