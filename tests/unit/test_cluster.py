@@ -346,7 +346,8 @@ def run_of(cluster, count=1, stopped=lambda: False, events=None):
     events = [] if events is None else events
     trials = [PlannedTrial(number, 1, {}) for number in range(1, count + 1)]
     with WorkerPool(cluster, load("jumbo-ipv6"), 1, events.append) as workers:
-        return [(trial.number, outcome.exception()) for trial, outcome in workers.run(trials, stopped, lambda: None)]
+        done = workers.run(trials, stopped, lambda: None)
+        return [(trial.number, outcome.exception()) for trial, outcome in done]
 
 
 FINISHED = TaskResult("finished", trial=SimpleNamespace())
