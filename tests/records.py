@@ -201,7 +201,7 @@ def full_record() -> Record:
                 "total_us": [1000, 1000],
                 "resent_pkts": 2,
             }
-            for size, rtt in ((1000, 10), (11_000, 30))
+            for size, rtt in ((1000, 10), (10_900, 20), (11_000, 30))
         ],
         intervals=[
             {**interval, "cwnd_pkts": 10, "delivery_rate_bps": 900_000_000},

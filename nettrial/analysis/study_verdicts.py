@@ -178,7 +178,8 @@ def _changes_of_changes(
     compared: Sequence[tuple[Cell, Cell | None]],
 ) -> list[Change]:
     """Returns how much larger the conclusion's changes are than those at `than_where`: within each block the
-    ratio of both ratios, which are inverted if the change at `than_where` is a fall."""
+    ratio of both ratios, which are inverted if the conclusion's direction is down, or, if it names none, if
+    the change at `than_where` is a fall."""
     exact, sequential = study.capabilities.deterministic, study.until is not None
     alone = []
     for pair in compared:
@@ -191,7 +192,8 @@ def _changes_of_changes(
             for block in sorted(here.keys() & there.keys())
             if min(*here[block], *there[block]) > 0
         }
-        direction = 1 if sum(before for before, _ in logs.values()) >= 0 else -1
+        falls = sum(before for before, _ in logs.values()) < 0
+        direction = -1 if (conclusion.direction or ("lower" if falls else "higher")) == "lower" else 1
         ratios = [
             (math.exp(direction * before), math.exp(direction * after)) for before, after in logs.values()
         ]

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import fmean
 
 from nettrial.metrics.metric import PERCENTILES, add, mean_of, percentile, scaled
-from nettrial.scenario import Figure, FlowRecord
+from nettrial.scenario import Figure, FlowRecord, SizeRecord
 
 ROUND_TRIPS = Figure("round_trip_times")
 """The round-trip times of a record."""
+
+
+RISE = 100
+"""The bytes over which `size_rise` is the rise of the round-trip time."""
+
+
+def _rise(size: SizeRecord, sizes: Sequence[SizeRecord]) -> float | None:
+    """Returns the mean round-trip time of a size less that of the size 100 bytes smaller; None without it."""
+    smaller = next((each for each in sizes if each.size_bytes == size.size_bytes - RISE), None)
+    return fmean(size.rtt_us) - fmean(smaller.rtt_us) if smaller else None
 
 
 def _sweep(flow: FlowRecord) -> float | None:
@@ -58,7 +69,18 @@ add(
     "RFC 2681, at the application",
     "lower",
     "mean",
-    size=lambda size: fmean(size.rtt_us) / 1000,
+    size=lambda size, _: fmean(size.rtt_us) / 1000,
+    needs=ROUND_TRIPS,
+)
+add(
+    "size_rise",
+    "us",
+    "Rise of the round-trip time before a size",
+    f"mean round-trip time of this size less that of the size {RISE} bytes smaller; absent if the sweep has "
+    "no such size",
+    "RFC 2681, at the application",
+    "lower",
+    size=_rise,
     needs=ROUND_TRIPS,
 )
 add(

@@ -177,7 +177,7 @@ def add(
     better: Better,
     group: Combination = "none",
     flow: Callable[[FlowRecord], float | str | None] | None = None,
-    size: Callable[[SizeRecord], float] | None = None,
+    size: Callable[[SizeRecord, Sequence[SizeRecord]], float | None] | None = None,
     host: Callable[[HostRecord], float | None] | None = None,
     link: Callable[[InterfaceRecord], float | None] | None = None,
     station: Callable[[ChannelRecord, StationRecord], float | None] | None = None,
@@ -190,12 +190,12 @@ def add(
     network: Callable[[Scenario], float | None] | None = None,
 ) -> None:
     """Registers a metric that one of `flow`, `size`, `host`, `link`, `station` and `controller` reads from a
-    record of its kind, for a station together with that of its channel; if it returns a text, that is the
-    reason for the absence. With `index` it is a metric of a group: the index of the flows and of what `flow`
-    reads from each; `of_senders` tells that the index is one of the sending hosts. `amount` and `time` belong
-    to the combination `rate`. With `network` it is computed from a trial's graph instead of a record. `needs`
-    is a figure that not every record has; metrics of hosts, interfaces, stations and the controller have such
-    a need anyway."""
+    record of its kind, for a station together with that of its channel, and for a size together with those of
+    its sweep; if it returns a text, that is the reason for the absence. With `index` it is a metric of a
+    group: the index of the flows and of what `flow` reads from each; `of_senders` tells that the index is one
+    of the sending hosts. `amount` and `time` belong to the combination `rate`. With `network` it is computed
+    from a trial's graph instead of a record. `needs` is a figure that not every record has; metrics of hosts,
+    interfaces, stations and the controller have such a need anyway."""
 
     def read(record: Record, of: str, flows: Mapping[str, FlowRecord] | None) -> float | str:
         value: float | str | None = None
@@ -207,7 +207,7 @@ def add(
             known = flows.get(of) if flows else next((each for each in record.flows if each.name == of), None)
             value = flow(known) if known is not None else None
         elif size is not None:
-            value = next((size(found) for found in _sizes(record, of)), None)
+            value = next((size(found, sizes) for found, sizes in _sizes(record, of)), None)
         elif host is not None:
             value = next((host(found) for found in record.hosts if found.name == of), None)
         elif link is not None:
@@ -253,11 +253,11 @@ def _has(record: Record, figure: Figure) -> bool:
     return record.backend not in CAPABILITIES or figure in CAPABILITIES[record.backend].figures
 
 
-def _sizes(record: Record, of: str) -> list[SizeRecord]:
-    """Returns the size of that name, FLOW.BYTES, if it was measured."""
+def _sizes(record: Record, of: str) -> list[tuple[SizeRecord, Sequence[SizeRecord]]]:
+    """Returns the size of that name, FLOW.BYTES, with all sizes of its sweep, if it was measured."""
     flow, _, size = of.partition(".")
     sizes = next((found.sizes or [] for found in record.flows if found.name == flow), [])
-    return [found for found in sizes if str(found.size_bytes) == size]
+    return [(found, sizes) for found in sizes if str(found.size_bytes) == size]
 
 
 def _interfaces(record: Record, of: str) -> list[InterfaceRecord]:

@@ -276,6 +276,8 @@ def _with_levels(
         if name not in conclusion.where:
             expected = f"{', '.join(conclusion.where) or 'none'}: a factor that `where` names"
             raise wrong((*at, "than_where"), name, expected)
+    if conclusion.direction is not None and not conclusion.than_where:
+        raise wrong((*at, "direction"), conclusion.direction, "nothing without `than_where`")
     where, than_where = (
         {
             name: study.checked_level(name, level, (*at, field, name))

@@ -63,5 +63,8 @@ class Conclusion(Strict):
     than_where: Annotated[dict[str, Level], Field(default_factory=dict)]
     """Other levels of factors that `where` names: the change is compared with the same change there, in the
     direction that it has there, and expected to be larger (`higher`), smaller (`lower`) or the same."""
+    direction: Literal["higher", "lower"] | None = None
+    """With `than_where`, the direction of both changes in the source: a change in the other direction counts
+    as negative. Without it, the direction is that of the change at `than_where`."""
     not_testable: str | None = None
     """The reason why nothing here can test the conclusion, instead of a comparison."""

@@ -14,6 +14,7 @@ from nettrial.report import book
 from nettrial.report.book import Chapter
 from nettrial.study import load, shipped
 from tests.unit.synthetic import make_run
+from tools.book import DETERMINISTIC
 
 ROOT = Path(__file__).parents[2]
 RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
@@ -129,7 +130,10 @@ def test_the_repositorys_book_judges_the_conclusions_of_each_study(name: str) ->
     verdicts = "|".join([*VERDICTS, r"no change of [\d.]+%? or more"])
     for chapter in chapters_of_the_repository()[name]:
         judged = re.findall(rf"^\| ([\w-]+) \| .* \| (?:{verdicts})(?:, [\w ]+)? \|", chapter, re.M)
-        assert judged == expected
+        # A run in real time can't be judged by a conclusion that its study did not have yet.
+        if DETERMINISTIC.search(chapter):
+            assert judged == expected
+        assert judged == [each for each in expected if each in judged]
         assert re.search(r"; seed \d+; nettrial \d", chapter)
         assert "backend sim" in chapter or "backend fluid" in chapter or "CPUs, Linux" in chapter
 

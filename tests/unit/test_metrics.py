@@ -99,6 +99,7 @@ VALUES = {
     "rtt_p99_999": 3.3,
     "sweep_rtt": 0.021,
     "size_rtt": 0.031,
+    "size_rise": 10.0,
     "owd": 1.2,
     "owd_p50": 1.2,
     "owd_p90": 1.2,
@@ -120,7 +121,7 @@ VALUES = {
     "loss_burst_longest": 7,
     "reordering": 5.0,
     "duplication": 10.0,
-    "sweep_resent": 4,
+    "sweep_resent": 6,
     "srtt": 0.9,
     "min_rtt": 0.08,
     "cwnd": 20,
@@ -190,6 +191,7 @@ def test_a_node_with_two_interfaces_needs_the_interface():
 
 def test_a_size_that_was_not_measured_is_absent():
     assert isinstance(METRICS["size_rtt"].read(full_record(), "transfer.12000"), str)
+    assert isinstance(METRICS["size_rise"].read(full_record(), "transfer.1000"), str)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

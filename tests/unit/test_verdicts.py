@@ -217,18 +217,20 @@ def test_one_block_shows_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("here", "there", "expect", "verdict"),
+    ("here", "there", "expect", "direction", "verdict"),
     [
-        (1.10, 1.05, "higher", "confirmed"),
-        (1.10, 1.05, "lower", "contradicted"),
-        (0.90, 0.95, "higher", "confirmed"),  # both fall, and the fall is larger here
-        (0.97, 0.90, "lower", "confirmed"),
-        (0.95, 1.05, "higher", "contradicted"),  # the opposite direction is less of it
-        (1.05, 1.05, "higher", "no change"),
+        (1.10, 1.05, "higher", None, "confirmed"),
+        (1.10, 1.05, "lower", None, "contradicted"),
+        (0.90, 0.95, "higher", None, "confirmed"),  # both fall, and the fall is larger here
+        (0.97, 0.90, "lower", None, "confirmed"),
+        (0.95, 1.05, "higher", None, "contradicted"),  # the opposite direction is less of it
+        (1.05, 1.05, "higher", None, "no change"),
+        (1.10, 1.05, "higher", "lower", "contradicted"),  # the source has falls, and here is the larger rise
+        (0.90, 1.05, "higher", "lower", "confirmed"),
     ],
 )
 def test_a_change_is_compared_with_the_same_change_elsewhere(
-    tmp_path: Path, here: float, there: float, expect: str, verdict: str
+    tmp_path: Path, here: float, there: float, expect: str, direction: str | None, verdict: str
 ) -> None:
     def maker(trial: PlannedTrial) -> Record:
         made = record(trial)
@@ -241,11 +243,11 @@ def test_a_change_is_compared_with_the_same_change_elsewhere(
 
     run = make_run(tmp_path / "run", 8, maker=maker)
     places = {"where": {"sender": "linux-cubic"}, "than_where": {"sender": "classic"}}
-    study = with_conclusions(run.study, {**FASTER, **places, "expect": expect})
+    study = with_conclusions(run.study, {**FASTER, **places, "expect": expect, "direction": direction})
     (found,) = verdicts(study, summarise(run))
     assert found.judged == verdict
     assert "against 1500 B, compared with that change at Sender classic, " in told.comparison(study, found)
-    larger = (here / there) ** (1 if there >= 1 else -1)
+    larger = (here / there) ** (-1 if (direction or ("lower" if there < 1 else "higher")) == "lower" else 1)
     for place in found.places:
         (compared,) = place.compared
         assert compared.change.percent == pytest.approx(100 * (larger - 1), abs=0.2)
@@ -257,6 +259,7 @@ def test_a_change_is_compared_with_the_same_change_elsewhere(
         ({"than_where": {"sender": "classic"}}, "sender"),
         ({"where": {"mtu": "4000 B"}, "than_where": {"mtu": "9000 B"}}, "mtu"),
         ({"where": {"sender": "classic"}, "than_where": {"sender": "fast"}}, "fast"),
+        ({"direction": "lower"}, "lower"),
         ({"response": "speed"}, "speed"),
         ({"factor": "mtus"}, "mtus"),
         ({"factor": None}, "neither"),

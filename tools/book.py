@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Makes the chapters of docs/results.md again whose runs are deterministic, or compares them.
+
+    python tools/book.py [--check] [STUDY ...]
+
+Runs the command that each such chapter names (of each STUDY; default: all), and writes the new chapter in
+place of the old one. With --check it writes nothing, and fails if a chapter differs in more than the commit
+of nettrial. Chapters whose run took real time, or was not whole, are left as they are."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from nettrial.report import book
+from nettrial.store import Run
+
+BOOK = Path(__file__).parents[1] / "docs" / "results.md"
+DETERMINISTIC = re.compile(r"; backend (?:sim|virtual|fluid);")
+"""The part of a chapter's facts that names a deterministic backend."""
+_COMMIT = re.compile(r" \(commit [^)]*\)")
+_COMMAND = re.compile(r"^```\n(nettrial run .*)\n```$", re.MULTILINE)
+_TRIALS = re.compile(r"^(\d+) of (\d+) trials", re.MULTILINE)
+
+
+def name(chapter: str) -> str:
+    """Returns the name of a chapter's study."""
+    return chapter.removeprefix("## ").partition(":")[0]
+
+
+def left(chapter: str) -> str | None:
+    """Returns the reason why a chapter is not made again; None if it is."""
+    trials = _TRIALS.search(chapter)
+    if not DETERMINISTIC.search(chapter):
+        return "its run took real time"
+    if trials is None or trials[1] != trials[2]:
+        return "its run was not whole"
+    return None
+
+
+def again(chapter: str) -> str:
+    """Runs a chapter's command, and returns the new chapter."""
+    command = _COMMAND.search(chapter)
+    assert command is not None
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "run"
+        subprocess.run([*shlex.split(command[1]), "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
+        run = Run.open(out)
+        text = book.markdown([book.chapter(run)])
+        run.close()
+    return text[text.index("## ") :].strip()
+
+
+def main() -> int:
+    """Makes or compares the chapters, and returns the exit status."""
+    check = "--check" in sys.argv
+    names = [each for each in sys.argv[1:] if each != "--check"]
+    head, *chapters = re.split(r"^(?=## )", BOOK.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    if unknown := set(names) - {name(each) for each in chapters}:
+        sys.exit(f"no chapter of {', '.join(sorted(unknown))}")
+    differs = False
+    for number, chapter in enumerate(chapters):
+        old = chapter.strip()
+        why = left(old)
+        if why or (names and name(old) not in names):
+            print(f"{name(old)}: left as it is{f': {why}' if why else ''}")
+            continue
+        new = again(old)
+        before, after = (_COMMIT.sub("", text).splitlines() for text in (old, new))
+        changed = list(difflib.unified_diff(before, after, "docs/results.md", "a new run", lineterm="", n=0))
+        print(f"{name(old)}: {'differs' if changed else 'the same'}")
+        if check:
+            print("\n".join(changed))
+            differs |= bool(changed)
+        elif changed:
+            chapters[number] = f"{new}\n\n"
+            BOOK.write_text((head + "".join(chapters)).rstrip() + "\n", encoding="utf-8")
+    return int(differs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
