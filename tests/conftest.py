@@ -13,6 +13,8 @@ from tests.measuring import Inconclusive, Run, in_one_attempt
 
 # A kernel in virtual time that the developer installed must not change which backend is the default in tests.
 os.environ.setdefault("NETTRIAL_KERNEL", "")
+# Nor must the developer's defaults.
+os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
 
 # The same setting as in `nettrial.cli.main`; it saves a tenth of the unit tests' time.
 gc.set_threshold(100_000, 20)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nettrial.backends import BACKENDS, Configuration
 from nettrial.capabilities import CAPABILITIES
 from nettrial.cli import READING
 from nettrial.cli.console import print_table
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import doctor as doctor_documents
+from nettrial.defaults import defaults_file, user_defaults
 from nettrial.errors import BadInput, CannotRun, by_remedy
 from nettrial.registry import UnknownName
 from nettrial.scenario import Environment, Preflight
@@ -16,12 +19,15 @@ from nettrial.scenario import Environment, Preflight
 def doctor(only: str | None = None, as_json: bool = False) -> int:
     """Prints the results of the preflight of every backend, or of `only` one, and the properties of this
     machine that affect measurements; returns the exit status. Raises BadInput."""
+    own = _defaults()
     found = _preflights(only)
     lacking = [name for name, preflight in found.items() if preflight.missing]
     counted = [name for name in lacking if only is not None or not BACKENDS[name].is_extra]
     status = CannotRun.exit_code if counted else 0
     if as_json:
-        documents.show(doctor_documents.DoctorDocument(backends=[_state(*each) for each in found.items()]))
+        documents.show(
+            doctor_documents.DoctorDocument(backends=[_state(*each) for each in found.items()], defaults=own)
+        )
         return status
     for name, preflight in found.items():
         can = "can't run trials" if preflight.missing else "can run trials"
@@ -49,7 +55,22 @@ def doctor(only: str | None = None, as_json: bool = False) -> int:
             ],
         )
         print()
+    print_table(
+        ["defaults", own.file if Path(own.file).exists() else f"{own.file} does not exist"],
+        [
+            ["backend", own.backend or "chosen for each study that names none"],
+            ["runs", own.runs],
+            ["theme", own.theme],
+        ],
+    )
     return status
+
+
+def _defaults() -> doctor_documents.UserDefaults:
+    found = user_defaults()
+    return doctor_documents.UserDefaults(
+        file=str(defaults_file()), backend=found.backend, runs=str(found.runs), theme=found.theme
+    )
 
 
 def _preflights(only: str | None) -> dict[str, Preflight]:

@@ -8,27 +8,27 @@ from nettrial.cli import READING
 from nettrial.cli.console import print_table
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import runs as runs_documents
+from nettrial.defaults import user_defaults
 from nettrial.errors import BadInput, NettrialError
 from nettrial.files import RUN_FILE
 from nettrial.report import numbers
 from nettrial.store import Run
 
-RUNS = Path("runs")
-"""The directory in which `nettrial run` stores runs without `--out`."""
 
-
-def show(directory: Path, as_json: bool) -> None:
-    """Prints every run in a directory with its state and size; raises BadInput if the directory does not
-    exist, unless it is the one that the first run creates."""
-    if not directory.is_dir() and (directory != RUNS or directory.exists()):
-        hint = "`nettrial run` creates the directory runs"
+def show(given: Path | None, as_json: bool) -> None:
+    """Prints every run in a directory, by default that of new runs, with its state and size. Raises BadInput
+    if the directory does not exist, unless it is the one that the first run creates."""
+    usual = user_defaults().runs
+    directory = given or usual
+    if not directory.is_dir() and (directory != usual or directory.exists()):
+        hint = f"`nettrial run` creates the directory {usual}"
         raise BadInput(READING, "DIR", str(directory), "a directory that contains runs", hint)
     found = [_described(each.parent) for each in sorted(directory.glob(f"*/{RUN_FILE}"))]
     if as_json:
         documents.show(runs_documents.RunsDocument(runs=found))
         return
     if not found:
-        print("no runs yet: `nettrial run STUDY` stores one in the directory runs")
+        print(f"no runs yet: `nettrial run STUDY` stores one in the directory {usual}")
         return
     print_table(
         ["run", "study", "state", "size"],

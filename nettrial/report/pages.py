@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from nettrial import __version__
+from nettrial.defaults import user_defaults
 from nettrial.errors import BadInput
 from nettrial.report import numbers
 from nettrial.temporary import replace_file
@@ -34,9 +35,17 @@ def environment() -> Environment:
     made.filters["counted"] = numbers.counted
     made.filters["numbered"] = numbers.numbered
     made.globals["version"] = __version__
+    made.globals["theme"] = _theme
     made.globals["style"] = _source("report.css")
     made.globals["script"] = _source("report.js")
     return made
+
+
+def _theme() -> Markup:
+    """Returns the attribute of a page's element `html` that selects the user's theme; empty for the
+    browser's."""
+    theme = user_defaults().theme
+    return Markup("") if theme == "system" else Markup(' data-theme="{}"').format(theme)
 
 
 @cache

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nettrial.backends import BACKENDS, Backend, Configuration, find_kernel
+from nettrial.defaults import defaults_file, user_defaults
 from nettrial.design import Treatment
 from nettrial.errors import CannotRun
 from nettrial.fields import in_short
@@ -40,7 +41,11 @@ class BackendChoice:
 def choose(study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> BackendChoice:
     """Returns the backend for the trials of a study with these scenarios: virtual time, unless the answer
     needs the time that computing takes, or the scenarios something that no kernel in virtual time supports,
-    or this machine has none. Raises BadInput if the cache of systems can't be read."""
+    or this machine has none. The user's own default goes before. Raises BadInput if that or the cache of
+    systems can't be read."""
+    own = user_defaults().backend
+    if own is not None:
+        return BackendChoice(own, f"the backend is {own}, your default in {defaults_file()}")
     absent = _absent(study)
     if not _answers(study, absent) or not all(_has_rate(scenario) for _, scenario in scenarios):
         return BackendChoice(LAB)

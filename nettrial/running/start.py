@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 
+from nettrial.defaults import user_defaults
 from nettrial.design import PlannedTrial, plan
 from nettrial.errors import READING_OPTIONS, BadInput, TrialsFailed
 from nettrial.running.apparatus import Apparatus, prepared
@@ -24,17 +25,16 @@ from nettrial.study import Study
 from nettrial.study.published import read as read_published
 from nettrial.study.published import refuse_unknown_levels
 
-RUNS = Path("runs")
-"""The directory of runs for which no other is given."""
-
 
 def new_directory(study: Study, given: Path | None) -> Path:
-    """Returns the directory of a new run: the given one, or one in `RUNS` that is named after the study and
-    the time, with a number if another run has that name. Raises BadInput if the given one exists."""
+    """Returns the directory of a new run: the given one, or one in the user's directory of runs that is named
+    after the study and the time, with a number if another run has that name. Raises BadInput if the given one
+    exists, or if the user's defaults can't be read."""
+    runs = user_defaults().runs
     if given is not None:
         refuse_existing(given)
         return given
-    first = RUNS / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    first = runs / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     others = (first.with_name(f"{first.name}-{number}") for number in count(2))
     return next(directory for directory in chain([first], others) if not os.path.lexists(directory))
 

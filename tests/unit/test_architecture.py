@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "nettrial"
 
 BASE = {"errors", "registry", "fields", "units", "systems", "bounds", "files", "capabilities"} | {
+    "defaults",
     "admission",
     "scenario",
     "path_report",

@@ -29,6 +29,7 @@ def pages() -> dict[str, str]:
         "backends.md": _backends(),
         "studies.md": _studies(),
         "tool-options.md": _tool_options(),
+        "environment.md": Path(__file__).with_name("environment.md").read_text(encoding="utf-8"),
     }
 
 

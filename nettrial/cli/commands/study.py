@@ -195,8 +195,9 @@ def _resume(
 @command(commands, "runs")
 def _runs(
     directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="The directory that contains the runs.")
-    ] = Path("runs"),
+        Optional[Path],  # noqa: UP045
+        typer.Argument(metavar="[DIR]", help="The directory that contains the runs.", show_default="runs"),
+    ] = None,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:

@@ -23,6 +23,19 @@ class BackendState(Part):
     """The environment of this machine."""
 
 
+class UserDefaults(Part):
+    """The user's defaults."""
+
+    file: str
+    """The file that sets them, which need not exist."""
+    backend: str | None
+    """The backend of studies that name none; absent if nettrial chooses it."""
+    runs: str
+    """The directory of new runs."""
+    theme: str
+    """The theme with which pages open."""
+
+
 class DoctorDocument(JsonDocument):
     """The backends that this machine supports, and what the others lack."""
 
@@ -30,3 +43,5 @@ class DoctorDocument(JsonDocument):
     """The kind of document."""
     backends: list[BackendState]
     """The backends that were checked."""
+    defaults: UserDefaults
+    """The user's defaults."""

@@ -14,7 +14,7 @@
   };
   const THEMES = ["system", "light", "dark"];
   const theme = name => { name === "system" ? delete root.dataset.theme : root.dataset.theme = name };
-  let chosen = THEMES.includes(kept.get("theme")) ? kept.get("theme") : "system";
+  let chosen = [kept.get("theme"), root.dataset.theme, "system"].find(name => THEMES.includes(name));
   theme(chosen);
   root.classList.add("scripted");
   root.classList.toggle("every-trial", kept.get("trials") === "shown");
