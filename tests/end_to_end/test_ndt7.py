@@ -18,7 +18,7 @@ from nettrial.cli.documents.measure import Ndt7Document
 from nettrial.protocols.ndt7.server import Ndt7TestServer
 from nettrial.store import Run
 from tests.end_to_end.serving import PATIENCE, nettrial, serving
-from tests.end_to_end.test_report_page import ARGUMENTS
+from tests.end_to_end.test_report_page import ARGUMENTS, BROWSERS
 
 pytestmark = pytest.mark.end_to_end
 
@@ -87,10 +87,9 @@ def ndt7_port() -> Iterator[int]:
 
 
 def test_m_labs_client_in_a_browser_is_served(page_at: str, ndt7_port: int) -> None:
-    found = filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
-    browser_file = next(found, None)
+    browser_file = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser_file is None:
-        missing("no chromium, chromium-browser or google-chrome on PATH")
+        missing(f"none of {', '.join(BROWSERS)} on PATH")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=browser_file, args=ARGUMENTS, timeout=1000 * PATIENCE

@@ -36,6 +36,8 @@ ARGUMENTS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The browsers that tests use. The first is Chromium without windows, which starts in half the CPU time."""
 LUMINANCE = """
 ([selector, property]) => {
   const [r, g, b] = getComputedStyle(document.querySelector(selector))[property].match(/[0-9.]+/g).map(Number)
@@ -66,10 +68,9 @@ expect.set_options(timeout=PATIENCE_MS)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
-    executable = next(filter(None, found), None)
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
-        why = "no chromium, chromium-browser or google-chrome on PATH"
+        why = f"none of {', '.join(BROWSERS)} on PATH"
         if os.environ.get("CI"):
             pytest.fail(why)
         pytest.skip(why)
