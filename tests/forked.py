@@ -5,6 +5,7 @@ Imports take most of the CPU time of a short command, and tests run hundreds of 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import multiprocessing
 import os
 import resource
@@ -70,6 +71,8 @@ class Command:
     """The largest number of file descriptors; None for that of the test."""
     terminal: Path | None = None
     """The terminal that becomes the command's standard input and outputs, and sends it SIGINT on Ctrl-C."""
+    module: str = "nettrial.cli"
+    """The module whose function `main` is the command."""
 
 
 class Process:
@@ -142,12 +145,21 @@ def run(command: Command, timeout: float = 600) -> subprocess.CompletedProcess[s
         return subprocess.CompletedProcess(["nettrial", *command.arguments], process.wait(), output, errors)
 
 
+_ASKED: list[str] = []
+"""Further modules that are loaded before the fork."""
+
+
+def preload(*modules: str) -> None:
+    """Has the fork server load further modules, unless it runs already: then each command loads them."""
+    _ASKED.extend(modules)
+
+
 @cache
 def _context() -> ForkServerContext:
     """Returns the context of the fork server, whose environment is that of this process with the path of the
     modules."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(LOADED))
+    context.set_forkserver_preload([*LOADED, *_ASKED])
     with patch.dict(os.environ, PYTHONPATH=str(ROOT)):
         forkserver.ensure_running()
     return context
@@ -193,9 +205,7 @@ def _execute(command: Command, outputs: list[Connection]) -> None:
         replace_reports()
     if not command.charts:
         patch("nettrial.report.vega.on_page", lambda chart: "<svg></svg>").start()
-    from nettrial.cli import main
-
-    main()
+    importlib.import_module(command.module).main()
 
 
 def _enter(process: int) -> None:

@@ -8,7 +8,6 @@ import queue
 import shutil
 import signal
 import sqlite3
-import subprocess
 import sys
 from concurrent.futures import CancelledError
 from types import SimpleNamespace
@@ -24,6 +23,7 @@ from nettrial.running.workers import WorkerPool
 from nettrial.scenario import PreflightRequest, Request
 from nettrial.store import Run
 from nettrial.study import load
+from tests import forked
 from tests.unit.conftest import FAKE_ENGINE, environment
 from tests.unit.test_machine_sets import inventory, sets_of
 from tests.unit.test_runner import PATIENCE, heard, wait_until
@@ -58,12 +58,12 @@ class Dask:
 
     def _start(self, module, *options, **variables):
         fake = {"FAKE_SECONDS": "0.05", "FAKE_DIE": str(DIES), "FAKE_HANG": str(HANGS)}
-        return subprocess.Popen(
-            [sys.executable, "-m", f"distributed.cli.{module}", *options],
-            cwd=self.directory,
-            env={**environment(self.directory), **fake, **variables},
-            stderr=(self.directory / "log").open("ab"),
+        given = {**environment(self.directory), **fake, **variables}
+        errors = self.directory / f"log-of-{module}-{len(self.workers)}"
+        command = forked.Command(
+            tuple(options), given, self.directory, errors=errors, module=f"distributed.cli.{module}"
         )
+        return forked.Process(command)
 
     def work(self, *more, **variables):
         """Starts a worker with one thread; `more` are further options."""
@@ -89,6 +89,7 @@ class Dask:
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory):
     """Yields a cluster with two workers."""
+    forked.preload("distributed.cli.dask_scheduler", "distributed.cli.dask_worker")
     made = Dask(tmp_path_factory.mktemp("dask"))
     made.work()
     made.work()
