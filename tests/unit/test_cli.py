@@ -264,9 +264,11 @@ def test_a_shell_completes_the_names_of_studies_lists_and_backends(nettrial):
     assert completed("nettrial run jumbo") == [
         "jumbo-ipv6",
         "jumbo-ipv6-ditg",
+        "jumbo-ipv6-settings",
         "jumbo-ipv6-stacks",
         "jumbo-ipv6-traffic",
         "jumbo-path",
+        "jumbo-transfers",
     ]
     assert completed("nettrial list sta") == ["stacks"]
     assert completed("nettrial run jumbo-ipv6 --backend s") == ["sim"]

@@ -279,11 +279,15 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
             "mine/study.yaml:LINE: published.levels.sender.ubuntu-14.04: linux-reno\n  expected: linux",
         ),
         (
-            "    than: 4000 B",
-            "    than: [1500 B, 4001 B]",
+            "    response: rtt\n    factor: mtu\n    level: 9000 B\n    than: 4000 B\n    expect: lower",
+            "    response: rtt\n    factor: mtu\n    level: 9000 B\n    than: [1500 B, 4001 B]\n    expect: lower",
             "mine/study.yaml:LINE: conclusions.rtt-beyond-4000.than.1: 4001 B\n  expected: 1500 B, 4000 B",
         ),
-        ("    than: 4000 B", "    than: 9000 B", "conclusions.rtt-beyond-4000.level: 9000 B\n"),
+        (
+            "    response: rtt\n    factor: mtu\n    level: 9000 B\n    than: 4000 B\n    expect: lower",
+            "    response: rtt\n    factor: mtu\n    level: 9000 B\n    than: 9000 B\n    expect: lower",
+            "conclusions.rtt-beyond-4000.level: 9000 B\n",
+        ),
         (
             "    response: rtt\n    factor: mtu\n    level: 9000 B\n    expect",
             "    response: rtt\n    factor: mtu\n    level: 8000 B\n    expect",
