@@ -13,6 +13,8 @@ from nettrial.topology import TOPOLOGIES
 from nettrial.units import SIZE
 
 SHIPPED = Path(__file__).parents[2] / "studies"
+BEYOND = "    expect: lower\n    where: {sender: linux-cubic, receiver: linux-cubic}\n  - name: jitter-"
+"""What follows the levels of the conclusion `rtt-beyond-4000`."""
 TEXT = (SHIPPED / "jumbo-ipv6" / "study.yaml").read_text()
 
 
@@ -279,13 +281,13 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
             "mine/study.yaml:LINE: published.levels.sender.ubuntu-14.04: linux-reno\n  expected: linux",
         ),
         (
-            "    response: rtt\n    factor: mtu\n    level: 9000 B\n    than: 4000 B\n    expect: lower",
-            "    response: rtt\n    factor: mtu\n    level: 9000 B\n    than: [1500 B, 4001 B]\n    expect: lower",
+            f"    than: 4000 B\n{BEYOND}",
+            f"    than: [1500 B, 4001 B]\n{BEYOND}",
             "mine/study.yaml:LINE: conclusions.rtt-beyond-4000.than.1: 4001 B\n  expected: 1500 B, 4000 B",
         ),
         (
-            "    response: rtt\n    factor: mtu\n    level: 9000 B\n    than: 4000 B\n    expect: lower",
-            "    response: rtt\n    factor: mtu\n    level: 9000 B\n    than: 9000 B\n    expect: lower",
+            f"    than: 4000 B\n{BEYOND}",
+            f"    than: 9000 B\n{BEYOND}",
             "conclusions.rtt-beyond-4000.level: 9000 B\n",
         ),
         (
@@ -294,8 +296,8 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
             "conclusions.rtt.level: 8000 B\n  expected: 1500 B, 4000 B, 9000 B",
         ),
         (
-            "    where: {sender: linux-cubic, receiver: linux-cubic}\n  - name: jitter",
-            "    where: {sender: linux-reno, receiver: linux-cubic}\n  - name: jitter",
+            "    where: {sender: linux-cubic, receiver: linux-cubic}\n  - name: jitter\n",
+            "    where: {sender: linux-reno, receiver: linux-cubic}\n  - name: jitter\n",
             "mine/study.yaml:LINE: conclusions.rtt.where.sender: linux-reno\n  expected: linux-cubic",
         ),
     ],
