@@ -1,6 +1,8 @@
 //! Measures a stack's connections by their frames, whatever the stack itself tells.
 
-use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice, UdpHeaderSlice};
+use etherparse::{
+    Ipv6ExtensionSlice, NetSlice, SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice, UdpHeaderSlice,
+};
 use nettrial_flows::wire::Weight;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -55,8 +57,8 @@ pub struct Counts {
 #[derive(Default)]
 pub struct Meter {
     connections: HashMap<Key, Counts>,
-    /// The last fragmented datagram, by its IPv4 identification.
-    fragmented: Option<(u16, Key)>,
+    /// The last fragmented datagram, by its identification.
+    fragmented: Option<(u32, Key)>,
 }
 
 impl Meter {
@@ -135,10 +137,10 @@ impl Meter {
                 Some(of_udp(datagram.source_port(), datagram.destination_port()))
             }
             // A fragment, of which only the first has ports.
-            (None, Some(NetSlice::Ipv4(ip))) if ip.is_payload_fragmented() => {
-                let number = ip.header().identification();
-                if ip.header().fragments_offset().value() == 0 {
-                    let datagram = UdpHeaderSlice::from_slice(ip.payload().payload).ok()?;
+            (None, Some(net)) => {
+                let (number, is_first, payload) = fragment(net)?;
+                if is_first {
+                    let datagram = UdpHeaderSlice::from_slice(payload).ok()?;
                     self.fragmented =
                         Some((number, of_udp(datagram.source_port(), datagram.destination_port())));
                 }
@@ -147,6 +149,24 @@ impl Meter {
             }
             _ => None,
         }
+    }
+}
+
+/// Returns the identification of a fragment, whether it is the first, and its payload; `None` if it is none.
+fn fragment<'a>(net: &NetSlice<'a>) -> Option<(u32, bool, &'a [u8])> {
+    match net {
+        NetSlice::Ipv4(ip) if ip.is_payload_fragmented() => {
+            let header = ip.header();
+            let number = u32::from(header.identification());
+            Some((number, header.fragments_offset().value() == 0, ip.payload().payload))
+        }
+        NetSlice::Ipv6(ip) => ip.extensions().clone().into_iter().find_map(|extension| match extension {
+            Ipv6ExtensionSlice::Fragment(header) => {
+                Some((header.identification(), header.fragment_offset().value() == 0, ip.payload().payload))
+            }
+            _ => None,
+        }),
+        _ => None,
     }
 }
 
@@ -227,6 +247,32 @@ mod tests {
             )
         );
         assert_eq!(meter.of(key).weight, Weight::default());
+    }
+
+    #[test]
+    fn fragments_belong_to_the_datagram_whose_first_one_has_the_ports() {
+        let mut meter = Meter::default();
+        let peer = std::net::Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
+        let key = Key { is_tcp: false, port: 1000, peer: SocketAddr::new(peer.into(), 2000) };
+        meter.begin(key);
+        let ports = [[0x03, 0xe8], [0x07, 0xd0], [0, 0], [0, 0]].concat();
+        // Of the fragments of datagram 7, the second comes first, and belongs to nothing yet.
+        for (offset, number, payload) in
+            [(1, 7, [0; 8].as_slice()), (0, 7, &ports), (1, 7, &[0; 8]), (1, 8, &[0; 8])]
+        {
+            let header = etherparse::Ipv6FragmentHeader::new(
+                etherparse::IpNumber::UDP,
+                etherparse::IpFragOffset::try_new(offset).unwrap(),
+                true,
+                number,
+            );
+            let mut packet = [0x60, 0, 0, 0, 0, 16, 44, 64].to_vec();
+            packet.extend([0; 16].into_iter().chain(peer.octets()));
+            packet.extend(header.to_bytes().into_iter().chain(payload.iter().copied()));
+            let ethernet = [[2, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 1]].concat();
+            meter.departed(&[ethernet, [0x86, 0xdd].to_vec(), packet].concat());
+        }
+        assert_eq!(meter.of(key).weight.ip_bytes, 2 * 56);
     }
 
     #[test]
