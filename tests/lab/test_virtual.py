@@ -115,7 +115,7 @@ def test_the_same_seed_gives_the_same_bytes_at_any_load_in_any_place(kernel, tmp
     assert raw(command(kernel), a_scenario(2, **settings)) != alone
 
 
-@pytest.mark.parametrize("name", ["gvisor", "smoltcp"])
+@pytest.mark.parametrize("name", ["gvisor", "lwip", "smoltcp"])
 def test_a_host_has_the_stack_of_a_program(kernel, name, monkeypatch):
     if not (stacks() / f"nettrial-stack-{name}").is_file():
         lacking(f"`make stacks` has not built {name}")

@@ -5,8 +5,9 @@ use serde::Deserialize;
 use std::sync::LazyLock;
 
 /// The tables of all programs.
-const TABLES: [&str; 2] = [
+const TABLES: [&str; 3] = [
     include_str!("../../../../stacks/gvisor/stack.json"),
+    include_str!("../../../../stacks/lwip/stack.json"),
     include_str!("../../../../stacks/smoltcp/stack.json"),
 ];
 
