@@ -21,6 +21,8 @@ const HIDDEN: [(&str, &str); 5] =
     [("dev", "devtmpfs"), ("proc", "proc"), ("sys", "sysfs"), ("run", "tmpfs"), ("tmp", "tmpfs")];
 /// The directory at which all files of the machine are visible.
 pub const ALL_FILES: &str = "/run/machine";
+/// The environment variable with the directory of the stacks that are programs.
+pub const STACKS: &str = "NETTRIAL_STACKS";
 /// The line that is a sign of life.
 pub const ALIVE: &[u8] = b".\n";
 /// The interval between two signs of life, in virtual time.
@@ -33,6 +35,8 @@ pub struct Order {
     pub request: Request,
     /// The directories in which programs are looked for.
     pub path: String,
+    /// The directory of the stacks that are programs, below [`ALL_FILES`], if the machine has one.
+    pub stacks: Option<String>,
 }
 
 /// Runs as the first process of a kernel: answers the one request that its initial RAM disk contains, and ends the
@@ -60,6 +64,10 @@ fn serve(answer: impl FnOnce(Request) -> Event) -> Result<()> {
     enter_machine()?;
     // SAFETY: this process has no other thread yet.
     unsafe { std::env::set_var("PATH", order.path) };
+    if let Some(stacks) = order.stacks {
+        // SAFETY: this process has no other thread yet.
+        unsafe { std::env::set_var(STACKS, stacks) };
+    }
     live(output.try_clone().context("opening the output twice")?);
     let mut line = serde_json::to_vec(&answer(order.request))?;
     line.push(b'\n');

@@ -1,7 +1,7 @@
 //! A kernel as a process of the machine.
 
 use crate::error::{Context, Error, Result};
-use crate::init::{ALIVE, ALL_FILES, ORDER, Order};
+use crate::init::{ALIVE, ALL_FILES, ORDER, Order, STACKS};
 use nettrial_guest::{INIT, archived_program, last_file};
 use nettrial_scenario::{Event, Request, Scenario};
 use nix::errno::Errno;
@@ -34,8 +34,6 @@ const START_NS: u64 = 1_577_836_800_000_000_000;
 const MEMORY_MIB: u64 = 256;
 const NODE_MIB: u64 = 4;
 const FLOW_MIB: u64 = 32;
-/// The environment variable with the directory of the stacks that are programs.
-const STACKS: &str = "NETTRIAL_STACKS";
 /// The number of the kernel's last lines that are kept for an error.
 const KEPT_LINES: usize = 20;
 /// Parts of lines that each kernel writes as it boots, and that tell nothing.
@@ -95,7 +93,8 @@ impl Kernel {
         let mut command = Command::new(&self.program);
         command.args(arguments(scenario)).env_clear().current_dir("/");
         command.env(TUNABLES.0, TUNABLES.1);
-        let order = Order { request, path: std::env::var("PATH").unwrap_or_default() };
+        let stacks = stacks().map(|directory| format!("{ALL_FILES}{}", directory.display()));
+        let order = Order { request, path: std::env::var("PATH").unwrap_or_default(), stacks };
         let order = last_file(ORDER, &serde_json::to_vec(&order)?);
         // Nothing of a file without a name remains, whatever ends this process.
         let disk = memfd_create(c"initial RAM disk", MFdFlags::MFD_CLOEXEC).context("creating a RAM disk")?;
@@ -166,10 +165,6 @@ fn arguments(scenario: Option<&Scenario>) -> Vec<String> {
     let level = std::env::var("NETTRIAL_LOG").unwrap_or_default();
     if !level.is_empty() && !level.contains([' ', '"']) {
         arguments.push(format!("NETTRIAL_LOG={level}"));
-    }
-    let stacks = stacks().map(|directory| directory.display().to_string()).unwrap_or_default();
-    if !stacks.is_empty() && !stacks.contains([' ', '"']) {
-        arguments.push(format!("{STACKS}={ALL_FILES}{stacks}"));
     }
     arguments.extend(["--", "guest", "virtual"].map(str::to_owned));
     arguments
