@@ -45,7 +45,7 @@ test-build test-engine lint-engine engine-test engine-test-all $(stamp)tests: ex
 test-build test-engine lint-engine engine-test engine-test-all $(stamp)tests: export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 test-build test-engine lint-engine engine-test engine-test-all $(stamp)tests: export CARGO_INCREMENTAL := 0
 
-.PHONY: demo test test-all setup build engine test-build test-engine stacks stacks-test generate lint lint-engine lint-python other-systems words generated types \
+.PHONY: book book-check demo test test-all setup build engine test-build test-engine stacks stacks-test generate lint lint-engine lint-python other-systems words generated types \
   unit networks virtual measurements engine-test engine-test-all engine-checks audit fuzz kills windows wheel kernel mutants pictures docs bench clean
 
 # In virtual time, other work on the machine does not disturb the study, which therefore needs only short traffic, and no
@@ -69,7 +69,7 @@ test: $(stamp)system ## everything but the tests marked slow; those that measure
 	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target networks engine-checks unit lint-python stacks-test
 	@$(MAKE) --no-print-directory measurements
 
-test-all: test other-systems virtual windows wheel build engine-test-all mutants audit fuzz kills ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
+test-all: test other-systems virtual windows wheel build engine-test-all mutants audit fuzz kills book-check ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
 	@$(as_root) $(python) -m pytest -q -m slow tests
 
 setup: $(stamp)packages ## what the system and the virtual environment need
@@ -222,6 +222,12 @@ mutants: test-build ## whether tests notice changes to the lines of the last ten
 
 pictures: build ## the pictures of the documentation and the figures that it quotes, from the same runs; STUDIES=NAME for one
 	$(as_root) $(python) tools/pictures.py $(STUDIES)
+
+book-check: build
+	@$(stage) "chapters of deterministic runs" $(python) tools/book.py --check
+
+book: build ## the chapters of Published and measured whose runs are deterministic, made again; STUDIES=NAME for one
+	$(python) tools/book.py $(STUDIES)
 
 docs: build ## the documentation, as a site in site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet

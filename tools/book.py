@@ -15,6 +15,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from nettrial.report import book
@@ -23,6 +24,11 @@ from nettrial.store import Run
 BOOK = Path(__file__).parents[1] / "docs" / "results.md"
 DETERMINISTIC = re.compile(r"; backend (?:sim|virtual|fluid);")
 """The part of a chapter's facts that names a deterministic backend."""
+ALL = "## All conclusions"
+"""The heading of the index."""
+LONG = {"jellyfish-mptcp": 6, "jellyfish-mptcp-hosts": 5, "wlan-stacks": 60}
+"""Studies whose run takes many minutes of CPU time, with about how many: their chapters are made again only
+if they are named."""
 _COMMIT = re.compile(r" \(commit [^)]*\)")
 _COMMAND = re.compile(r"^```\n(nettrial run .*)\n```$", re.MULTILINE)
 _TRIALS = re.compile(r"^(\d+) of (\d+) trials", re.MULTILINE)
@@ -31,6 +37,22 @@ _TRIALS = re.compile(r"^(\d+) of (\d+) trials", re.MULTILINE)
 def name(chapter: str) -> str:
     """Returns the name of a chapter's study."""
     return chapter.removeprefix("## ").partition(":")[0]
+
+
+def conclusions(chapter: str) -> list[tuple[str, ...]]:
+    """Returns the rows of a chapter in the index, from its own table of conclusions."""
+    _, found, table = chapter.partition("| conclusion | the source says |")
+    lines = table.split("\n\n")[0].splitlines()[2:] if found else []
+    cells = [tuple(cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines]
+    return [book.index_line(name(chapter), chapter, line) for line in cells]
+
+
+def index(chapters: Iterable[str]) -> str:
+    """Returns the chapter that has the conclusions of all others."""
+    rows = [row for chapter in chapters for row in conclusions(chapter)]
+    lines = [book.INDEX, tuple("---" for _ in book.INDEX), *rows]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{ALL}\n\n{book.INDEX_CAPTION}\n\n{table}\n\n"
 
 
 def left(chapter: str) -> str | None:
@@ -53,20 +75,23 @@ def again(chapter: str) -> str:
         run = Run.open(out)
         text = book.markdown([book.chapter(run)])
         run.close()
-    return text[text.index("## ") :].strip()
+    return text[text.index(f"## {name(chapter)}") :].strip()
 
 
 def main() -> int:
     """Makes or compares the chapters, and returns the exit status."""
     check = "--check" in sys.argv
     names = [each for each in sys.argv[1:] if each != "--check"]
-    head, *chapters = re.split(r"^(?=## )", BOOK.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    head, *parts = re.split(r"^(?=## )", BOOK.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    chapters = [each for each in parts if not each.startswith(ALL)]
     if unknown := set(names) - {name(each) for each in chapters}:
         sys.exit(f"no chapter of {', '.join(sorted(unknown))}")
     differs = False
     for number, chapter in enumerate(chapters):
         old = chapter.strip()
         why = left(old)
+        if name(old) in LONG and not names:
+            why = why or f"it takes about {LONG[name(old)]} min of CPU time, and is made if it is named"
         if why or (names and name(old) not in names):
             print(f"{name(old)}: left as it is{f': {why}' if why else ''}")
             continue
@@ -79,7 +104,9 @@ def main() -> int:
             differs |= bool(changed)
         elif changed:
             chapters[number] = f"{new}\n\n"
-            BOOK.write_text((head + "".join(chapters)).rstrip() + "\n", encoding="utf-8")
+    if not check:
+        text = head + index(chapters) + "".join(f"{each.strip()}\n\n" for each in chapters)
+        BOOK.write_text(text.rstrip() + "\n", encoding="utf-8")
     return int(differs)
 
 

@@ -59,6 +59,10 @@ python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --require-hashes --requirement requirements-wheel.lock
 
 export CARGO_TARGET_DIR=$work/cargo CARGO_PROFILE_RELEASE_DEBUG=false PATH=$work/venv/bin:$PATH
+# The commit, which runs and reports name. Without git, the wheel has none.
+trap 'rm -f nettrial/commit.txt' EXIT
+git rev-parse HEAD >nettrial/commit.txt 2>/dev/null || rm -f nettrial/commit.txt
+
 mkdir -p dist
 rm -f dist/*_"$cpu".whl
 maturin build --quiet --release --locked --strip --zig --target "$target" --compatibility "manylinux_$glibc" --out dist \

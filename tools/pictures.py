@@ -39,6 +39,8 @@ RUNS = {
     "jellyfish-mptcp-settings": ("--backend", "sim"),
     "jellyfish-mptcp-fabrics": ("--backend", "sim"),
     "jellyfish-vs-fat-tree": (),
+    "wlan-settings": (),
+    "long-paths": ("--backend", "sim"),
 }
 """The studies with pictures, and the options of their runs in addition to the seed."""
 SEED = "1"

@@ -15,6 +15,7 @@ from nettrial.export.spool import batches, decoded, empty, rows
 from nettrial.metrics.base_units import base_unit, factor_columns
 from nettrial.scenario import TimerLateness
 from nettrial.store import Run
+from nettrial.store.fingerprint import COMMIT
 
 Reader: TypeAlias = Callable[[RecordTable], pl.LazyFrame]
 """A function that returns a table's rows with the numbers of their trials."""
@@ -136,6 +137,7 @@ def sessions(run: Run) -> pl.DataFrame:
             "ended": session.ended,
             "note": session.note,
             "engine_version": session.environment.engine_version,
+            "commit": (session.fingerprint or {}).get(COMMIT),
             # Empty properties are those that imported files lack.
             "kernel": session.environment.kernel or None,
             "processor": session.environment.processor or None,
@@ -146,7 +148,7 @@ def sessions(run: Run) -> pl.DataFrame:
         for number, session in enumerate(run.sessions, start=1)
     ]
     times = pl.Datetime("ms", "UTC")
-    texts = ("note", "engine_version", "kernel", "processor")
+    texts = ("note", "engine_version", "commit", "kernel", "processor")
     schema: dict[str, Type] = {
         "session": pl.Int64,
         "started": times,

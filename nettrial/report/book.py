@@ -3,6 +3,7 @@ limits."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,21 @@ from nettrial.report import conclusions, numbers, pages, response_warnings, sent
 from nettrial.report.content import Report, gather
 from nettrial.report.formats import DataTable, as_markdown, plain
 from nettrial.store import Run
+from nettrial.store.fingerprint import commit_in_words
 
 FIGURES = ("place", "figure", "published", "measured", "verdict")
 """The columns of the table of published figures."""
+INDEX = ("study", "backend", "conclusion", "the source says", "verdict", "measured change")
+"""The columns of the table of all conclusions."""
+INDEX_CAPTION = (
+    "All conclusions with their verdicts, and the change that was measured: the smallest and the largest of "
+    "its comparisons."
+)
+"""The caption of that table."""
 _DECIMALS = 3
+_PERCENT = re.compile(r"([+-]\d[\d.]*)%")
+CONCLUSIONS = "-conclusions"
+"""The end of the name of a chapter's table of conclusions."""
 _PLACED = {True: "inside the interval", False: "outside the interval", None: "no interval"}
 
 
@@ -57,7 +69,7 @@ def chapter(run: Run) -> Chapter:
         [line for each in answers.agreement for line in _lines(report, each)],
     )
     judged = plain(
-        f"{study.study}-conclusions",
+        f"{study.study}{CONCLUSIONS}",
         verdicts.CAPTION,
         verdicts.COLUMNS,
         verdicts.lines(study, answers.verdicts),
@@ -89,11 +101,13 @@ def _facts(report: Report) -> str:
         known = [environment.processor, cpus, environment.kernel.split(" #")[0]]
         machine = ", ".join(filter(None, known))
     of_trials = [] if run.study.measured else [f"backend {run.study.backend}", f"seed {run.seed}"]
-    program = "" if run.study.backend == IMPORTED else "nettrial "
+    imported = run.study.backend == IMPORTED
+    commit = commit_in_words(run.sessions[-1].fingerprint)
+    program = environment.engine_version if imported else f"nettrial {environment.engine_version} ({commit})"
     parts = [
         report.progress,
         *of_trials,
-        f"{program}{environment.engine_version}",
+        program,
         *filter(None, [machine, *report.machines, harm or "no warnings"]),
     ]
     return f"{'; '.join(parts)}."
@@ -177,16 +191,42 @@ def _difference(agreement: Agreement) -> tuple[str, str]:
     ]
 
 
+def index(chapters: Sequence[Chapter]) -> DataTable:
+    """Returns the table of the conclusions of all chapters."""
+    lines = [
+        index_line(each.name, each.facts, line)
+        for each in chapters
+        for table in each.tables
+        if table.name.endswith(CONCLUSIONS)
+        for line in table.lines
+    ]
+    return plain("conclusions", INDEX_CAPTION, INDEX, lines)
+
+
+def index_line(study: str, facts: str, line: Sequence[str]) -> tuple[str, ...]:
+    """Returns the row of a conclusion in the index, from its study, the facts of its chapter and its line
+    there."""
+    name, says, verdict, comparison, _ = line
+    backend = re.search(r"backend (\w+)", facts)
+    sizes = sorted(
+        {text: float(text) for text in _PERCENT.findall(comparison)}.items(), key=lambda each: each[1]
+    )
+    change = " to ".join(dict.fromkeys(f"{text}%" for text, _ in (*sizes[:1], *sizes[-1:])))
+    return study, backend[1] if backend else "", name, says, verdict, change
+
+
 def page(chapters: Sequence[Chapter]) -> str:
     """Returns the book as a self-contained HTML page."""
     template = pages.environment().get_template("book.html.j2")
-    return template.render(chapters=chapters, policy=pages.policy(script=False))
+    return template.render(chapters=chapters, index=index(chapters), policy=pages.policy(script=False))
 
 
 def markdown(chapters: Sequence[Chapter]) -> str:
     """Returns the book's figures and verdicts as Markdown, for storing in a repository and quoting in
     texts."""
     parts = ["# Published and measured figures", PREFACE]
+    judged = index(chapters)
+    parts += ["## All conclusions", as_markdown(judged).strip()] if judged.lines else []
     for each in chapters:
         parts += [f"## {each.name}: {each.title}", f"{each.question} {each.source}".strip()]
         parts += [f"{each.facts} To repeat the run:", f"```\n{each.command}\n```"]

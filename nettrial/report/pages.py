@@ -15,6 +15,7 @@ from nettrial import __version__
 from nettrial.defaults import user_defaults
 from nettrial.errors import BadInput
 from nettrial.report import numbers
+from nettrial.store.fingerprint import commit_in_words
 from nettrial.temporary import replace_file
 
 
@@ -33,6 +34,7 @@ def environment() -> Environment:
     made.filters["marked"] = _marked
     made.filters["heading"] = lambda text: text[:1].upper() + text[1:]
     made.filters["counted"] = numbers.counted
+    made.filters["commit"] = commit_in_words
     made.filters["numbered"] = numbers.numbered
     made.globals["version"] = __version__
     made.globals["theme"] = _theme

@@ -14,8 +14,11 @@ from nettrial.systems import frequency
 Fingerprint: TypeAlias = dict[str, str]
 """The facts by their names, both in words."""
 VERSION, COMMIT = "nettrial version", "nettrial commit"
-"""The facts on which the records of a deterministic backend depend. The commit is known only where nettrial
-runs from a clone of its repository."""
+"""The facts on which the records of a deterministic backend depend. The commit is known where nettrial runs
+from a clone of its repository, or from a wheel that was built in one."""
+BUILT_FROM = "commit.txt"
+"""The file of the package in which the build of a wheel stores the commit (`tools/build-wheel.sh`)."""
+_DIGITS = 12
 KERNEL = "kernel"
 """The kernel, on which records depend unless hosts are models."""
 
@@ -36,7 +39,7 @@ def fingerprint(environment: Environment, capabilities: Capabilities) -> Fingerp
     that can't be read is absent. Figures that change from moment to moment, such as the lateness of timers,
     are not part of it."""
     stated = environment.apparatus or {}
-    commit = checked_out(Path(nettrial.__file__).resolve().parents[1])
+    commit = commit_of_package(Path(nettrial.__file__).resolve().parent)
     facts = {VERSION: environment.engine_version, **({COMMIT: commit} if commit else {}), **stated}
     if capabilities.deterministic:
         kernel = {} if capabilities.modelled_hosts else {KERNEL: environment.kernel}
@@ -54,6 +57,21 @@ def fingerprint(environment: Environment, capabilities: Capabilities) -> Fingerp
         "privileges": environment.privileges,
     }
     return here | frequency() | environment.sysctls | facts
+
+
+def commit_of_package(package: Path) -> str | None:
+    """Returns the commit of nettrial in the directory `package`: the one that its wheel was built from, or
+    the one that is checked out; None if neither is known."""
+    try:
+        return (package / BUILT_FROM).read_text(encoding="utf-8").strip() or None
+    except (OSError, UnicodeDecodeError):
+        return checked_out(package.parent)
+
+
+def commit_in_words(facts: Mapping[str, str] | None) -> str:
+    """Returns the commit of nettrial that a fingerprint names in words, such as "commit 1a2b3c4d5e6f"."""
+    commit = (facts or {}).get(COMMIT)
+    return f"commit {commit[:_DIGITS]}" if commit else "commit not known"
 
 
 def checked_out(root: Path) -> str | None:

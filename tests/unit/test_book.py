@@ -14,6 +14,7 @@ from nettrial.report import book
 from nettrial.report.book import Chapter
 from nettrial.study import load, shipped
 from tests.unit.synthetic import make_run
+from tools import book as made_again
 from tools.book import DETERMINISTIC
 
 ROOT = Path(__file__).parents[2]
@@ -114,7 +115,7 @@ def test_a_run_without_a_finished_trial_has_no_chapter(tmp_path: Path) -> None:
 def chapters_of_the_repository() -> dict[str, list[str]]:
     """The chapters of the repository's book, by study."""
     found: dict[str, list[str]] = {}
-    for text in RESULTS.split("\n## ")[1:]:
+    for text in RESULTS.split("\n## ")[2:]:  # the first is the index
         found.setdefault(text.partition(":")[0], []).append(text)
     return found
 
@@ -128,14 +129,47 @@ def test_the_repositorys_book_has_every_study_with_published_figures() -> None:
 def test_the_repositorys_book_judges_the_conclusions_of_each_study(name: str) -> None:
     expected = [each.name for each in load(name).conclusions]
     verdicts = "|".join([*VERDICTS, r"no change of [\d.]+%? or more"])
+    size = r" in direction, [\d.]+(?: to [\d.]+)? of the published size"
     for chapter in chapters_of_the_repository()[name]:
-        judged = re.findall(rf"^\| ([\w-]+) \| .* \| (?:{verdicts})(?:, [\w ]+)? \|", chapter, re.M)
+        judged = re.findall(
+            rf"^\| ([\w-]+) \| .* \| (?:{verdicts})(?:{size})?(?:, [\w ]+)? \|", chapter, re.M
+        )
         # A run in real time can't be judged by a conclusion that its study did not have yet.
         if DETERMINISTIC.search(chapter):
             assert judged == expected
         assert judged == [each for each in expected if each in judged]
         assert re.search(r"; seed \d+; nettrial \d", chapter)
         assert "backend sim" in chapter or "backend fluid" in chapter or "CPUs, Linux" in chapter
+
+
+def test_a_book_begins_with_all_conclusions_and_their_sizes(made: Chapter) -> None:
+    found = {line[2]: line for line in book.index([made]).lines}
+    assert list(found) == [each.name for each in load("jumbo-ipv6").conclusions]
+    study, backend, *_, verdict, change = found["throughput"]
+    assert (study, backend) == ("jumbo-ipv6", "lab")
+    assert verdict.startswith("confirmed")
+    assert re.fullmatch(r"[+-][\d.]+%", change)
+    assert found["windows"][-1] == ""
+    assert "## All conclusions" in book.markdown([made])
+    assert "<h2>All conclusions</h2>" in book.page([made])
+
+
+def test_a_comparison_at_several_places_has_the_smallest_and_the_largest_change() -> None:
+    said = "by level of Window: A against 1500 B -20.0% [-21.0, -19.0]; B against 1500 B +5.2% [no spread]"
+    line = book.index_line("study", "backend sim; seed 1", ("name", "It says.", "mixed", said, "higher"))
+    assert line == ("study", "sim", "name", "It says.", "mixed", "-20.0% to +5.2%")
+
+
+def test_the_repositorys_book_begins_with_the_conclusions_of_all_its_chapters() -> None:
+    _, *parts = re.split(r"^(?=## )", RESULTS, flags=re.MULTILINE)
+    assert parts[0] == made_again.index(parts[1:])
+
+
+def test_chapters_of_whole_deterministic_runs_are_made_again() -> None:
+    facts = "4 of 4 trials (2 treatments × 2 blocks); backend sim; seed 1"
+    assert made_again.left(facts) is None
+    assert made_again.left(facts.replace("sim", "lab")) == "its run took real time"
+    assert made_again.left(facts.replace("4 of", "3 of", 1)) == "its run was not whole"
 
 
 def test_the_page_of_tables_and_figures_repeats_measured_intervals() -> None:

@@ -14,7 +14,13 @@ from nettrial.analysis.apparatus import CODE, changed, conflict
 from nettrial.analysis.warning_effects import HarmOfWarnings, effect_of
 from nettrial.capabilities import CAPABILITIES
 from nettrial.store import Run
-from nettrial.store.fingerprint import checked_out, differences, fingerprint
+from nettrial.store.fingerprint import (
+    checked_out,
+    commit_in_words,
+    commit_of_package,
+    differences,
+    fingerprint,
+)
 from tests.unit.conftest import CommandLine
 from tests.unit.synthetic import ENVIRONMENT
 
@@ -46,6 +52,16 @@ def test_what_the_engine_states_is_part_of_it():
     stated = ENVIRONMENT.model_copy(update={"apparatus": {"shaper": "exact"}})
     assert fingerprint(stated, CAPABILITIES["lab"])["shaper"] == "exact"
     assert "shaper" not in fingerprint(stated, CAPABILITIES["sim"])
+
+
+def test_a_wheel_names_the_commit_that_it_was_built_from(tmp_path: Path):
+    package = tmp_path / "nettrial"
+    package.mkdir()
+    assert commit_of_package(package) is None
+    (package / "commit.txt").write_text("1a2b3c4d5e6f7890\n")
+    assert commit_of_package(package) == "1a2b3c4d5e6f7890"
+    assert commit_in_words({"nettrial commit": "1a2b3c4d5e6f7890"}) == "commit 1a2b3c4d5e6f"
+    assert commit_in_words({}) == commit_in_words(None) == "commit not known"
 
 
 def test_the_commit_is_what_git_has_checked_out(tmp_path: Path):

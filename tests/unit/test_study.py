@@ -14,7 +14,7 @@ from nettrial.units import SIZE
 
 SHIPPED = Path(__file__).parents[2] / "studies"
 BEYOND = "    expect: lower\n    where: {sender: linux-cubic, receiver: linux-cubic}\n  - name: jitter-"
-"""What follows the levels of the conclusion `rtt-beyond-4000`."""
+"""The lines after the levels of the conclusion `rtt-beyond-4000`."""
 TEXT = (SHIPPED / "jumbo-ipv6" / "study.yaml").read_text()
 
 

@@ -40,6 +40,7 @@ OWN = {
         ("ended", "time", "The end, in UTC; null if the session was killed."),
         ("note", "text", "The outcome of the session."),
         ("engine_version", "text", "The engine's version."),
+        ("commit", "text", "The commit of nettrial; null if it is not known."),
         ("kernel", "text", "The kernel."),
         ("processor", "text", "The CPU's name."),
         ("processors", "whole number", "The number of usable CPUs."),
