@@ -2129,6 +2129,25 @@ class RateTrace(Generated):
     stays."""
 
 
+class Reverse(Generated):
+    """The settings of a cable in the direction from its second interface to its first one. Absent
+    settings are those of the other direction."""
+
+    model_config = ConfigDict(extra="forbid")
+    delay: Duration | None = None
+    """The propagation delay."""
+    discipline: Discipline | None = None
+    """The discipline of the transmit queue."""
+    impairment: Impairment | None = None
+    """Loss, duplication, reordering and jitter, which replace all those of the other direction."""
+    queue: QueueLimit | None = None
+    """The limit of the transmit queue."""
+    rate: Rate | None = None
+    """The line rate, which replaces a trace of the other direction, too."""
+    rate_trace: RateTrace | None = None
+    """The changes of the rate over time; `rate` is then their mean."""
+
+
 class RateControl(GeneratedRoot[Literal["fixed", "minstrel_ht"]]):
     """The way in which stations choose the MCS and the streams of their frames."""
 
@@ -2260,6 +2279,9 @@ class Link(Generated):
     rate_trace: RateTrace | None = None
     """The changes of the rate over time, the same in both directions. `rate` is then their mean, which
     stands for the link where one rate is needed, as for its share that was used."""
+    reverse: Reverse | None = None
+    """The settings of the direction from a cable's second interface to its first one, where they
+    differ."""
     wlan: Wlan | None = None
     """The settings of a radio channel, which has no rate, delay, queue, discipline or impairment of its
     own."""

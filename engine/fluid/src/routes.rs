@@ -55,11 +55,10 @@ pub struct FlowPaths {
 impl FlowPaths {
     /// Returns the links of `scenario`, without any flow.
     pub fn new(scenario: &Scenario) -> Self {
-        let capacity = |link: &nettrial_scenario::Link| {
-            let rate = link.rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
-            std::iter::repeat_n(rate, link.interfaces.len())
-        };
-        let capacities = scenario.links.iter().flat_map(capacity).collect();
+        let ends =
+            scenario.links.iter().flat_map(|link| (0..link.interfaces.len()).map(move |end| (link, end)));
+        let rate = |(link, end): (&nettrial_scenario::Link, usize)| link.from_end(end).rate;
+        let capacities = ends.map(|at| rate(at).map_or(f64::INFINITY, |rate| rate.0 as f64)).collect();
         Self { capacities, links: Vec::new(), subflow_paths: Vec::new(), flows: Vec::new() }
     }
 

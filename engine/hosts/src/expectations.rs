@@ -2,7 +2,8 @@
 
 use crate::mapping::Mapping;
 use crate::message::Observation;
-use nettrial_scenario::{FlowRecord, IpVersion, Link, Warning};
+use nettrial_scenario::{FlowRecord, Interface, IpVersion, Link, Warning};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The factor by which a goodput may exceed the rate, because clocks and rates are not exact.
@@ -25,6 +26,7 @@ pub fn warnings(
     let mut warnings = speeds(mapping, observed);
     for (flow, record) in mapping.scenario.workload.iter().zip(flows) {
         let links = path(mapping, &flow.from, &flow.to, flow.ip);
+        let back = path(mapping, &flow.to, &flow.from, flow.ip);
         let object = format!("flow {}", flow.name);
         let slowest = links.iter().filter_map(|link| link.rate).map(|rate| rate.0).min();
         if let (Some(rate), Some(goodput)) = (slowest, record.goodput_bps)
@@ -42,7 +44,7 @@ pub fn warnings(
                 "the network is faster than the study describes",
             ));
         }
-        let delay_us = 2.0 * links.iter().map(|link| link.delay.0 as f64 / 1e3).sum::<f64>();
+        let delay_us = links.iter().chain(&back).map(|link| link.delay.0 as f64 / 1e3).sum::<f64>();
         let fits = delay_us * SHORTEST_SHARE..=delay_us * LONGEST_TIMES + LONGEST_MORE_US;
         let found_us = record.min_rtt_us.map(f64::from);
         if let Some(found_us) = found_us.filter(|found_us| !fits.contains(found_us)) {
@@ -69,10 +71,9 @@ fn speeds(mapping: &Mapping, observed: &HashMap<&str, &Observation>) -> Vec<Warn
         else {
             continue;
         };
-        for (((link, _), _), counted) in mapping.interfaces(&node.name).zip(&observation.interfaces) {
-            let (Some(expected), Some(found)) = (mapping.scenario.links[link].rate, counted.speed_bps) else {
-                continue;
-            };
+        for (((link, end), _), counted) in mapping.interfaces(&node.name).zip(&observation.interfaces) {
+            let expected = mapping.scenario.links[link].from_end(end).rate;
+            let (Some(expected), Some(found)) = (expected, counted.speed_bps) else { continue };
             if found != expected.0 {
                 let (found, expected) = (found as f64 / 1e6, expected.0 as f64 / 1e6);
                 warnings.push(Warning::new(
@@ -87,13 +88,14 @@ fn speeds(mapping: &Mapping, observed: &HashMap<&str, &Observation>) -> Vec<Warn
     warnings
 }
 
-/// Returns the links that packets from one node to another pass in the scenario.
-fn path<'a>(mapping: &Mapping<'a>, from: &str, to: &str, version: IpVersion) -> Vec<&'a Link> {
+/// Returns the links that packets from one node to another pass in the scenario, as these packets meet them.
+fn path<'a>(mapping: &Mapping<'a>, from: &str, to: &str, version: IpVersion) -> Vec<Cow<'a, Link>> {
     let address = mapping.planned_address(to, version).ok();
     let interfaces = address.and_then(|address| mapping.paths.path(from, address)).unwrap_or_default();
     let of = |node: &str, interface: &str| {
-        let has = |link: &&Link| link.interfaces.iter().any(|at| at.node == node && at.name == interface);
-        mapping.scenario.links.iter().find(has)
+        let is_it = |at: &Interface| at.node == node && at.name == interface;
+        let mut links = mapping.scenario.links.iter();
+        links.find_map(|link| Some(link.from_end(link.interfaces.iter().position(is_it)?)))
     };
     interfaces.into_iter().filter_map(|interface| of(&interface.node, &interface.name)).collect()
 }

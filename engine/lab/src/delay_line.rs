@@ -65,13 +65,13 @@ const RING_NS: u64 = 40_000_000;
 pub struct DelayLine {
     /// The link in words, which are the names of its two nodes.
     pub link: String,
-    is_queue: bool,
     switch: Arc<Switch>,
     directions: Vec<Direction>,
 }
 
 /// One direction of a delay line: its counters, its ring and its thread.
 struct Direction {
+    is_queue: bool,
     tally: Arc<Tally>,
     ring: OwnedFd,
     thread: Option<JoinHandle<()>>,
@@ -92,7 +92,7 @@ pub struct Carried {
 /// microseconds, that took so much CPU time that the goodput of transfers was lower by a third.
 const FASTEST_SENT: Rate = Rate(100_000_000);
 
-/// Returns the rate at which the line of `link` transmits frames one after the other; `None` if it passes them on
+/// Returns the rate at which the line of `link`, in one direction, transmits frames one after the other; `None` if it passes them on
 /// at once. In virtual time the link's shaper transmits them.
 pub fn sending_rate(link: &Link, clock: Clock) -> Option<Rate> {
     link.rate.filter(|rate| clock == Clock::Real && rate.0 <= FASTEST_SENT.0)
@@ -122,15 +122,16 @@ pub struct Settings<'a> {
 /// rate delays its frames, too.
 pub fn is_needed(scenario: &Scenario, number: usize, clock: Clock) -> bool {
     let link = &scenario.links[number];
-    let is_delayed = link.delay.0 > 0 && (clock == Clock::Real || link.rate.is_none());
-    is_delayed
-        || is_queue(link, clock)
-        || !link.impairment.is_none()
+    let has_line = |direction: &Link| {
+        let is_delayed = direction.delay.0 > 0 && (clock == Clock::Real || direction.rate.is_none());
+        is_delayed || is_queue(direction, clock) || !direction.impairment.is_none()
+    };
+    link.directions().any(|direction| has_line(&direction))
         || scenario.events.iter().any(|outage| outage.cuts(link))
 }
 
-/// Returns true if the queue of `link` is in its delay line: its rate follows a trace, as no shaper of an ordinary kernel
-/// does.
+/// Returns true if the queue of `link`, in one direction, is in its delay line: its rate follows a trace, as no shaper of an
+/// ordinary kernel does.
 pub fn is_queue(link: &Link, clock: Clock) -> bool {
     clock == Clock::Real && link.rate_trace.is_some()
 }
@@ -140,13 +141,11 @@ pub fn is_needed_by_any(scenario: &Scenario, clock: Clock) -> bool {
     (0..scenario.links.len()).any(|number| is_needed(scenario, number, clock))
 }
 
-/// Returns the shaper of link number `number` of `scenario`, which has a rate. A wire has the highest rate of a trace until
-/// the trace begins.
-pub fn shaper(scenario: &Scenario, number: usize, rate: Rate, clock: Clock) -> Shaper {
-    if clock == Clock::Real {
-        return Shaper::Buckets;
-    }
-    let link = &scenario.links[number];
+/// Returns the shaper of link number `number` of `scenario` at its interface `end`, whose direction has a rate. A wire has
+/// the highest rate of a trace until the trace begins.
+pub fn shaper(scenario: &Scenario, number: usize, end: usize, clock: Clock) -> Shaper {
+    let link = scenario.links[number].from_end(end);
+    let (Clock::Virtual, Some(rate)) = (clock, link.rate) else { return Shaper::Buckets };
     let delay_ns = if is_needed(scenario, number, clock) { 0 } else { link.delay.0 };
     Shaper::Wire { rate: link.rate_trace.as_ref().map_or(rate, RateTrace::highest), delay_ns }
 }
@@ -161,19 +160,19 @@ impl DelayLine {
             settings;
         let [near, far] = indexes;
         let switch = Arc::new(Switch::new()?);
-        let is_queue = is_queue(link, clock);
-        let mut line = Self { link: link.in_words(), is_queue, switch, directions: Vec::new() };
+        let mut line = Self { link: link.in_words(), switch, directions: Vec::new() };
         let directions = [(near, far), (far, near)].into_iter().zip(longest_waits_ns);
-        for (number, ((from, to), longest_wait_ns)) in (first..).zip(directions) {
+        for (end, ((from, to), longest_wait_ns)) in directions.enumerate() {
+            let link = link.from_end(end);
             let fastest = link.rate_trace.as_ref().map(RateTrace::highest).or(link.rate);
             let slots = slots(fastest, largest_frame);
             let worker = Worker {
                 ring: Ring::open(from, Intake::Arriving, largest_frame, slots)?,
                 outlet: Outlet::open(to)?,
-                transmitter: sender(link, clock, longest_wait_ns),
+                transmitter: sender(&link, clock, longest_wait_ns),
                 delay_ns: link.delay.0,
                 reordering_delay_ns: link.impairment.reordering_delay.0,
-                fates: LineFates::new(link, number, settings.separates_udp),
+                fates: LineFates::new(&link, first + end, settings.separates_udp),
                 early_ns: clock.early_ns(),
                 switch: line.switch.clone(),
                 tally: Arc::default(),
@@ -184,7 +183,7 @@ impl DelayLine {
                 worker.run();
             });
             let thread = Some(thread.context("starting a thread for a delay line")?);
-            line.directions.push(Direction { tally, ring, thread });
+            line.directions.push(Direction { is_queue: is_queue(&link, clock), tally, ring, thread });
         }
         Ok(line)
     }
@@ -194,15 +193,16 @@ impl DelayLine {
         self.switch.clone()
     }
 
-    /// Returns what the queue of each direction has passed and dropped since the line was started, if the line has the
-    /// link's queues.
-    pub fn counters(&self) -> Vec<Counters> {
+    /// Returns what the queue of each direction that is in the line has passed and dropped since the line was started,
+    /// with the number of the end from which its frames come.
+    pub fn counters(&self) -> Vec<(usize, Counters)> {
         let read = |tally: &Tally| Counters {
             wire_bytes: tally.wire_bytes.load(Relaxed),
             packets: tally.sent_pkts.load(Relaxed),
             drops: tally.drops_pkts.load(Relaxed),
         };
-        self.directions.iter().filter(|_| self.is_queue).map(|direction| read(&direction.tally)).collect()
+        let queues = self.directions.iter().enumerate().filter(|(_, direction)| direction.is_queue);
+        queues.map(|(end, direction)| (end, read(&direction.tally))).collect()
     }
 
     /// Begins with loss and the other impairments, and with counting.
@@ -249,7 +249,7 @@ pub fn separates_udp(scenario: &Scenario, clock: Clock) -> bool {
     }
 }
 
-/// Returns the transmitter of a direction of `link`.
+/// Returns the transmitter of one direction, whose settings are those of `link`.
 fn sender(link: &Link, clock: Clock, longest_wait_ns: u64) -> Sender {
     match (&link.rate_trace, link.queue) {
         (Some(trace), Some(limit)) if is_queue(link, clock) => {

@@ -196,8 +196,10 @@ impl Network {
             let own = link
                 .interfaces
                 .iter()
-                .map(|interface| {
-                    self.new_interface(home.clock, scenario, gso_packets, link, interface, next()?)
+                .enumerate()
+                .map(|(end, interface)| {
+                    let link = link.from_end(end);
+                    self.new_interface(home.clock, scenario, gso_packets, &link, interface, next()?)
                 })
                 .collect::<Result<Vec<_>>>()?;
             let interfaces = paths.interfaces().of_link(number).zip(&own);
@@ -240,7 +242,7 @@ impl Network {
         Ok(())
     }
 
-    /// Registers `interface` with its `index`, and returns its description.
+    /// Registers `interface`, whose frames meet `link`, with its `index`, and returns its description.
     fn new_interface(
         &mut self,
         clock: Clock,
@@ -276,12 +278,13 @@ impl Network {
         type Alike = Vec<(Discipline, Shaping)>;
         let mut known: HashMap<(Rate, QueueLimit, Wire, Shaper), Alike> = HashMap::new();
         for (number, link) in scenario.links.iter().enumerate() {
-            let Link { rate: Some(rate), queue: Some(limit), interfaces, .. } = link else { continue };
-            if delay_line::is_queue(link, home.clock) {
-                continue;
-            }
-            let shaper = delay_line::shaper(scenario, number, *rate, home.clock);
-            for interface in interfaces {
+            for (end, interface) in link.interfaces.iter().enumerate() {
+                let link = link.from_end(end);
+                let Link { rate: Some(rate), queue: Some(limit), .. } = &*link else { continue };
+                if delay_line::is_queue(&link, home.clock) {
+                    continue;
+                }
+                let shaper = delay_line::shaper(scenario, number, end, home.clock);
                 let place = self.place(&interface.node)?;
                 let (built, node) = (&mut self.nodes[place], &scenario.nodes[place]);
                 let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, Some(*rate), home.clock);

@@ -247,7 +247,7 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own, clock: Clock) -> Vec<Pr
         problems.push(problem.of_machine());
     }
     problems.extend(radio_problems(scenario));
-    let shaped = scenario.links.iter().any(|link| link.rate.is_some() || link.wlan.is_some());
+    let shaped = scenario.links.iter().any(|link| link.is_shaped() || link.wlan.is_some());
     for (number, flow) in scenario.workload.iter().enumerate() {
         let place = Place::flow(number, flow);
         if flow.transport == Transport::Mptcp && !mptcp::is_there() {

@@ -9,7 +9,7 @@
 use crate::affinity;
 use crate::error::{Context, Error, Result};
 use crate::processors::Placement;
-use nettrial_scenario::{Scenario, chain};
+use nettrial_scenario::{Link, Scenario, chain};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use perf_event::data::Record;
@@ -63,7 +63,7 @@ impl Watch {
     /// is measured or no link is shaped.
     pub fn of_hosts(scenario: &Scenario, placement: Option<&Placement>) -> Option<Result<Self, String>> {
         let placement = placement?;
-        scenario.links.iter().any(|link| link.rate.is_some()).then(|| {
+        scenario.links.iter().any(Link::is_shaped).then(|| {
             let processors = scenario.measurement.cpu.iter().filter_map(|host| placement.of(host));
             Self::start(&processors.collect::<Vec<_>>(), placement.engine_processor())
         })

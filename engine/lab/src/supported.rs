@@ -108,15 +108,19 @@ pub fn problems(scenario: &Scenario, clock: Clock) -> Vec<Problem> {
 fn traced_queues(scenario: &Scenario) -> Vec<Problem> {
     let hint =
         "the kernel's shapers follow no trace, so the engine has the queue: run it with `--backend virtual`";
-    let traced = || scenario.links.iter().enumerate().filter(|(_, link)| link.rate_trace.is_some());
-    let other = traced().filter(|(_, link)| !link.discipline.is_drop_tail());
     let expected = "drop_tail in the lab, where the rate follows a trace";
-    let mut problems: Vec<Problem> = other
-        .map(|(number, link)| {
-            Place::link(number, link).problem("discipline", link.discipline.name(), expected, hint)
-        })
-        .collect();
-    if scenario.measurement.queue_interval.is_some() && traced().next().is_some() {
+    let mut is_traced = false;
+    let mut problems = Vec::new();
+    for (number, link) in scenario.links.iter().enumerate() {
+        problems.extend(Place::of_directions(number, link, |direction, place| {
+            let has_trace = direction.rate_trace.is_some();
+            is_traced |= has_trace;
+            let is_other = has_trace && !direction.discipline.is_drop_tail();
+            let refused = || place.problem("discipline", direction.discipline.name(), expected, hint);
+            is_other.then(refused).into_iter().collect()
+        }));
+    }
+    if scenario.measurement.queue_interval.is_some() && is_traced {
         let expected = "none in the lab, where a rate follows a trace";
         let place = Place::new("/measurement", "the measurement");
         problems.push(place.problem("queue_interval", "given", expected, hint));

@@ -74,8 +74,9 @@ impl Paths<'_> {
     fn crossed_ns(&self, out: usize, into: usize) -> Option<u64> {
         let crossings = layer2::between(&self.graph, out, into)?;
         let times = crossings.iter().map(|&Crossing { out, .. }| {
-            let link = &self.graph.scenario.links[self.graph.interfaces.link(out)];
-            link_ns(link, self.graph.interfaces.get(out).mtu.0)
+            let number = self.graph.interfaces.link(out);
+            let end = out - self.graph.interfaces.of_link(number).start;
+            link_ns(&self.graph.scenario.links[number].from_end(end), self.graph.interfaces.get(out).mtu.0)
         });
         Some(times.fold(0, u64::saturating_add))
     }

@@ -1,6 +1,6 @@
 //! A backend's statement of its capabilities, and the problems that follow for a scenario.
 
-use crate::{Medium, Place, Problem, RoutingPolicy, Scenario, Transport};
+use crate::{Link, Medium, Place, Problem, RoutingPolicy, Scenario, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -212,27 +212,37 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
 
     fn look_at_links(&mut self, scenario: &Scenario) {
         for (number, link) in scenario.links.iter().enumerate() {
-            let (place, discipline) = (Place::link(number, link), link.discipline.name());
             if !self.can.media.contains(&link.medium) {
                 let names: Vec<&str> = self.can.media.iter().map(|medium| medium.name()).collect();
-                self.refuse(&place, "medium", link.medium.name(), &names.join(", "));
+                self.refuse(&Place::link(number, link), "medium", link.medium.name(), &names.join(", "));
             }
-            if !self.can.disciplines.iter().any(|known| known == discipline) {
-                self.refuse(&place, "discipline", discipline, &self.can.disciplines.join(", "));
-            }
-            self.setting(Setting::RateTrace, link.rate_trace.is_some(), &place, "rate_trace", "none");
-            let (place, impairment) = (place.within("impairment"), &link.impairment);
-            let shares = [
-                ("loss", impairment.loss > 0.0),
-                ("duplication", impairment.duplication > 0.0),
-                ("reordering", impairment.reordering > 0.0),
-                ("jitter", impairment.jitter.0 > 0),
-            ];
-            for (name, is_set) in shares {
-                self.setting(Setting::Impairment, is_set, &place, name, "0");
-            }
-            self.setting(Setting::Bursts, link.impairment.bursts.is_some(), &place, "bursts", "none");
+            let before = std::mem::take(&mut self.problems);
+            let found = Place::of_directions(number, link, |direction, place| {
+                self.look_at_direction(direction, place);
+                std::mem::take(&mut self.problems)
+            });
+            self.problems = before;
+            self.problems.extend(found);
         }
+    }
+
+    fn look_at_direction(&mut self, link: &Link, place: &Place) {
+        let discipline = link.discipline.name();
+        if !self.can.disciplines.iter().any(|known| known == discipline) {
+            self.refuse(place, "discipline", discipline, &self.can.disciplines.join(", "));
+        }
+        self.setting(Setting::RateTrace, link.rate_trace.is_some(), place, "rate_trace", "none");
+        let (place, impairment) = (place.within("impairment"), &link.impairment);
+        let shares = [
+            ("loss", impairment.loss > 0.0),
+            ("duplication", impairment.duplication > 0.0),
+            ("reordering", impairment.reordering > 0.0),
+            ("jitter", impairment.jitter.0 > 0),
+        ];
+        for (name, is_set) in shares {
+            self.setting(Setting::Impairment, is_set, &place, name, "0");
+        }
+        self.setting(Setting::Bursts, link.impairment.bursts.is_some(), &place, "bursts", "none");
     }
 
     fn look_at_flows(&mut self, scenario: &Scenario) {

@@ -48,7 +48,7 @@ pub use machine::{Machine, MachineInterface, MachineReach, Wireless};
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{
     Discipline, GuestHardware, HostCost, Impairment, Interface, Link, LossBursts, Medium, Node, NodeKind,
-    RoutingPolicy,
+    Reverse, RoutingPolicy,
 };
 pub use outage::Outage;
 pub use problem::{Place, Problem};

@@ -5,6 +5,7 @@ use crate::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The kind of a node.
@@ -200,9 +201,65 @@ pub struct Link {
     /// Loss, duplication, reordering and jitter of the link's frames.
     #[serde(default, skip_serializing_if = "Impairment::is_none")]
     pub impairment: Impairment,
+    /// The settings of the direction from a cable's second interface to its first one, where they differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<Reverse>,
+}
+
+/// The settings of a cable in the direction from its second interface to its first one. Absent settings are those of
+/// the other direction.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reverse {
+    /// The line rate, which replaces a trace of the other direction, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The changes of the rate over time; `rate` is then their mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_trace: Option<RateTrace>,
+    /// The propagation delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// The limit of the transmit queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueLimit>,
+    /// The discipline of the transmit queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Discipline>,
+    /// Loss, duplication, reordering and jitter, which replace all those of the other direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impairment: Option<Impairment>,
 }
 
 impl Link {
+    /// Returns the link as frames from its interface `end`, 0 or 1 of a cable, meet it: without `reverse`, whose
+    /// settings replace the others for frames from interface 1. Code that knows the direction of frames asks here.
+    pub fn from_end(&self, end: usize) -> Cow<'_, Self> {
+        let Some(reverse) = &self.reverse else { return Cow::Borrowed(self) };
+        let mut link = Self { reverse: None, ..self.clone() };
+        if end > 0 {
+            if reverse.rate.is_some() {
+                (link.rate, link.rate_trace) = (reverse.rate, reverse.rate_trace.clone());
+            }
+            link.delay = reverse.delay.unwrap_or(link.delay);
+            link.queue = reverse.queue.or(link.queue);
+            link.discipline = reverse.discipline.unwrap_or(link.discipline);
+            link.impairment = reverse.impairment.unwrap_or(link.impairment);
+        }
+        Cow::Owned(link)
+    }
+
+    /// Returns whether a direction has a rate.
+    pub fn is_shaped(&self) -> bool {
+        self.directions().any(|direction| direction.rate.is_some())
+    }
+
+    /// Returns the link as frames meet it: once if both directions have the same settings, and otherwise from each
+    /// of its interfaces.
+    pub fn directions(&self) -> impl Iterator<Item = Cow<'_, Self>> {
+        (0..if self.reverse.is_some() { 2 } else { 1 }).map(|end| self.from_end(end))
+    }
+
     /// Returns the two interfaces of a cable; `None` if the link has another medium or does not have two
     /// interfaces. Code that handles only cables gets a link's interfaces here.
     pub fn cable(&self) -> Option<[&Interface; 2]> {
@@ -485,4 +542,51 @@ pub enum RoutingPolicy {
     /// cost.
     #[schemars(title = "SpanningTree")]
     SpanningTree {},
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Place;
+    use serde_json::json;
+
+    fn link(settings: serde_json::Value) -> Link {
+        let interface = |node: &str| json!({"node": node, "interface": "eth0", "mtu": "1500 B"});
+        let mut link =
+            json!({"ends": [interface("a"), interface("b")], "rate": "1 Mbit/s", "queue": "9 packets"});
+        link.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+        serde_json::from_value(link).unwrap()
+    }
+
+    #[test]
+    fn a_direction_has_its_own_settings_and_otherwise_those_of_the_other() {
+        let same = link(json!({"delay": "1 ms"}));
+        assert_eq!((same.directions().count(), same.from_end(1)), (1, Cow::Borrowed(&same)));
+        let trace = json!({"from_ns": [0], "rates_bps": [1]});
+        let apart = link(json!({"delay": "1 ms", "rate_trace": trace,
+            "reverse": {"rate": "10 Mbit/s", "discipline": {"discipline": "fq"}, "impairment": {"loss": 0.5}}}));
+        let [near, far] = [0, 1].map(|end| apart.from_end(end));
+        let of =
+            |link: &Link| (link.rate.map(|rate| rate.0), link.rate_trace.is_some(), link.discipline.name());
+        assert_eq!(
+            (of(&near), of(&far)),
+            ((Some(1_000_000), true, "drop_tail"), (Some(10_000_000), false, "fq"))
+        );
+        assert_eq!((near.impairment.loss, far.impairment.loss), (0.0, 0.5));
+        assert_eq!((far.delay, far.queue, far.reverse.is_none()), (near.delay, near.queue, true));
+    }
+
+    #[test]
+    fn a_problem_of_both_directions_is_reported_once() {
+        let slow = |link: &Link, place: &Place| match link.rate {
+            Some(rate) if rate.0 < 5_000_000 => vec![place.problem("rate", rate, "more", "it is slow")],
+            _ => Vec::new(),
+        };
+        let pointers = |reverse: serde_json::Value| {
+            let problems = Place::of_directions(3, &link(json!({"reverse": reverse})), slow);
+            problems.into_iter().map(|problem| problem.pointer).collect::<Vec<_>>()
+        };
+        assert_eq!(pointers(json!({"delay": "1 ms"})), ["/links/3/rate"]);
+        assert_eq!(pointers(json!({"rate": "2 Mbit/s"})), ["/links/3/rate", "/links/3/reverse/rate"]);
+    }
 }

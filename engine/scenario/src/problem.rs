@@ -61,6 +61,27 @@ impl Place {
         Self::new(format!("/links/{number}"), link.in_words())
     }
 
+    /// Returns the problems that `check` finds with the link with this number, for each direction that has settings of
+    /// its own: those of the reverse direction at `reverse`, without those that the other direction has, too.
+    pub fn of_directions(
+        number: usize,
+        link: &Link,
+        mut check: impl FnMut(&Link, &Self) -> Vec<Problem>,
+    ) -> Vec<Problem> {
+        let mut problems: Vec<Problem> = Vec::new();
+        for (end, direction) in link.directions().enumerate() {
+            let of_link = Self::link(number, link);
+            let place = if end == 0 { of_link } else { of_link.within("reverse") };
+            let found = check(&direction, &place);
+            let is_known = |one: &Problem| {
+                problems.iter().any(|other| (&one.setting, &one.value) == (&other.setting, &other.value))
+            };
+            let fresh: Vec<Problem> = found.into_iter().filter(|one| !is_known(one)).collect();
+            problems.extend(fresh);
+        }
+        problems
+    }
+
     /// Returns the place of the node with this number in a scenario.
     pub fn node(number: usize, node: &Node) -> Self {
         Self::new(format!("/nodes/{number}"), format!("node {:?}", node.name))

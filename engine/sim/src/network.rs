@@ -49,8 +49,9 @@ impl Network {
                 continue;
             };
             let outages = scenario.outages_of(number);
-            for ((near, number), far) in pair.into_iter().zip(numbers.clone()).zip(numbers.rev()) {
-                links.push(Link::new(scenario, link, near, [number, far], &outages));
+            let ends = pair.into_iter().enumerate();
+            for (((end, near), number), far) in ends.zip(numbers.clone()).zip(numbers.rev()) {
+                links.push(Link::new(scenario, &link.from_end(end), near, [number, far], &outages));
             }
         }
         let (air, processors) = (Air::new(scenario, &interfaces), Processors::new(scenario, &interfaces));

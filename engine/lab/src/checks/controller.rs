@@ -3,7 +3,7 @@
 use super::Findings;
 use crate::network::InterfaceCounters;
 use crate::openflow::{Handled, Outcome};
-use nettrial_scenario::{Absence, ControllerRecord, InterfaceRecord, NodeKind, Scenario};
+use nettrial_scenario::{Absence, ControllerRecord, InterfaceRecord, Link, NodeKind, Scenario};
 
 /// The metrics of a controller.
 const METRICS: [&str; 8] = [
@@ -51,7 +51,9 @@ pub fn looping<'a>(
     sent: impl IntoIterator<Item = Sent<'a>>,
     by_controller: Handled,
 ) -> Option<(String, String)> {
-    if scenario.controller.is_none() || scenario.links.iter().any(|link| link.impairment.duplication > 0.0) {
+    if scenario.controller.is_none()
+        || scenario.links.iter().flat_map(Link::directions).any(|link| link.impairment.duplication > 0.0)
+    {
         return None;
     }
     let is_switch = |name: &str| scenario.node(name).is_some_and(|node| node.kind == NodeKind::Switch);

@@ -70,10 +70,11 @@ impl Wires {
         let rate_and_mtu = |leaving: &&nettrial_scenario::Interface| {
             let place = interfaces.all().iter().position(|one| std::ptr::eq(*one, *leaving))?;
             let number = interfaces.link(place);
-            let link = &layout.scenario.links[number];
+            let end = place - interfaces.of_link(number).start;
+            let link = layout.scenario.links[number].from_end(end);
             let has_line = delay_line::is_needed(layout.scenario, number, Clock::Real);
-            let transmits = delay_line::is_queue(link, Clock::Real)
-                || has_line && delay_line::sending_rate(link, Clock::Real).is_some();
+            let transmits = delay_line::is_queue(&link, Clock::Real)
+                || has_line && delay_line::sending_rate(&link, Clock::Real).is_some();
             let rate = link.rate.filter(|_| !transmits)?;
             Some((rate.0, leaving.mtu.0))
         };

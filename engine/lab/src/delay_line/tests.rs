@@ -70,6 +70,7 @@ impl Bench {
             queue: None,
             discipline: Default::default(),
             impairment,
+            reverse: None,
         };
         // The ring has room for all frames that a test sends, so missing ones were lost by the line.
         let ring = Ring::open(ENDS[3], Intake::Arriving, 1514, 60_000).unwrap();

@@ -86,13 +86,15 @@ impl Guests {
         let Some(carried) = self.carried else { return Vec::new() };
         // A radio channel has no rate of its own: it holds a guest back for as long as its frames are at the station.
         let is_fast = |link: &Link| link.wlan.is_none() && link.rate.is_none_or(|rate| rate > carried.rate());
-        let fast = links_of_guests(scenario).filter(|(_, link)| is_fast(link));
-        fast.map(|(number, link)| {
-            let value = link.rate.map_or("none".to_owned(), |rate| rate.to_string());
-            let expected = format!("up to {}, where an end is a guest", carried.rate());
-            Place::link(number, link).problem("rate", value, expected, carried.reason()).of_machine()
-        })
-        .collect()
+        let problems = links_of_guests(scenario).flat_map(|(number, link)| {
+            Place::of_directions(number, link, |direction, place| {
+                let value = direction.rate.map_or("none".to_owned(), |rate| rate.to_string());
+                let expected = format!("up to {}, where an end is a guest", carried.rate());
+                let refused = || place.problem("rate", value, expected, carried.reason()).of_machine();
+                is_fast(direction).then(refused).into_iter().collect()
+            })
+        });
+        problems.collect()
     }
 }
 

@@ -106,7 +106,7 @@ impl Lines {
     pub fn counters(&self) -> impl Iterator<Item = (usize, usize, Counters)> {
         let lines = self.links.iter().zip(&self.lines);
         lines.flat_map(|((number, _), line)| {
-            line.counters().into_iter().enumerate().map(|(end, counters)| (*number, end, counters))
+            line.counters().into_iter().map(|(end, counters)| (*number, end, counters))
         })
     }
 
@@ -119,13 +119,13 @@ impl Lines {
 /// Returns the longest time, in nanoseconds, that a frame from each end of `link` waits for those before it, which
 /// is the time of its shaper's burst.
 fn longest_waits_ns(layout: &Layout, link: &Link) -> [u64; 2] {
-    let wait_ns = |interface: &Interface| {
+    let wait_ns = |(end, interface): (usize, &Interface)| {
         let node = layout.directory.node(&interface.node);
         let forwards = node.is_some_and(|node| node.kind != NodeKind::Host);
         let frame = interface.mtu.0 + ethernet::FRAMING_BYTES;
-        link.rate.map_or(0, |rate| bucket::at_once_ns(rate, frame, forwards))
+        link.from_end(end).rate.map_or(0, |rate| bucket::at_once_ns(rate, frame, forwards))
     };
-    let mut waits = link.interfaces.iter().map(wait_ns);
+    let mut waits = link.interfaces.iter().enumerate().map(wait_ns);
     [waits.next().unwrap_or(0), waits.next().unwrap_or(0)]
 }
 

@@ -1,7 +1,7 @@
 //! Finds the reasons why this machine can't run switches under a controller.
 
 use super::{PYTHON, SCHEMA, python, search_path};
-use nettrial_scenario::{NodeKind, Place, Problem, Rate, Scenario, Shortfall};
+use nettrial_scenario::{Link, NodeKind, Place, Problem, Rate, Scenario, Shortfall};
 use std::path::Path;
 
 /// The programs of Open vSwitch that nettrial uses.
@@ -89,12 +89,14 @@ pub fn problems(scenario: &Scenario, can_return: bool) -> Vec<Problem> {
     let is_switch = |name: &str| scenario.node(name).is_some_and(|node| node.kind == NodeKind::Switch);
     for (number, link) in scenario.links.iter().enumerate() {
         let is_at_switch = link.interfaces.iter().any(|interface| is_switch(&interface.node));
-        if is_at_switch && link.rate.is_none_or(|rate| rate > CEILING) {
-            let value = link.rate.map_or("none".to_owned(), |rate| rate.to_string());
+        let is_fast = |direction: &Link| is_at_switch && direction.rate.is_none_or(|rate| rate > CEILING);
+        problems.extend(Place::of_directions(number, link, |direction, place| {
+            let value = direction.rate.map_or("none".to_owned(), |rate| rate.to_string());
             let expected = format!("up to {CEILING}, at a switch under a controller");
             let hint = "Open vSwitch's user-space datapath carries no more";
-            problems.push(Place::link(number, link).problem("rate", value, expected, hint));
-        }
+            let refused = || place.problem("rate", value, expected, hint);
+            is_fast(direction).then(refused).into_iter().collect()
+        }));
     }
     for (number, node) in scenario.nodes.iter().enumerate() {
         if node.kind == NodeKind::Host && node.system.is_some() {

@@ -112,19 +112,21 @@ pub fn problems(scenario: &Scenario, home: &Home) -> Vec<Problem> {
     let mut tried = HashSet::new();
     let mut problems = Vec::new();
     for (number, link) in scenario.links.iter().enumerate() {
-        let name = link.discipline.name();
-        let place = Place::link(number, link);
-        problems.extend(deviation(link, &place));
-        if link.discipline.is_drop_tail() || !NAMES.contains(&name) || !tried.insert(name) {
-            continue;
-        }
-        if let Err(error) = home.create(|| attempt(link)) {
-            let hint = format!(
-                "this kernel does not take it: {}; if it is a module: modprobe sch_{name}",
-                chain(&error)
-            );
-            problems.push(place.problem("discipline", name, "drop_tail", hint).of_machine());
-        }
+        problems.extend(Place::of_directions(number, link, |direction, place| {
+            let name = direction.discipline.name();
+            let mut found: Vec<Problem> = deviation(direction, place).into_iter().collect();
+            if direction.discipline.is_drop_tail() || !NAMES.contains(&name) || !tried.insert(name) {
+                return found;
+            }
+            if let Err(error) = home.create(|| attempt(direction)) {
+                let hint = format!(
+                    "this kernel does not take it: {}; if it is a module: modprobe sch_{name}",
+                    chain(&error)
+                );
+                found.push(place.problem("discipline", name, "drop_tail", hint).of_machine());
+            }
+            found
+        }));
     }
     problems
 }

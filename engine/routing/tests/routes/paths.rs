@@ -68,6 +68,10 @@ fn the_round_trip_time_of_an_idle_path_is_that_of_full_packets_on_the_slowest_of
     scenario.links[0].rate = Some("1 Mbit/s".parse().unwrap());
     scenario.links[0].impairment.jitter = "5 ms".parse().unwrap();
     assert_eq!(milliseconds(&scenario), 2 * (1 + 12 + 5 + 30 + 5));
+    scenario.links[0].reverse =
+        serde_json::from_value(json!({"rate": "2 Mbit/s", "delay": "8 ms", "impairment": {}})).unwrap();
+    assert_eq!(milliseconds(&scenario), (1 + 12 + 5 + 30 + 5) + (5 + 30 + 8 + 6));
+    scenario.links[0].reverse = None;
     scenario.links[5].impairment.reordering_delay = "100 ms".parse().unwrap();
     assert_eq!(milliseconds(&scenario), 106, "nothing is reordered");
     scenario.links[5].impairment.reordering = 0.1;

@@ -19,17 +19,23 @@ const INTERFACE_NAME_BYTES: usize = 15;
 /// Adds everything that is wrong with the links and interfaces of a scenario.
 pub fn check(directory: &Directory, problems: &mut Vec<Problem>) {
     for (number, link) in directory.scenario.links.iter().enumerate() {
-        check_link(directory, link, &Place::link(number, link), problems);
+        let place = Place::link(number, link);
+        match link.medium {
+            Medium::Cable => check_cable(link, &place, problems),
+            Medium::Wlan => {
+                wlan::check(directory, link, &place, problems);
+                continue;
+            }
+        }
+        check_all_interfaces(directory, link, &place, problems);
+        problems.extend(Place::of_directions(number, link, check_direction));
     }
     check_interfaces(directory.scenario, problems);
 }
 
-fn check_link(directory: &Directory, link: &Link, place: &Place, problems: &mut Vec<Problem>) {
-    match link.medium {
-        Medium::Cable => check_cable(link, place, problems),
-        Medium::Wlan => return wlan::check(directory, link, place, problems),
-    }
-    check_all_interfaces(directory, link, place, problems);
+/// Returns what is wrong with the settings of one direction of a cable.
+fn check_direction(link: &Link, place: &Place) -> Vec<Problem> {
+    let mut problems = Vec::new();
     if let Some(rate) = link.rate {
         if rate.0 < 8_000 {
             problems.push(place.problem(
@@ -52,10 +58,10 @@ fn check_link(directory: &Directory, link: &Link, place: &Place, problems: &mut 
         if link.rate.is_none() {
             problems.push(place.problem("rate", "none", "the mean of the trace", "a trace has a mean rate"));
         }
-        rate_trace::check(trace, place, problems);
+        rate_trace::check(trace, place, &mut problems);
     }
-    check_impairment(link, &place.within("impairment"), problems);
-    discipline::check(link, place, problems);
+    check_impairment(link, &place.within("impairment"), &mut problems);
+    discipline::check(link, place, &mut problems);
     match link.queue {
         Some(QueueLimit::Packets(0) | QueueLimit::Bytes(Size(0))) => problems.push(place.problem(
             "queue",
@@ -77,6 +83,7 @@ fn check_link(directory: &Directory, link: &Link, place: &Place, problems: &mut 
         )),
         _ => {}
     }
+    problems
 }
 
 /// Adds what is wrong with the interfaces of a link.

@@ -195,8 +195,8 @@ impl Heads {
 }
 
 impl Link {
-    /// Creates the direction of `cable` from its interface `near`, whose number is the direction's, to the
-    /// interface with the number `far`; it is down between these times in nanoseconds.
+    /// Creates the direction of a cable from its interface `near`, whose number is the direction's, to the
+    /// interface with the number `far`; `cable` is the cable from that end, and is down between these times in nanoseconds.
     pub fn new(
         scenario: &Scenario,
         cable: &Cable,

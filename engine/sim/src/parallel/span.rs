@@ -86,8 +86,10 @@ impl<'a> Division<'a> {
 
 /// Returns whether a link's state names no packets by their numbers, which change when the network is divided.
 fn is_divisible(link: &nettrial_scenario::Link) -> bool {
-    link.cable().is_some()
-        && !matches!(link.discipline, Discipline::CoDel { .. } | Discipline::FqCodel { .. })
+    let names_packets = |direction: &nettrial_scenario::Link| {
+        matches!(direction.discipline, Discipline::CoDel { .. } | Discipline::FqCodel { .. })
+    };
+    link.cable().is_some() && !link.directions().any(|direction| names_packets(&direction))
 }
 
 /// Returns whether a flow is one transfer, whose two sides learn of each other from packets alone. Several transfers

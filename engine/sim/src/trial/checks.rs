@@ -6,6 +6,7 @@
 use crate::trial::supported;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Flow, Interface, Link, Medium, Place, Problem, Scenario, Traffic, Transport};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The smallest receive buffer: that of the smallest `socket.window`, which has room for data of any segment size.
@@ -43,17 +44,23 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The links with their numbers, by the nodes and names of their interfaces.
-type Links<'a> = HashMap<(&'a str, &'a str), (usize, &'a Link)>;
+/// The links with their numbers, as frames from an interface meet them, by the nodes and names of these interfaces.
+type Links<'a> = HashMap<(&'a str, &'a str), (usize, Cow<'a, Link>)>;
+
+/// Returns an interface's node and name, by which its link is found.
+fn key(interface: &Interface) -> (&str, &str) {
+    (&interface.node, &interface.name)
+}
 
 /// Returns the problems with the paths of the flows of `scenario`, which has passed [`check_parts`].
 pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let links = scenario.links.iter().enumerate();
-    let interfaces = links.flat_map(|link| link.1.interfaces.iter().map(move |interface| (interface, link)));
-    let links: Links = interfaces
-        .map(|(interface, link)| ((interface.node.as_str(), interface.name.as_str()), link))
-        .collect();
+    let interfaces = links.flat_map(|(number, link)| {
+        let ends = link.interfaces.iter().enumerate();
+        ends.map(move |(end, interface)| (key(interface), (number, link.from_end(end))))
+    });
+    let links: Links = interfaces.collect();
     for (number, flow) in scenario.workload.iter().enumerate() {
         let place = Place::flow(number, flow);
         let pairs = paths.subflow_pairs(flow);
@@ -75,21 +82,21 @@ pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
 }
 
 /// Refuses a flow whose packets take no time, because it would continue forever at one instant.
-fn check_time(
+fn check_time<'a>(
     flow: &Flow,
     place: &Place,
-    links: &Links<'_>,
-    [there, back]: [&[&Interface]; 2],
+    links: &'a Links<'a>,
+    [there, back]: [&[&'a Interface]; 2],
     problems: &mut Vec<Problem>,
 ) {
-    let link = |interface: &&Interface| links[&(interface.node.as_str(), interface.name.as_str())];
+    let link = |interface: &&'a Interface| -> &'a (usize, Cow<'a, Link>) { &links[&key(interface)] };
     let is_instant = |link: &Link| link.medium == Medium::Cable && link.rate.is_none() && link.delay.0 == 0;
-    if there.iter().chain(back).all(|interface| is_instant(link(interface).1)) {
+    if there.iter().chain(back).all(|interface| is_instant(&link(interface).1)) {
         let place = there.first().map_or_else(
             || place.clone(),
             |interface| {
                 let (number, link) = link(interface);
-                Place::link(number, link)
+                Place::link(*number, link)
             },
         );
         let place = place.called(format!("the path from {} to {}", flow.from, flow.to));

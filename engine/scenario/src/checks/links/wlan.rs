@@ -39,6 +39,9 @@ fn check_cable_settings(link: &Link, place: &Place, problems: &mut Vec<Problem>)
     if link.rate.is_some() {
         refuse("rate", "a radio channel's rate follows from `wlan`: standard, width, streams, MCS");
     }
+    if link.reverse.is_some() {
+        refuse("reverse", "all stations of a radio channel share it");
+    }
     if link.rate_trace.is_some() {
         refuse("rate_trace", "a radio channel's rate follows from `wlan`: standard, width, streams, MCS");
     }
