@@ -63,6 +63,12 @@ class Wrong:
         return self.value == UNKNOWN_FIELD
 
     @classmethod
+    def of_custom(cls, error: PydanticCustomError) -> Wrong:
+        """Returns the fault of an error from `wrong`."""
+        context = error.context or {}
+        return cls(context["at"], context["value"] or "", context["expected"], context["hint"])
+
+    @classmethod
     def of(cls, error: ValidationError) -> list[Wrong]:
         """Returns all faults of a validation error, in words for users."""
         found = []

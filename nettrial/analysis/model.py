@@ -9,6 +9,7 @@ from typing import Literal
 from nettrial import units
 from nettrial.analysis.mtu_fits import PayloadCost, WireUse, efficiency
 from nettrial.analysis.summary import Levels, ResponseSummary, plan_treatments, summarise
+from nettrial.design import rates_of
 from nettrial.errors import BadInput
 from nettrial.store import Run, Trial
 from nettrial.study import Study
@@ -130,8 +131,8 @@ def _model(
 
 def _rate(trials: Mapping[float, Sequence[Trial]]) -> float | None:
     """Returns the rate of the slowest link in Mbit/s."""
-    links = next(iter(trials.values()))[0].scenario.links
-    return min((units.RATE.parse(link.rate.root) / 1e6 for link in links if link.rate), default=None)
+    rates = rates_of(next(iter(trials.values()))[0].scenario)
+    return min(rates) / 1e6 if rates else None
 
 
 def _headers(

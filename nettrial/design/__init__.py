@@ -3,7 +3,7 @@
 from nettrial.design.capture import CAPTURES, capture_of, refuse_unknown_interfaces, remove_partial
 from nettrial.design.treatment_scenario import resolve, scenario_of
 from nettrial.design.trial_order import PlannedTrial, Treatment, next_block, plan, treatments
-from nettrial.design.workload import traffic_seconds
+from nettrial.design.workload import rates_of, traffic_seconds
 
 __all__ = [
     "CAPTURES",
@@ -12,6 +12,7 @@ __all__ = [
     "capture_of",
     "next_block",
     "plan",
+    "rates_of",
     "refuse_unknown_interfaces",
     "remove_partial",
     "resolve",

@@ -8,7 +8,7 @@ from functools import cache
 
 from pydantic import BaseModel
 
-from nettrial.study import EVERY, LinkKind, Settings, Study
+from nettrial.study import EVERY, Cable, LinkKind, Settings, Study
 from nettrial.study.paths import steps_of
 
 FieldPath = tuple[str | int, ...]
@@ -34,6 +34,8 @@ class Origins:
     """The name and the kind of each node, in the scenario's order."""
     links: Sequence[LinkKind]
     """The kind of each link, in the scenario's order."""
+    cables: Sequence[Cable]
+    """The settings of each link, in the scenario's order."""
     flows: Sequence[int]
     """The index of the workload entry of each flow, in the scenario's order."""
     _where: dict[FieldPath, str] = field(default_factory=dict, repr=False)
@@ -54,7 +56,7 @@ class Origins:
             case ["nodes", int(number), *rest]:
                 place = self._of_node(*self.nodes[number], rest)
             case ["links", int(number), *rest]:
-                place = self._of_link(self.links[number], rest)
+                place = self._of_link(number, rest)
             case ["events", *rest]:
                 place = ("network", "events", *rest)
             case ["controller", *rest] if self.settings.known_network.controller is not None:
@@ -102,7 +104,8 @@ class Origins:
             case _:
                 return ("hosts", key)
 
-    def _of_link(self, kind: LinkKind, rest: Sequence[str | int]) -> FieldPath:
+    def _of_link(self, number: int, rest: Sequence[str | int]) -> FieldPath:
+        forward, reverse = self.cables[number].places
         match rest:
             case ["wlan", *more]:
                 return (
@@ -111,13 +114,13 @@ class Origins:
                     else ("network", "topology")
                 )
             case ["ends", int(), "mtu"]:
-                return self._of_link(kind, ["mtu"])
-            case ["rate_trace", *_]:
-                return self._of_link(kind, ["rate"])
+                return forward["mtu"]
+            case ["reverse", str(name), *more]:
+                name = "rate" if name == "rate_trace" else name
+                return (*reverse.get(name, ("network", name)), *more)
             case [str(name), *more] if name not in ("ends", "medium"):
-                # A study has no settings for radio channels as a kind of links.
-                own = getattr(getattr(self.settings.known_network.links, kind, None), name, None)
-                return ("network", *(() if own is None else ("links", kind)), name, *more)
+                name = "rate" if name == "rate_trace" else name
+                return (*forward.get(name, ("network", name)), *more)
             case _:
                 return ("network", "topology")
 
@@ -127,7 +130,10 @@ class Origins:
         value: object = self.settings
         for number, step in enumerate(place):
             if isinstance(value, BaseModel):
-                names = _names(type(value))
+                names, further = _names(type(value)), value.model_extra or {}
+                if step in further:
+                    value = further[str(step)]
+                    continue
                 if step not in names:
                     return place[:number] if number else place
                 value = getattr(value, names[step])

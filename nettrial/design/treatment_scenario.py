@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
 from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
 from nettrial import scenario
 from nettrial.design.origins import OWN_OF_HOST, Origins
@@ -17,17 +17,17 @@ from nettrial.errors import BadInput
 from nettrial.fields import without_collector
 from nettrial.scenario import Scenario
 from nettrial.study import (
-    CABLE_KINDS,
     DROP_TAIL,
     EVERY,
     Block,
+    Cable,
     ControllerSettings,
+    DirectionSettings,
     DisciplineSettings,
     HostCost,
     HostSettings,
     ImpairmentSettings,
     LinkKind,
-    LinkSettings,
     LossBursts,
     Outage,
     RateTrace,
@@ -35,8 +35,9 @@ from nettrial.study import (
     Settings,
     Study,
     Wrong,
+    link_kinds,
 )
-from nettrial.topology import CHANNEL, AddressedInterface, interfaces
+from nettrial.topology import AddressedInterface, interfaces
 
 FORMAT = 1
 """The version of the scenario document, `FORMAT` in the engine."""
@@ -65,25 +66,25 @@ def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: in
         with without_collector():
             settings = study.settings(treatment)
     except ValidationError as error:
-        found = Wrong.of(error)[0]
-        place = ".".join(map(str, found.place))
-        object = f"{study.study}, treatment {in_words(treatment)}: {place}"
-        raise BadInput("planning the trials", object, found.value, found.expected, found.hint) from None
+        raise _refused(study, treatment, Wrong.of(error)[0]) from None
     with without_collector():
         replicate = Block(block, seed)
         graph = settings.graph(replicate)
         nodes = list(graph.nodes(data="kind"))
         _refuse_too_large(study, settings, len(nodes))
         pairs = interfaces(graph, settings.known_network.ip, settings.known_network.addresses)
-        hosts = {node for node, kind in nodes if kind == "host"}
-        kinds = _kinds(graph, pairs, hosts)
+        kinds = link_kinds(graph)
+        try:
+            cables = list(settings.known_network.cables(graph, kinds))
+        except PydanticCustomError as error:  # the name of a link that another block's random network lacks
+            raise _refused(study, treatment, Wrong.of_custom(error)) from None
         flows, entries = workload(settings, replicate)
         # All parts are validated together: one after the other takes three times as long.
         made = Scenario.model_validate(
             {
                 "format": FORMAT,
                 "nodes": _nodes(settings, nodes),
-                "links": _links(settings, pairs, kinds, replicate),
+                "links": _links(settings, pairs, kinds, cables, replicate),
                 "routing": _routing(settings.known_network.routing, replicate),
                 "controller": _controller(settings, replicate),
                 "workload": flows,
@@ -92,7 +93,14 @@ def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: in
                 "seed": replicate.seed() if study.capabilities.deterministic else None,
             }
         )
-        return Resolved(made, Origins(study, dict(treatment), settings, nodes, kinds, entries))
+        return Resolved(made, Origins(study, dict(treatment), settings, nodes, kinds, cables, entries))
+
+
+def _refused(study: Study, treatment: Mapping[str, str], fault: Wrong) -> BadInput:
+    """Returns the error for settings of a treatment that don't fit together."""
+    place = ".".join(map(str, fault.place))
+    object = f"{study.study}, treatment {in_words(treatment)}: {place}"
+    return BadInput("planning the trials", object, fault.value, fault.expected, fault.hint)
 
 
 def _refuse_too_large(study: Study, settings: Settings, nodes: int) -> None:
@@ -106,21 +114,6 @@ def _refuse_too_large(study: Study, settings: Settings, nodes: int) -> None:
             expected = f"up to {most} with the backend {study.backend}"
             hint = "`--backend fluid` computes the rates of larger networks"
             raise BadInput("planning the trials", study.where(*place), f"{count} {what}", expected, hint)
-
-
-def _kinds(
-    graph: nx.MultiGraph, links: Sequence[Sequence[AddressedInterface]], hosts: set[str]
-) -> list[LinkKind]:
-    """Returns the kind of each link."""
-
-    def kind(link: Sequence[AddressedInterface]) -> LinkKind:
-        first, second = link[:2]
-        edges = graph.get_edge_data(first.node, second.node).values()
-        if any(CHANNEL in edge for edge in edges):
-            return "wlan"
-        return "host" if any(interface.node in hosts for interface in link) else "fabric"
-
-    return [kind(link) for link in links]
 
 
 def _routing(routing: RoutingSettings, block: Block) -> scenario.RoutingPolicy:
@@ -184,34 +177,63 @@ def _stack(settings: Settings, host: HostSettings) -> dict[str, Any]:
 
 
 def _links(
-    settings: Settings, pairs: Sequence[Sequence[AddressedInterface]], kinds: Sequence[LinkKind], block: Block
+    settings: Settings,
+    pairs: Sequence[Sequence[AddressedInterface]],
+    kinds: Sequence[LinkKind],
+    cables: Sequence[Cable],
+    block: Block,
 ) -> Iterator[dict[str, Any]]:
-    """Yields the links, of which those of a kind differ in their interfaces and random numbers alone."""
-    network = settings.known_network
-    of_kinds = {kind: network.link(kind) for kind in CABLE_KINDS}
-    alike = {kind: _cable(network.delay, own) for kind, own in of_kinds.items()}
-    impaired = {kind: _impairment(own.impairment) for kind, own in of_kinds.items()}
-    for number, (pair, kind) in enumerate(zip(pairs, kinds, strict=True)):
+    """Yields the links, of which those with the same settings differ in their interfaces and random numbers
+    alone."""
+    alike: dict[int, dict[str, Any]] = {}
+    for number, (pair, kind, cable) in enumerate(zip(pairs, kinds, cables, strict=True)):
         if kind == "wlan":
             yield _channel(settings, pair)
             continue
-        own, impairment = of_kinds[kind], impaired[kind]
-        if impairment is not None:
-            impairment = {**impairment, "seed": block.seed("impairment", impairment["seed"], number)}
-        mtu = own.mtu or network.mtu
-        ends = [_interface(interface, mtu) for interface in pair]
-        yield {**alike[kind], "ends": ends, "impairment": impairment}
+        if id(cable) not in alike:
+            alike[id(cable)] = _cable(cable)
+        made = {**alike[id(cable)], "ends": [_interface(interface, cable.mtu) for interface in pair]}
+        made["impairment"] = _seeded(made["impairment"], block, number)
+        if "reverse" in made:
+            seeded = _seeded(made["reverse"].get("impairment"), block, number)
+            made["reverse"] = {**made["reverse"], **({"impairment": seeded} if seeded else {})}
+        yield made
 
 
-def _cable(delay: str, own: LinkSettings) -> dict[str, Any]:
+def _seeded(impairment: dict[str, Any] | None, block: Block, number: int) -> dict[str, Any] | None:
+    """Returns the impairment of link number `number` with its seed in a block."""
+    if impairment is None:
+        return None
+    return {**impairment, "seed": block.seed("impairment", impairment["seed"], number)}
+
+
+def _cable(cable: Cable) -> dict[str, Any]:
     """Returns a cable with these settings, without its interfaces."""
+    forward, reverse = (_direction(settings) for settings in cable.directions)
+    differing = {name: value for name, value in reverse.items() if value != forward[name]}
+    if not differing:
+        return forward
+    if "rate_trace" in differing:
+        differing["rate"] = reverse["rate"]
+    # The other direction has an impairment, and this one has none.
+    absent = {
+        "impairment": ImpairmentSettings().model_dump(exclude={"bursts"}),
+        "discipline": DROP_TAIL.model_dump(),
+    }
+    given = {name: absent.get(name) if value is None else value for name, value in differing.items()}
+    return {**forward, "reverse": {name: value for name, value in given.items() if value is not None}}
+
+
+def _direction(own: DirectionSettings) -> dict[str, Any]:
+    """Returns the settings of one direction of a cable."""
     trace = own.rate if isinstance(own.rate, RateTrace) else None
     return {
         "rate": trace.mean if trace else own.rate,
         "rate_trace": trace.of_scenario() if trace else None,
-        "delay": own.delay or delay,
+        "delay": own.delay,
         "queue": own.queue,
         "discipline": _discipline(own.discipline),
+        "impairment": _impairment(own.impairment),
     }
 
 

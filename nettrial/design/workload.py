@@ -59,11 +59,17 @@ def _traffic(entry: FlowSettings, settings: Settings) -> dict[str, Any]:
     return traffic
 
 
+def rates_of(trial: Scenario) -> list[int]:
+    """Returns the rates of all links, in both directions, in bits per second."""
+    directions = [direction for link in trial.links for direction in (link, link.reverse)]
+    return [units.RATE.parse(each.rate.root) for each in directions if each and each.rate]
+
+
 def traffic_seconds(trial: Scenario) -> float:
     """Returns the expected duration of a trial's traffic, in seconds. A transfer with only a size is assumed
     to run at the rate of the slowest link, or to take no time if no link has a rate; a sweep is assumed to
     take a constant time for each request."""
-    rates = [units.RATE.parse(link.rate.root) for link in trial.links if link.rate]
+    rates = rates_of(trial)
 
     def seconds(flow: scenario.Flow) -> float:
         traffic = flow.traffic.root

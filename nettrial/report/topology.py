@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nettrial.report import numbers
 from nettrial.report.picture import Drawing, Ground, Words, on_ground, picture
 from nettrial.scenario import Impairment, Link, Node, Scenario, Wlan
-from nettrial.study import Study
+from nettrial.study import Place, Study, link_kinds, steps_of
+from nettrial.topology import edges_of
 from nettrial.topology.scenario_graph import graph_of
 
 MOST_HOSTS = 5000
@@ -17,11 +20,11 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
     so instead of giving a level. A path is drawn as a line that starts at the first flow's sender, and
     stations with positions are drawn there."""
     graph = graph_of(scenario)
-    hosts = {node.name for node in scenario.nodes if node.kind.root == "host"}
-    said: dict[int, tuple[str, str]] = {}
-    for number, link in enumerate(scenario.links):
-        kind = "host" if any(interface.node in hosts for interface in link.ends) else "fabric"
-        said[number] = _channel(link.wlan, study) if link.wlan else _link(link, _factors(study, kind))
+    varied = _factors(study, scenario)
+    said = {
+        number: _channel(link.wlan, study) if link.wlan else _link(link, varied[number])
+        for number, link in enumerate(scenario.links)
+    }
     sets = {path for factor in study.factors.values() for path in factor.paths}
     details = {node.name: _detail(node, sets) for node in scenario.nodes}
     texts = [said[number] for _, _, number in graph.edges(data="number")]
@@ -60,33 +63,65 @@ def _range_m(wlan: Wlan, own_power_dbm: float | None) -> float:
     return max(1.0, 10 ** (left_db / (10 * (wlan.path_loss_exponent or 1.0))))
 
 
-def _factors(study: Study, kind: str) -> set[str]:
-    """Returns the settings of links of this kind that are factors, such as `rate` and `impairment.loss`."""
-    links = study.known_network.links
-    own = links.host if kind == "host" else links.fabric
-    found = set()
-    for path in (path for factor in study.factors.values() for path in factor.paths):
-        part, _, name = path.removeprefix("network.").partition(f"links.{kind}.")
-        if path.startswith("network.") and not part and name:
-            found.add(name)
-        elif path.startswith("network.") and getattr(own, part.split(".")[0], None) is None:
-            found.add(part)
-    return found
+def _factors(study: Study, scenario: Scenario) -> list[tuple[set[str], set[str]]]:
+    """Returns the settings of each direction of the links that are factors, such as `rate` and
+    `impairment.loss`."""
+    steps = [tuple(steps_of(path)) for factor in study.factors.values() for path in factor.paths]
+    settings = study.settings({name: factor.levels[0] for name, factor in study.factors.items()})
+    graph = settings.graph()
+    ends = [(link.ends[0].node, link.ends[1].node) for link in scenario.links]
+    if [edge.nodes for edge in edges_of(graph)] != ends:  # the topology is a factor, or random
+        graph = graph_of(scenario)
+    cables = list(settings.known_network.cables(graph, link_kinds(graph)))
+
+    def varied(places: Mapping[str, Place]) -> set[str]:
+        named = ((name, place, path) for name, place in places.items() for path in steps)
+        return {
+            ".".join((name, *path[len(place) :]))
+            for name, place, path in named
+            if path[: len(place)] == place
+        }
+
+    found = {id(cable): (varied(cable.places[0]), varied(cable.places[1])) for cable in cables}
+    return [found[id(cable)] for cable in cables]
 
 
-def _link(link: Link, factors: set[str]) -> tuple[str, str]:
-    """Returns a link in words: rate, delay and impairment; MTU."""
+def _link(link: Link, factors: tuple[set[str], set[str]]) -> tuple[str, str]:
+    """Returns a link in words: rate, delay and impairment, by direction if these differ; MTU."""
+    mtus = list(dict.fromkeys(interface.mtu.root for interface in link.ends))
+    mtu = "MTU: factor" if "mtu" in factors[0] else f"MTU {' / '.join(mtus)}"
+    forward = _direction(link, factors[0])
+    reverse = _direction(_reversed(link), factors[1])
+    if forward == reverse:
+        return forward, mtu
+    near, far = (interface.node for interface in link.ends)
+    return f"to {far}: {forward}; to {near}: {reverse}", mtu
+
+
+def _reversed(link: Link) -> Link:
+    """Returns the link as frames from its second interface meet it."""
+    if link.reverse is None:
+        return link
+    own = {name: value for name in _OF_DIRECTION if (value := getattr(link.reverse, name)) is not None}
+    return link.model_copy(update={**({"rate_trace": None} if "rate" in own else {}), **own})
+
+
+_OF_DIRECTION = ("rate", "rate_trace", "delay", "impairment")
+"""The settings of a direction that labels contain."""
+
+
+def _direction(link: Link, factors: set[str]) -> str:
+    """Returns one direction of a link in words."""
     rate = link.rate.root if link.rate else "not shaped"
     if link.rate_trace:
         rate = f"{rate} on average" if link.rate_trace.repeats_after_ns else f"{rate} at last"
     delay = link.delay.root if link.delay else ""
-    mtus = list(dict.fromkeys(interface.mtu.root for interface in link.ends))
     parts = [
         "rate: factor" if "rate" in factors else rate,
         "delay: factor" if "delay" in factors else "" if delay.startswith("0 ") else delay,
         *_impairment(link.impairment, factors),
     ]
-    return ", ".join(filter(None, parts)), "MTU: factor" if "mtu" in factors else f"MTU {' / '.join(mtus)}"
+    return ", ".join(filter(None, parts))
 
 
 def _channel(wlan: Wlan, study: Study) -> tuple[str, str]:

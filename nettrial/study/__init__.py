@@ -7,28 +7,23 @@ from nettrial.study.catalogue import examples, given, load, shipped
 from nettrial.study.conclusions import Conclusion
 from nettrial.study.document import Document
 from nettrial.study.flows import EVERY
+from nettrial.study.links import Cable, DirectionSettings, ImpairmentSettings, LinkKind, Place, link_kinds
 from nettrial.study.model import Factor, Layout, Published, Response, Source, Study, Until
-from nettrial.study.network import (
-    CABLE_KINDS,
-    ControllerSettings,
-    ImpairmentSettings,
-    LinkKind,
-    LinkSettings,
-    NetworkSettings,
-    RoutingSettings,
-)
+from nettrial.study.network import ControllerSettings, NetworkSettings, RoutingSettings
+from nettrial.study.paths import steps_of
 from nettrial.study.queues import DROP_TAIL, DisciplineSettings
 from nettrial.study.rate_trace import RateTrace
 from nettrial.study.settings import FlowSettings, HostSettings, MeasurementSettings, Settings
 from nettrial.study.variates import imix
 
 __all__ = [
-    "CABLE_KINDS",
     "DROP_TAIL",
     "EVERY",
     "Block",
+    "Cable",
     "Conclusion",
     "ControllerSettings",
+    "DirectionSettings",
     "DisciplineSettings",
     "Document",
     "Factor",
@@ -38,11 +33,11 @@ __all__ = [
     "ImpairmentSettings",
     "Layout",
     "LinkKind",
-    "LinkSettings",
     "LossBursts",
     "MeasurementSettings",
     "NetworkSettings",
     "Outage",
+    "Place",
     "Published",
     "RateTrace",
     "Response",
@@ -55,6 +50,8 @@ __all__ = [
     "examples",
     "given",
     "imix",
+    "link_kinds",
     "load",
     "shipped",
+    "steps_of",
 ]

@@ -14,7 +14,7 @@ from nettrial.fields import Wrong, as_text, in_short, wrong
 from nettrial.metrics import METRICS
 from nettrial.registry import near
 from nettrial.study.conclusions import Conclusion
-from nettrial.study.paths import NoSuchSetting, setting
+from nettrial.study.paths import LINKS, NoSuchSetting, setting, steps_of
 
 if TYPE_CHECKING:
     from nettrial.study.model import Study
@@ -131,6 +131,8 @@ def canonical_level(study: Study, factor: str, level: str, at: tuple[str | int, 
             raise wrong((*place, level), said, found.expected, found.hint) from None
         if found.unknown_field and found.place[-1] == sets.split(".")[-1]:
             raise wrong(place, sets, found.expected, found.hint) from None
+        if found.place == tuple(steps_of(sets))[:-1] and found.place[:2] == LINKS:
+            raise wrong(place, found.value, found.expected, found.hint) from None
         raise wrong(at, level, found.expected, found.hint) from None
     return as_text(setting(settings.model_dump(by_alias=True), sets)) if isinstance(sets, str) else level
 

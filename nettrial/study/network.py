@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 import networkx as nx
 from pydantic import Field, ValidationError, ValidationInfo, model_validator
@@ -12,8 +12,18 @@ from pydantic_core import PydanticCustomError
 from nettrial.fields import UNKNOWN_FIELD, Strict, SystemName, Wrong, in_short, name_in, wrong
 from nettrial.registry import near
 from nettrial.study import base
-from nettrial.study.base import GuestHardware, LossBursts, Offloads, Outage, Wlan
+from nettrial.study.base import GuestHardware, Offloads, Outage, Wlan
 from nettrial.study.block import FIRST, Block
+from nettrial.study.links import (
+    OF_DIRECTION,
+    Cable,
+    ImpairmentSettings,
+    Layer,
+    LinkKind,
+    LinkKinds,
+    LinkSettings,
+    layers_of,
+)
 from nettrial.study.queues import DROP_TAIL, DisciplineSettings
 from nettrial.study.rate_trace import RateSettings
 from nettrial.study.traffic import Seed
@@ -21,16 +31,8 @@ from nettrial.topology import CHANNEL, MOST_INTERFACES, TOPOLOGIES, Forwarding, 
 from nettrial.topology.wlan import ACCESS_POINT, MOST_STATIONS, station_names, with_stations
 from nettrial.units import Duration, Queue, Size
 
-
-class ImpairmentSettings(base.Impairment):
-    """The impairments of a link, which apply to each frame independently, in each direction, after the
-    queue."""
-
-    bursts: LossBursts = LossBursts()
-    """Losses in bursts, in addition to those of `loss`."""
-    seed: Seed = 0
-    """The seed of the random numbers, used together with the run's seed and the block, so that all treatments
-    of a block share them."""
+OF_FILE = ("network", "parameters", "path")
+"""The place in a study of the settings that a graph's file gives links."""
 
 
 class RoutingSettings(Strict):
@@ -73,39 +75,6 @@ class ControllerSettings(base.Controller):
             hint = f"it is for nettrial's applications, and the controller is the {own[0]}"
             raise wrong((of_applications[0],), "given", f"none beside `{own[0]}`", hint)
         return self
-
-
-class LinkSettings(Strict):
-    """The settings of links of one kind; absent settings are those of the network."""
-
-    rate: RateSettings | None = None
-    """The line rate on the wire, including preamble and gap, or the trace that it follows: `{trace: FILE}`,
-    with `loop: true` again and again."""
-    delay: Duration | None = None
-    """The propagation delay in one direction."""
-    queue: Queue | None = None
-    """The limit of each transmit queue, beyond which it drops packets."""
-    discipline: DisciplineSettings | None = None
-    """The discipline of each transmit queue, which may act before the queue is full."""
-    mtu: Size | None = None
-    """The largest IP packet."""
-    impairment: ImpairmentSettings | None = None
-    """The impairments of these links, which replace all those of the network."""
-
-
-LinkKind: TypeAlias = Literal["host", "fabric", "wlan"]
-"""A kind of links: links with a host at one end, links between routers or switches, or radio channels."""
-CABLE_KINDS: tuple[Literal["host", "fabric"], ...] = ("host", "fabric")
-"""The kinds of links that are cables, each of which may have its own settings."""
-
-
-class LinkKinds(Strict):
-    """The settings of links by kind."""
-
-    host: LinkSettings = LinkSettings()
-    """The links with a host at one end."""
-    fabric: LinkSettings = LinkSettings()
-    """The links between routers or switches."""
 
 
 class StationsSettings(Strict):
@@ -164,7 +133,7 @@ class NetworkSettings(Strict):
     offloads: Offloads = Offloads()
     """The offloads of every interface."""
     links: LinkKinds = LinkKinds()
-    """The settings of particular kinds of cables."""
+    """The settings of particular kinds of cables, and of single ones."""
     events: list[Outage] = []
     """The links and nodes that fail during the traffic, and the times of failure and recovery."""
     stations: StationsSettings | None = None
@@ -172,17 +141,19 @@ class NetworkSettings(Strict):
     wlan: Wlan | None = None
     """The settings of the radio channel, if there is one: that of the topology `wlan`, or of `stations`."""
 
-    def link(self, kind: Literal["host", "fabric"]) -> LinkSettings:
-        """Returns the settings of cables of a kind: its own, or the network's by default."""
-        own: LinkSettings = getattr(self.links, kind)
-        return LinkSettings(
-            rate=own.rate or self.rate,
-            delay=own.delay or self.delay,
-            queue=own.queue or self.queue,
-            discipline=own.discipline or self.discipline,
-            mtu=own.mtu or self.mtu,
-            impairment=own.impairment or self.impairment,
-        )
+    def cables(self, graph: nx.MultiGraph, kinds: Sequence[LinkKind]) -> Iterator[Cable]:
+        """Yields the settings of each link of the graph, of which each has a kind; links with the same
+        settings share them. Raises a validator's error for the name of a link that does not exist."""
+        settings = {name: getattr(self, name) for name in (*OF_DIRECTION, "mtu")}
+        last = Layer(LinkSettings.model_construct(**settings), ("network",))
+        known: dict[LinkKind, Cable] = {}
+        for layers, kind in zip(layers_of(graph, kinds, self.links, OF_FILE), kinds, strict=True):
+            if len(layers) > 1:
+                yield Cable.of([*layers, last])
+                continue
+            if kind not in known:
+                known[kind] = Cable.of([*layers, last])
+            yield known[kind]
 
     def radio(self) -> Wlan:
         """Returns the settings of radio channels."""

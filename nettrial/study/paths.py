@@ -10,6 +10,8 @@ from nettrial.study import queues, variates
 
 SYSCTLS = "sysctls"
 """The field of hosts whose entries have dots in their names."""
+LINKS = ("network", "links")
+"""The settings of links by name. Links that a study does not name have names, too."""
 
 
 class NoSuchSetting(LookupError):
@@ -29,6 +31,8 @@ def substitute(settings: dict[str, Any], path: str, value: Any) -> tuple[str | i
     parent: Any = settings
     place: list[str | int] = []
     for step in steps:
+        if tuple(place) == LINKS:  # a link that has no settings of its own yet
+            parent.setdefault(step, {})
         key = _key(parent, step, path)
         if parent[key] is None:  # an absent part is created by the setting
             parent[key] = {}

@@ -17,6 +17,7 @@ from nettrial.study import base
 from nettrial.study.base import GuestHardware, HostCost, Scheduler, SocketOptions, Transport
 from nettrial.study.block import FIRST, Block
 from nettrial.study.flows import EVERY, NEXT, OTHERS, PERMUTATION, Member, members
+from nettrial.study.links import link_kinds
 from nettrial.study.network import NetworkSettings
 from nettrial.study.traffic import Seed, TrafficSettings
 from nettrial.topology import CHANNEL, TOPOLOGIES, interfaces
@@ -305,8 +306,11 @@ class Settings(Strict):
         if network.system is not None and "router" not in kinds.values():
             raise wrong(("network", "system"), network.system, expected, "it has no router")
         self._radio_fits(network)
+        kinds_of_links = link_kinds(self.graph())
+        for _ in network.cables(self.graph(), kinds_of_links):  # raises for links that do not exist
+            pass
         given = network.links.fabric.model_dump(exclude_none=True)
-        if given and all("host" in (kinds[one], kinds[other]) for one, other in self.graph().edges()):
+        if given and "fabric" not in kinds_of_links:
             name, value = next(iter(given.items()))
             hint = "it has no link between routers or switches"
             raise wrong(("network", "links", "fabric", name), str(value), expected, hint)

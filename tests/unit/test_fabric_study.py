@@ -232,7 +232,7 @@ def test_parameters_of_several_topologies_are_checked(study, old, new, told):
             "  ip: 4\n  forwarding: hubs\n",
             "network.forwarding: 'hubs'\n  expected: 'routers', 'bridges' or",
         ),
-        ("  ip: 4\n", "  ip: 4\n  links: {core: {mtu: 1500}}\n", "network.links.core: unknown field"),
+        ("  ip: 4\n", "  ip: 4\n  links: {core: {mtu: 1500}}\n", "network.links.core: no link 'core'"),
         ("  ip: 4\n", "  ip: 4\n  icmp: filtered\n  forwarding: bridges\n", "network.icmp: filtered\n"),
         (
             PARAMETERS,

@@ -8,13 +8,13 @@ import pytest
 from annotated_types import Ge, Le
 
 from nettrial.fields import Strict
-from nettrial.study import base, network, settings, traffic
+from nettrial.study import base, links, network, settings, traffic
 
 BESIDE_THE_SCENARIO = {"MeasurementSettings": {"capture"}}
 """The fields of a study that are for the runner, and that a scenario does not have."""
 EXTENDED = {
     model: parent
-    for module in (network, settings, traffic)
+    for module in (links, network, settings, traffic)
     for model in vars(module).values()
     if inspect.isclass(model) and model.__module__ == module.__name__
     for parent in model.__bases__

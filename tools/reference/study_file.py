@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Le
 from pydantic import BaseModel, Tag, TypeAdapter, ValidationError
@@ -133,12 +133,20 @@ def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
     """Returns a model and the models that its fields contain, breadth first."""
     models = [root]
     for model in models:
-        for field in filter(_is_shown, model.model_fields.values()):
-            for kind in map(_generic, _walk(field.annotation)):
+        fields = [field.annotation for field in model.model_fields.values() if _is_shown(field)]
+        for annotation in [*fields, *_further(model)]:
+            for kind in map(_generic, _walk(annotation)):
                 if _is_model(kind) and kind not in models:
                     models.append(kind)
     # The distributions last, for each stands for sizes and for durations.
     return sorted(models, key=lambda model: model is Imix or _is_generic(model))
+
+
+def _further(model: type[BaseModel]) -> list[Any]:
+    """Returns the kind of a model's fields that may have any name, if it accepts such fields."""
+    if model.model_config.get("extra") != "allow":
+        return []
+    return [get_args(get_type_hints(model)["__pydantic_extra__"])[1]]
 
 
 def _is_generic(model: type[BaseModel]) -> bool:
@@ -176,6 +184,8 @@ def rows_of(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
         models = [kind for kind in _walk(field.annotation) if _is_model(kind)]
         text = one_line(said.get(name) or (models[0].__doc__ if models else ""))
         yield f"`{shown}`", _kind(_annotation(field)), _default(field), text
+    for kind in _further(model):
+        yield "NAME", _kind(kind), "none", one_line(said["__pydantic_extra__"])
 
 
 @cache
