@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import networkx as nx
 from pydantic import ValidationInfo, model_validator
 
 from nettrial.fields import wrong
+from nettrial.topology.edges import SETTINGS, SOURCE
 from nettrial.topology.graph_file import GraphData, GraphError, read
 from nettrial.topology.topology import FABRIC, TOPOLOGIES, Topology, WithHosts
 
@@ -21,8 +23,9 @@ class File(WithHosts):
     """A graph from a file. If none of its nodes is a host, each node gets hosts."""
 
     path: str
-    """The file, in GraphML or node-link JSON, in the directory of the study file or below. A node may have a
-    `kind`: host, router or switch."""
+    """The file, in GraphML, GEXF, GML or node-link JSON, in the directory of the study file or below. A node
+    may have a `kind`: host, router or switch. A link may have a `rate`, `delay`, `queue`, `loss` and
+    `mtu`."""
     graph: GraphData | None = None
     """The content of the file, stored here when the study is read, so that a run does not need the file
     again."""
@@ -72,7 +75,10 @@ def build(parameters: File, _: Sequence[str] = ()) -> nx.MultiGraph:
         graph.add_nodes_from(
             (node, {"kind": kind}) for node, kind in kinds.items() if (kind == "host") == wanted
         )
-    graph.add_edges_from(parameters.graph.links)
+    links = parameters.graph.links
+    for (one, other), settings in zip_longest(links, parameters.graph.settings):
+        own = {} if settings is None else {SETTINGS: settings, SOURCE: one}
+        graph.add_edge(one, other, None, **own)
     return graph
 
 

@@ -1,13 +1,14 @@
-"""Graphs from untrusted files: GraphML, and the node-link JSON of networkx and d3. Anything other than a
-plain network is an error; nothing in a file is executed, fetched or expanded."""
+"""Graphs from untrusted files: GraphML, GEXF, GML, and the node-link JSON of networkx and d3. Anything other
+than a plain network is an error; nothing in a file is executed, fetched or expanded."""
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import warnings
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 from xml.parsers import expat
@@ -16,6 +17,8 @@ import networkx as nx
 
 from nettrial.fields import Strict
 from nettrial.files import Unreadable, beside, read_bytes
+from nettrial.topology.edge_attributes import REVERSE, BadAttribute, is_relevant, settings_of
+from nettrial.topology.edges import OF_DIRECTION, EdgeDirection, EdgeSettings
 
 MOST_BYTES = 16 * 2**20
 """The largest size of a graph's file."""
@@ -25,20 +28,29 @@ MOST_LINKS = 20_000
 """The largest number of links of a graph."""
 MOST_DEPTH = 32
 """The largest depth of nested elements; GraphML without nested graphs has five."""
-LINK_SETTINGS = ("rate", "delay", "queue", "mtu", "impairment")
-"""Attributes of links that might be expected to have an effect, but have none."""
-
+GEXF = re.compile(rb"<gexf[\s>]")
+"""The beginning of a file in GEXF."""
+GML = re.compile(rb"^\s*(Creator\b.*\s+)?(Version\b.*\s+)?graph\s*\[", re.MULTILINE)
+"""The beginning of a file in GML."""
+FORMATS = "GraphML, GEXF, GML, or node-link JSON"
+"""The formats that are read, in words."""
 OTHER_FORMATS = {
-    "GEXF": re.compile(rb"<gexf[\s>]"),
-    "GML": re.compile(rb"^\s*(Creator\b.*\s+)?(Version\b.*\s+)?graph\s*\[", re.MULTILINE),
-    "DOT": re.compile(rb"^\s*(strict\s+)?(di)?graph\b[^\[{]*\{", re.MULTILINE),
-    "containerlab's YAML": re.compile(rb"^topology:\s*$", re.MULTILINE),
+    "DOT": (
+        re.compile(rb"^\s*(strict\s+)?(di)?graph\b[^\[{]*\{", re.MULTILINE),
+        f"{FORMATS}: networkx and Gephi convert between formats of graphs",
+    ),
+    "containerlab's YAML": (
+        re.compile(rb"^topology:\s*$", re.MULTILINE),
+        "a graph: `nettrial init --from-containerlab` makes one, and a study, of such a file",
+    ),
 }
-"""The beginnings of files with graphs in other formats, by the format's name."""
+"""The beginnings of files with graphs in other formats, and what is expected instead, by format."""
 BEGINNING = 4096
 """The number of bytes of a file in which its format is recognised."""
-CONVERSION = "networkx and Gephi convert between formats of graphs"
-"""The remedy for a file in another format."""
+SOURCE = "source of the edge"
+"""The attribute of an edge with its source, where the file says it."""
+MERGED = "settings of both edges"
+"""The attribute of a link with its settings, if the file has an edge for each of its directions."""
 
 Kind = Literal["host", "router", "switch", "device"]
 """The kind of a node; `device` if the file doesn't state it, which stands for the kind given by the study's
@@ -63,6 +75,8 @@ class GraphData(Strict):
     """The name and kind of each node."""
     links: tuple[tuple[str, str], ...]
     """The two nodes of each link; a pair may occur more than once."""
+    settings: tuple[EdgeSettings | None, ...] = ()
+    """The settings of each link, if any has some; in the direction from its first node to its second."""
 
 
 def read(folder: Path, name: str, is_of_study: bool = True) -> GraphData:
@@ -74,32 +88,43 @@ def read(folder: Path, name: str, is_of_study: bool = True) -> GraphData:
         raise GraphError(f"{name}: {why}", f"a readable file of up to {MOST_BYTES} bytes") from None
     try:
         _refuse_other_formats(data)
-        graph = _json(data) if data.lstrip()[:1] == b"{" else _graphml(data)
-        return _checked(name, graph)
+        return _checked(name, _parsed(data))
     except GraphError as error:
         raise GraphError(f"{name}: {error}", error.expected) from None
 
 
 def _refuse_other_formats(data: bytes) -> None:
     """Raises GraphError for the formats of graphs that are not read, by their names."""
-    for name, begins in OTHER_FORMATS.items():
+    for name, (begins, expected) in OTHER_FORMATS.items():
         if begins.search(data[:BEGINNING]):
-            raise GraphError(f"the file has the format {name}", f"GraphML, or node-link JSON: {CONVERSION}")
+            raise GraphError(f"the file has the format {name}", expected)
 
 
-def _graphml(data: bytes) -> nx.Graph:
+def _parsed(data: bytes) -> nx.Graph:
+    """Returns the graph as the file's format has it."""
+    if data.lstrip()[:1] == b"{":
+        return _json(data)
+    if GML.search(data[:BEGINNING]) and data.lstrip()[:1] != b"<":
+        return _by_networkx("GML", lambda: nx.parse_gml(data.decode(), label="id"))
     _refuse_traps(data)
+    if GEXF.search(data[:BEGINNING]):
+        return _by_networkx("GEXF", lambda: nx.read_gexf(io.BytesIO(data)))
+    return _by_networkx("GraphML", lambda: nx.parse_graphml(data.decode()))
+
+
+def _by_networkx(name: str, parse: Callable[[], nx.Graph]) -> nx.Graph:
+    """Returns the graph that networkx reads from a file of the format `name`."""
     try:
         with warnings.catch_warnings():  # about attributes without a key, which have no effect
             warnings.simplefilter("ignore")
-            return nx.parse_graphml(data.decode())
+            return parse()
     except Exception as error:  # networkx may raise any error for hostile input
-        raise GraphError(f"not GraphML: {_line(error)}", "GraphML, or node-link JSON") from None
+        raise GraphError(f"not {name}: {_line(error)}", FORMATS) from None
 
 
 def _refuse_traps(data: bytes) -> None:
     """Raises GraphError if the XML declares entities, which could grow without bound or refer to other files,
-    is nested too deeply, or is malformed; and if GraphML contains a node twice, which networkx would
+    is nested too deeply, or is malformed; and if it contains a node twice, which networkx would
     merge."""
     parser = expat.ParserCreate(namespace_separator=" ")
     depth = 0
@@ -120,7 +145,7 @@ def _refuse_traps(data: bytes) -> None:
         depth -= 1
 
     def entity(*_: object) -> int:
-        raise GraphError("the XML declares entities", "GraphML without a document type declaration")
+        raise GraphError("the XML declares entities", "XML without a document type declaration")
 
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
@@ -131,7 +156,7 @@ def _refuse_traps(data: bytes) -> None:
     except GraphError:
         raise
     except (expat.ExpatError, ValueError, LookupError) as error:  # LookupError: an unknown encoding
-        raise GraphError(f"neither JSON nor XML: {_line(error)}", "GraphML, or node-link JSON") from None
+        raise GraphError(f"neither JSON nor XML: {_line(error)}", FORMATS) from None
 
 
 def _json(data: bytes) -> nx.Graph:
@@ -140,7 +165,7 @@ def _json(data: bytes) -> nx.Graph:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise GraphError(f"not JSON: {_line(error)}", "node-link JSON, or GraphML") from None
+        raise GraphError(f"not JSON: {_line(error)}", FORMATS) from None
     nodes, links = _entries(document, "nodes"), _entries(document, "links", "edges")
     graph = nx.MultiDiGraph() if document.get("directed") else nx.MultiGraph()
     for node in nodes:
@@ -153,7 +178,7 @@ def _json(data: bytes) -> nx.Graph:
         for end in ends:
             if end not in graph:
                 raise GraphError(f"a link refers to the node {end}, which does not exist", "a node's id")
-        graph.add_edge(*ends, None, **_plain(link))
+        graph.add_edge(*ends, None, **{**_plain(link), SOURCE: ends[0]})
     return graph
 
 
@@ -169,7 +194,9 @@ def _entries(document: Mapping[str, Any], *names: str) -> list[Mapping[str, Any]
 
 def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the relevant attributes."""
-    return {name: value for name, value in entry.items() if name in ("kind", "label", *LINK_SETTINGS)}
+    return {
+        name: value for name, value in entry.items() if name in ("kind", "label", SOURCE) or is_relevant(name)
+    }
 
 
 def _name(value: object) -> str:
@@ -195,14 +222,14 @@ def _checked(source: str, graph: nx.Graph) -> GraphData:
     )
     if len(nodes) < 2:
         raise GraphError(f"{len(nodes)} nodes", "2 nodes or more")
+    links: list[tuple[str, str]] = []
+    settings: list[EdgeSettings | None] = []
     for one, other, data in graph.edges(data=True):
         if one == other:
             raise GraphError(f"a link connects {_called(graph, one)} to itself", "links between two nodes")
-        if ignored := _named(data, LINK_SETTINGS):
-            raise GraphError(
-                f"the link {_called(graph, one)} - {_called(graph, other)} has a {ignored}",
-                "links without one: the study's network.links sets it",
-            )
+        ends = (one, other) if data.get(SOURCE, one) == one else (other, one)
+        links.append((_name(ends[0]), _name(ends[1])))
+        settings.append(_settings(graph, ends, data))
     parts = list(nx.connected_components(graph))
     if len(parts) > 1:
         alone = min(parts, key=len)
@@ -210,7 +237,29 @@ def _checked(source: str, graph: nx.Graph) -> GraphData:
         names = f"{_called(graph, one)} and {_called(graph, other)}"
         raise GraphError(f"some nodes are not connected, such as {names}", "a connected graph")
     _check_hosts(dict(nodes))
-    return GraphData(source=source, nodes=nodes, links=tuple((one, other) for one, other in graph.edges()))
+    return GraphData(
+        source=source, nodes=nodes, links=tuple(links), settings=tuple(settings) if any(settings) else ()
+    )
+
+
+def _settings(graph: nx.Graph, ends: tuple[str, str], data: Mapping[str, Any]) -> EdgeSettings | None:
+    """Returns the settings of a link from its source to its target; `data` has its attributes."""
+    if isinstance(merged := data.get(MERGED), EdgeSettings):
+        return merged
+    found = _of_edge(graph, ends, data)
+    if found is not None and found.reverse is not None and SOURCE not in data:
+        name = next(str(name) for name in data if str(name).lower().startswith(REVERSE))
+        expected = "a directed graph, or JSON: other undirected graphs do not say where a link begins"
+        raise GraphError(f"the link {_between(graph, ends)} has the attribute {name}", expected)
+    return found
+
+
+def _of_edge(graph: nx.Graph, ends: tuple[str, str], data: Mapping[str, Any]) -> EdgeSettings | None:
+    """Returns the settings that an edge's attributes give."""
+    try:
+        return settings_of(data)
+    except BadAttribute as error:
+        raise GraphError(f"the link {_between(graph, ends)} {error}", error.expected) from None
 
 
 def _undirected(graph: nx.MultiDiGraph) -> nx.MultiGraph:
@@ -227,10 +276,52 @@ def _undirected(graph: nx.MultiDiGraph) -> nx.MultiGraph:
     made = nx.MultiGraph()
     made.add_nodes_from(graph.nodes(data=True))
     order = {node: number for number, node in enumerate(graph)}
+    reverse: dict[tuple[object, object], list[Mapping[str, Any]]] = defaultdict(list)
     for one, other, data in graph.edges(data=True):
-        if lone or order[one] <= order[other]:
-            made.add_edge(one, other, None, **_plain(data))
+        reverse[other, one].append(data)
+    for one, other, data in graph.edges(data=True):
+        plain = {**_plain(data), SOURCE: one}
+        if lone:
+            made.add_edge(one, other, None, **plain)
+        elif order[one] <= order[other]:
+            pair = plain, reverse[one, other].pop(0) if one != other else plain
+            made.add_edge(one, other, None, **{**plain, MERGED: _merged(graph, (one, other), pair)})
     return made
+
+
+def _merged(
+    graph: nx.Graph, ends: tuple[str, str], pair: tuple[Mapping[str, Any], Mapping[str, Any]]
+) -> EdgeSettings | None:
+    """Returns the settings of a link that a directed graph has as two edges, one in each direction."""
+    forward, back = (
+        _of_edge(graph, nodes, data) or EdgeSettings()
+        for nodes, data in zip((ends, ends[::-1]), pair, strict=True)
+    )
+    for settings in (forward, back):
+        if settings.reverse is not None:
+            expected = "no such attribute: the graph has an edge in the reverse direction"
+            raise GraphError(
+                f"the link {_between(graph, ends)} has an attribute that begins with {REVERSE}", expected
+            )
+    if forward.mtu != back.mtu:
+        values = f"{forward.mtu or 'none'} and {back.mtu or 'none'}"
+        raise GraphError(
+            f"the mtu of the link {_between(graph, ends)} is {values}", "the same in both directions"
+        )
+    apart = {name: getattr(back, name) for name in OF_DIRECTION}
+    for name, value in apart.items():
+        if (value is None) != (getattr(forward, name) is None):
+            fault = f"the link {_between(graph, ends)} has a {name} in one direction"
+            raise GraphError(fault, f"a {name} in both directions, or in none")
+    differing = {name: value for name, value in apart.items() if value != getattr(forward, name)}
+    if not differing:
+        return forward if forward != EdgeSettings() else None
+    return forward.model_copy(update={"reverse": EdgeDirection.model_validate(differing)})
+
+
+def _between(graph: nx.Graph, ends: tuple[str, str]) -> str:
+    """Returns a link in words."""
+    return f"{_called(graph, ends[0])} - {_called(graph, ends[1])}"
 
 
 def _called(graph: nx.Graph, node: object) -> str:
@@ -254,10 +345,6 @@ def _kind(node: object, kind: object) -> Any:
     if kind not in ("host", "router", "switch", "device"):
         raise GraphError(f"the node {_short(node)} is a {_short(kind)}", "a kind of host, router or switch")
     return kind
-
-
-def _named(data: Mapping[str, Any], names: Iterable[str]) -> str:
-    return next((name for name in names if name in data), "")
 
 
 def _short(value: object) -> str:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nettrial.topology.edges import EdgeDirection, EdgeSettings
 from nettrial.topology.graph_file import GraphData, GraphError, read
 
 CASES = Path(__file__).parents[1] / "graphs"
@@ -77,10 +78,98 @@ def test_parallel_links_of_a_directed_graph_are_kept(tmp_path):
     assert len(graph_of(tmp_path, graphml(graph)).links) == 2
 
 
+FORMATS = {
+    "graphml": graphml,
+    "gml": lambda graph: "\n".join(nx.generate_gml(graph)),
+    "gexf": lambda graph: "\n".join(nx.generate_gexf(graph)),
+    "json": lambda graph: json.dumps(nx.node_link_data(graph, edges="links")),
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    ("attributes", "settings"),
+    [
+        ({"rate": "10 Mbit/s", "delay": "5ms", "queue": "64 kB", "loss": "1%", "mtu": 1400}, {
+            "rate": "10 Mbit/s", "delay": "5 ms", "queue": "64000 B", "loss": 0.01, "mtu": "1400 B"}),
+        ({"bw": "10 Mbit/s", "latency": "5 ms", "max_queue_size": 100}, {
+            "rate": "10 Mbit/s", "delay": "5 ms", "queue": "100 packets"}),
+        ({"LinkSpeedRaw": 1e10, "LinkSpeed": "10", "LinkSpeedUnits": "G"}, {"rate": "10 Gbit/s"}),
+        ({"LinkSpeed": "155", "LinkSpeedUnits": "M", "LinkLabel": "OC3"}, {"rate": "155 Mbit/s"}),
+        ({"Bandwidth": "1 Gbit/s", "name": "core", "weight": 3}, {"rate": "1 Gbit/s", "name": "core"}),
+        ({"name": "New York - Boston", "label": "x"}, None),
+    ],
+    ids=range(6),
+)  # fmt: skip
+def test_links_have_the_settings_of_their_attributes(tmp_path, form, attributes, settings):
+    graph = nx.Graph()
+    graph.add_edge("a", "b", **attributes)
+    graph.add_edge("b", "c")
+    if form == "gml":
+        nx.set_node_attributes(graph, {node: node for node in graph}, "label")
+    found = graph_of(tmp_path, FORMATS[form](graph))
+    if settings is None:
+        assert found.settings == ()
+    else:
+        assert found.settings == (EdgeSettings.model_validate(settings), None)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "told"),
+    [
+        ({"bw": 10}, "the link a - b has the bw 10, without a unit"),
+        ({"bandwidth": "10"}, "the link a - b has the bandwidth '10', without a unit"),
+        ({"capacity": 10.5}, "has the capacity 10.5, without a unit"),
+        ({"delay": 5}, "has the delay 5, without a unit"),
+        ({"loss": 2}, "has the loss 2"),
+        ({"rate": "10 Mbps"}, "has the rate '10 Mbps'"),
+        ({"LinkSpeed": "10"}, "has the LinkSpeed '10', without a unit"),
+        ({"LinkSpeed": "45-155", "LinkSpeedUnits": "M"}, "the LinkSpeed '45-155' with LinkSpeedUnits 'M'"),
+        ({"bw": "1 Mbit/s", "capacity": "2 Mbit/s"}, "has both bw and capacity"),
+        ({"impairment": "x"}, "has the attribute impairment"),
+        ({"jitter": "1 ms"}, "has the attribute jitter"),
+        ({"reverse_rate": "1 Mbit/s"}, "has the attribute reverse_rate"),
+    ],
+    ids=range(12),
+)
+def test_an_attribute_whose_meaning_is_uncertain_is_refused_by_name(tmp_path, attributes, told):
+    graph = nx.Graph()
+    graph.add_edge("a", "b", **attributes)
+    with pytest.raises(GraphError) as caught:
+        graph_of(tmp_path, graphml(graph))
+    assert told in str(caught.value)
+    assert caught.value.expected
+
+
+def test_the_edges_of_a_directed_graph_have_the_settings_of_its_directions(tmp_path):
+    down, up = {"rate": "10 Mbit/s", "delay": "5 ms"}, {"rate": "1 Mbit/s", "delay": "5 ms"}
+    both = EdgeSettings(**down, reverse=EdgeDirection(rate="1 Mbit/s"))
+    pair, once = nx.DiGraph(), nx.DiGraph()
+    pair.add_edge("isp", "home", **down)
+    pair.add_edge("home", "isp", **up)
+    once.add_edge("isp", "home", **down, reverse_rate="1 Mbit/s")
+    for graph in (pair, once):
+        for write in FORMATS.values():
+            if write is FORMATS["gml"]:
+                nx.set_node_attributes(graph, {node: node for node in graph}, "label")
+            found = graph_of(tmp_path, write(graph))
+            assert (found.links[0][1], found.settings) in (("home", (both,)), ("1", (both,)))
+    text = '{"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "b", "target": "a", %s}]}'
+    found = graph_of(tmp_path, text % '"rate": "10 Mbit/s", "delay": "5 ms", "reverse_rate": "1 Mbit/s"')
+    assert (found.links, found.settings) == ((("b", "a"),), (both,))
+    pair.add_edge("home", "isp", mtu=9000)
+    with pytest.raises(GraphError, match="the mtu of the link isp - home is none and 9000 B"):
+        graph_of(tmp_path, graphml(pair))
+    pair = nx.DiGraph([("a", "b")])
+    pair.add_edge("b", "a", loss=0.1)
+    with pytest.raises(GraphError, match="the link a - b has a loss in one direction"):
+        graph_of(tmp_path, graphml(pair))
+
+
 def test_a_graph_that_yed_wrote_is_read(tmp_path):
     found = graph_of(tmp_path, (CASES / "yed.graphml").read_text())
     assert found.nodes == (("n0", "device"), ("n1", "device"), ("n2", "device"))
-    assert found.links == (("n0", "n1"), ("n1", "n2"))
+    assert found.links == (("n0", "n1"), ("n2", "n1"))
 
 
 def bomb():
@@ -118,9 +207,9 @@ TWO = '"nodes": [{"id": "a"}, {"id": "b"}]'
             graphml(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")])),
             "the link b - c is missing in the reverse direction",
         ),
-        ((CASES / "graph.gexf").read_text(), "the file has the format GEXF"),
-        ((CASES / "graph.gml").read_text(), "the file has the format GML"),
-        ('Creator "yFiles"\nVersion "2.20"\ngraph\n[\n hierarchic 1\n]', "the file has the format GML"),
+        ((CASES / "graph.gexf").read_text(), "the link 1 - 2 has the capacity 10, without a unit"),
+        ((CASES / "graph.gml").read_text(), "has the capacity 10, without a unit"),
+        ('Creator "yFiles"\nVersion "2.20"\ngraph\n[\n hierarchic 1\n]', "0 nodes"),
         ("digraph net {\n a -> b\n}", "the file has the format DOT"),
         ((CASES / "clab.yml").read_text(), "the file has the format containerlab's YAML"),
         (
@@ -128,7 +217,10 @@ TWO = '"nodes": [{"id": "a"}, {"id": "b"}]'
             '"links": [{"source": "n0", "target": "n0"}]}',
             "a link connects n0 ('Chicago') to itself",
         ),
-        (f'{{{TWO}, "links": [{{"source": "a", "target": "b", "rate": "1 Gbit/s"}}]}}', "has a rate"),
+        (
+            f'{{{TWO}, "links": [{{"source": "a", "target": "b", "rate": 1}}]}}',
+            "the link a - b has the rate 1, without",
+        ),
         ('{"nodes": [{"id": "a", "kind": "hub"}], "links": []}', "is a 'hub'"),
         ('{"nodes": [{"id": "a", "kind": ["host"]}], "links": []}', "is a ['host']"),
         ('{"nodes": [{"id": "a"}], "links": []}', "1 nodes"),
@@ -151,7 +243,7 @@ TWO = '"nodes": [{"id": "a"}, {"id": "b"}]'
         ("<html/>", "not GraphML"),
         (graphml(RING)[:-20], "neither JSON nor XML"),
         (graphml(nx.Graph([("a", "b b")])), "the node 'b b'"),
-        (graphml(nx.Graph([("a", "b", {"delay": 1})])), "has a delay"),
+        (graphml(nx.Graph([("a", "b", {"delay": 1})])), "the link a - b has the delay 1, without a unit"),
     ],
     ids=range(41),
 )

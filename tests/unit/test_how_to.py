@@ -9,7 +9,7 @@ import yaml
 
 from nettrial.design import scenario_of
 from nettrial.study import load
-from nettrial.topology import TOPOLOGIES
+from nettrial.topology import TOPOLOGIES, edges_of
 from tests.unit.test_workload import STUDY
 
 PAGES = Path(__file__).parents[2] / "docs" / "how-to"
@@ -108,13 +108,16 @@ def _follow(steps, nettrial, cache, on_main):
     return told
 
 
-def test_the_graph_of_the_page_on_graphs_is_a_network(tmp_path):
-    (text,) = re.findall(r"```json\n(.*?)```", (PAGES / "use-a-graph-of-your-own.md").read_text(), re.S)
-    (tmp_path / "mine.json").write_text(text)
-    topology = TOPOLOGIES["file"]
-    given = topology.parameters.model_validate({"path": "mine.json"}, context={"folder": tmp_path})
-    graph = topology.graph(given)
-    assert sorted(graph["sender"]) == sorted(graph["receiver"]) == ["left", "right"]
+def test_the_graphs_of_the_page_on_graphs_are_networks(tmp_path):
+    topology, graphs = TOPOLOGIES["file"], []
+    for text in re.findall(r"```json\n(.*?)```", (PAGES / "use-a-graph-of-your-own.md").read_text(), re.S):
+        (tmp_path / "mine.json").write_text(text)
+        given = topology.parameters.model_validate({"path": "mine.json"}, context={"folder": tmp_path})
+        graphs.append(topology.graph(given))
+    access, both = graphs
+    (home,) = (edge.settings for edge in edges_of(access) if "home" in edge.nodes)
+    assert (home.rate, home.reverse.rate, home.delay) == ("10 Mbit/s", "1 Mbit/s", "5 ms")
+    assert sorted(both["sender"]) == sorted(both["receiver"]) == ["left", "right"]
 
 
 def test_no_comment_in_the_yaml_of_a_page_has_swallowed_a_setting():
