@@ -33,8 +33,12 @@ class FatTree(WithHosts):
         if self.interfaces_per_host > self.k // 2:
             expected = f"up to {self.k // 2}: the ports of an edge switch for hosts"
             raise wrong(("interfaces_per_host",), str(self.interfaces_per_host), expected)
-        self.check_hosts(self.k * self.k // 2, self.k // 2)
+        self.check_hosts(_edges(self), self.k // 2)
         return self
+
+
+def _edges(parameters: FatTree) -> list[str]:
+    return [f"edge-{number + 1}" for number in range(parameters.k * parameters.k // 2)]
 
 
 def build(parameters: FatTree, _: Sequence[str] = ()) -> nx.MultiGraph:
@@ -42,7 +46,7 @@ def build(parameters: FatTree, _: Sequence[str] = ()) -> nx.MultiGraph:
     of each pod is connected to the core switches of group j (section 3.1)."""
     half = parameters.k // 2
     pods = range(parameters.k)
-    edges = [f"edge-{number + 1}" for number in range(parameters.k * half)]
+    edges = _edges(parameters)
     aggregations = [f"aggregation-{number + 1}" for number in range(parameters.k * half)]
     cores = [f"core-{number + 1}" for number in range(half * half)]
     graph = nx.MultiGraph()

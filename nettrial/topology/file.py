@@ -56,9 +56,9 @@ class File(WithHosts):
             return self
         devices = [node for node, kind in self.graph.nodes if kind != "host"]
         if len(devices) == len(self.graph.nodes):
-            self.check_hosts(len(devices), ANY)
+            self.check_hosts(devices, ANY)
             return self
-        for name in ("hosts_per_switch", "hosts", "interfaces_per_host"):
+        for name in ("hosts_per_switch", "hosts", "hosts_at", "interfaces_per_host"):
             if name in self.model_fields_set:
                 raise wrong((name,), str(getattr(self, name)), "left out: the graph contains hosts")
         return self

@@ -12,7 +12,15 @@ from pydantic import Field, model_validator
 
 from nettrial.fields import wrong
 from nettrial.topology.random_links import RandomLinks
-from nettrial.topology.topology import DEVICE, FABRIC, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
+from nettrial.topology.topology import (
+    DEVICE,
+    FABRIC,
+    MOST_SWITCHES,
+    TOPOLOGIES,
+    Topology,
+    WithHosts,
+    switch_names,
+)
 
 ROUNDING = 1e-9
 """The error of a product of floating-point numbers that counts as a whole number."""
@@ -50,8 +58,11 @@ class Jellyfish(WithHosts):
 
     @model_validator(mode="after")
     def _fits(self) -> Jellyfish:
-        if self.hosts_per_port is not None and (self.hosts or self.hosts_per_switch) is not None:
-            expected = "one of hosts, hosts_per_switch and hosts_per_port"
+        if (
+            self.hosts_per_port is not None
+            and (self.hosts or self.hosts_per_switch or self.hosts_at) is not None
+        ):
+            expected = "one of hosts, hosts_per_switch, hosts_at and hosts_per_port"
             raise wrong(("hosts_per_port",), str(self.hosts_per_port), expected)
         initial = self.initial_switches or self.switches
         if initial > self.switches:
@@ -66,14 +77,14 @@ class Jellyfish(WithHosts):
                 else "there are no more other switches"
             )
             raise wrong(("degree",), str(self.degree), expected, hint)
-        self.check_hosts(self.switches, self.ports - self.degree)
+        self.check_hosts(switch_names(self.switches), self.ports - self.degree)
         return self
 
 
 def build(parameters: Jellyfish, _: Sequence[str] = ()) -> nx.MultiGraph:
     """Returns a random graph of `switch-1`, …, which is connected, and regular except for at most one free
     port."""
-    switches = [f"switch-{number + 1}" for number in range(parameters.switches)]
+    switches = switch_names(parameters.switches)
     graph = nx.MultiGraph()
     parameters.attach(graph, switches)
     graph.add_nodes_from(switches, kind=DEVICE)
@@ -100,9 +111,8 @@ def _spare(parameters: Jellyfish) -> list[int]:
     """Returns the number of ports of each switch beyond `degree` for links between switches."""
     if not parameters.spare_ports:
         return []
-    count, ports = parameters.switches, parameters.ports - parameters.degree
-    hosts = parameters.host_count(count)
-    on_each = [hosts // count + (number < hosts % count) for number in range(count)]
+    ports = parameters.ports - parameters.degree
+    on_each = parameters.counts(switch_names(parameters.switches))
     return [ports - on * parameters.interfaces_per_host for on in on_each]
 
 

@@ -26,13 +26,17 @@ class LeafSpine(WithHosts):
 
     @model_validator(mode="after")
     def _fits(self) -> LeafSpine:
-        self.check_hosts(self.leaves, self.ports - self.spines)
+        self.check_hosts(_leaves(self), self.ports - self.spines)
         return self
+
+
+def _leaves(parameters: LeafSpine) -> list[str]:
+    return [f"leaf-{number + 1}" for number in range(parameters.leaves)]
 
 
 def build(parameters: LeafSpine, _: Sequence[str] = ()) -> nx.MultiGraph:
     """Returns the graph of `leaf-1`, …, each with a link to each of `spine-1`, …."""
-    leaves = [f"leaf-{number + 1}" for number in range(parameters.leaves)]
+    leaves = _leaves(parameters)
     spines = [f"spine-{number + 1}" for number in range(parameters.spines)]
     graph = nx.MultiGraph()
     parameters.attach(graph, leaves)

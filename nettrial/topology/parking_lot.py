@@ -9,7 +9,15 @@ from typing import Annotated
 import networkx as nx
 from pydantic import Field, model_validator
 
-from nettrial.topology.topology import DEVICE, FABRIC, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
+from nettrial.topology.topology import (
+    DEVICE,
+    FABRIC,
+    MOST_SWITCHES,
+    TOPOLOGIES,
+    Topology,
+    WithHosts,
+    switch_names,
+)
 
 ANY = 10**6
 """A number of links to hosts beyond any switch's possible number."""
@@ -23,13 +31,13 @@ class ParkingLot(WithHosts):
 
     @model_validator(mode="after")
     def _fits(self) -> ParkingLot:
-        self.check_hosts(self.switches, ANY)
+        self.check_hosts(switch_names(self.switches), ANY)
         return self
 
 
 def build(parameters: ParkingLot, _: Sequence[str] = ()) -> nx.MultiGraph:
     """Returns the graph of `switch-1`, … in a row."""
-    switches = [f"switch-{number + 1}" for number in range(parameters.switches)]
+    switches = switch_names(parameters.switches)
     graph = nx.MultiGraph()
     parameters.attach(graph, switches)
     graph.add_nodes_from(switches, kind=DEVICE)

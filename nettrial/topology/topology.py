@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import networkx as nx
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from nettrial.fields import Strict, wrong
-from nettrial.registry import Registry
+from nettrial.fields import Strict, in_short, wrong
+from nettrial.registry import Registry, near
 
 Forwarding = Literal["routers", "bridges", "openflow"]
 """The kind of the devices: routers, which forward IP packets, or switches, which forward frames: learning
@@ -39,6 +40,14 @@ MOST_INTERFACES = 8
 """The largest number of interfaces of a host, which equals the largest number of subflows of a Linux MPTCP
 connection."""
 
+
+def _place(value: Any) -> Any:
+    """Returns a node's name, which may be a number in a graph's file."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Place = Annotated[str, BeforeValidator(_place, json_schema_input_type=str | int)]
+"""The name of the node that a host is linked to."""
 Interfaces = Annotated[int, Field(ge=1, le=MOST_INTERFACES)]
 """The number of interfaces of a host."""
 
@@ -62,28 +71,49 @@ class WithHosts(WithInterfaces):
     """The number of hosts on each switch that has hosts; 1 if neither this nor `hosts` is given."""
     hosts: Annotated[int, Field(ge=2, le=MOST_HOSTS)] | None = None
     """The total number of hosts, instead of `hosts_per_switch`."""
+    hosts_at: Annotated[tuple[Place, ...], Field(min_length=2, max_length=MOST_HOSTS)] | None = None
+    """The switch of each host in order, instead of either: `[leaf-1, leaf-1, leaf-3]` is three hosts on two
+    switches."""
 
     @model_validator(mode="after")
     def _hosts_said_once(self) -> WithHosts:
         if self.hosts is not None and self.hosts_per_switch is not None:
             raise wrong(("hosts",), str(self.hosts), "one of hosts and hosts_per_switch")
+        if self.hosts_at is not None and (self.hosts or self.hosts_per_switch) is not None:
+            said = f"{len(self.hosts_at)} switches"
+            raise wrong(("hosts_at",), said, "one of hosts, hosts_per_switch and hosts_at")
         return self
 
     def host_count(self, switches: int) -> int:
         """Returns the total number of hosts on that many switches."""
         return self.hosts or switches * (self.hosts_per_switch or 1)
 
-    def check_hosts(self, switches: int, ports: int) -> None:
-        """Raises an error if the hosts on that many switches need more than the `ports` of each switch for
-        hosts, or are fewer than two."""
-        count = self.host_count(switches)
+    def counts(self, switches: Sequence[str]) -> list[int]:
+        """Returns the number of hosts on each of the switches."""
+        if self.hosts_at is not None:
+            on = Counter(self.hosts_at)
+            return [on[switch] for switch in switches]
+        each, more = divmod(self.host_count(len(switches)), len(switches))
+        return [each + (number < more) for number in range(len(switches))]
+
+    def check_hosts(self, names: Sequence[str], ports: int) -> None:
+        """Raises an error if the hosts on the switches of these names need more than the `ports` of each
+        switch for hosts, or are fewer than two, or are at other nodes."""
+        known = set(names)
+        for number, name in enumerate(self.hosts_at or ()):
+            if name not in known:
+                expected = f"a node that can have hosts: {in_short(names)}"
+                raise wrong(("hosts_at", number), name, expected, near(name, names))
+        switches = len(names)
+        count = len(self.hosts_at) if self.hosts_at is not None else self.host_count(switches)
         if count < 2:
             raise wrong(("hosts_per_switch",), str(self.hosts_per_switch), "2 hosts or more altogether")
         if count > MOST_HOSTS:
             raise wrong(("hosts_per_switch",), str(self.hosts_per_switch), f"up to {MOST_HOSTS} hosts")
-        needed = -(-count // switches) * self.interfaces_per_host
+        needed = max(self.counts(names)) * self.interfaces_per_host
         if needed > ports:
-            given = (name for name in ("hosts", "hosts_per_port") if getattr(self, name, None) is not None)
+            fields = ("hosts", "hosts_at", "hosts_per_port")
+            given = (name for name in fields if getattr(self, name, None) is not None)
             name = next(given, "hosts_per_switch")
             asked = f"{count} hosts on {switches} switches"
             if self.interfaces_per_host > 1:
@@ -94,10 +124,17 @@ class WithHosts(WithInterfaces):
 
     def attach(self, graph: nx.MultiGraph, switches: Sequence[str]) -> None:
         """Adds the switches, which are not in `graph` yet, and their hosts."""
-        hosts = [f"host-{number + 1}" for number in range(self.host_count(len(switches)))]
+        count = self.host_count(len(switches))
+        at = self.hosts_at or [switches[number % len(switches)] for number in range(count)]
+        hosts = [f"host-{number + 1}" for number in range(len(at))]
         graph.add_nodes_from(hosts, kind="host")
-        for number, host in enumerate(hosts):
-            graph.add_edges_from([(host, switches[number % len(switches)])] * self.interfaces_per_host)
+        for host, switch in zip(hosts, at, strict=True):
+            graph.add_edges_from([(host, switch)] * self.interfaces_per_host)
+
+
+def switch_names(count: int) -> list[str]:
+    """Returns the names of that many switches of a topology with switches of one kind."""
+    return [f"switch-{number + 1}" for number in range(count)]
 
 
 @dataclass(frozen=True)

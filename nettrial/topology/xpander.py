@@ -13,7 +13,15 @@ from pydantic import Field, model_validator
 
 from nettrial.fields import wrong
 from nettrial.topology.jellyfish import Seed
-from nettrial.topology.topology import DEVICE, FABRIC, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
+from nettrial.topology.topology import (
+    DEVICE,
+    FABRIC,
+    MOST_SWITCHES,
+    TOPOLOGIES,
+    Topology,
+    WithHosts,
+    switch_names,
+)
 
 
 class Xpander(WithHosts):
@@ -44,7 +52,7 @@ class Xpander(WithHosts):
             near = " or ".join(str(count) for count in (below, below + self.degree + 1) if count)
             expected = f"a multiple of {self.degree + 1} (degree + 1), such as {near}"
             raise wrong(("switches",), str(self.switches), expected)
-        self.check_hosts(self.switches, self.ports - self.degree)
+        self.check_hosts(switch_names(self.switches), self.ports - self.degree)
         return self
 
 
@@ -62,7 +70,7 @@ def build(parameters: Xpander, _: Sequence[str] = ()) -> nx.MultiGraph:
             links.add_edges_from((one * size + a, other * size + b) for a, b in enumerate(matched))
         if nx.is_connected(links):
             break
-    switches = [f"switch-{number + 1}" for number in range(parameters.switches)]
+    switches = switch_names(parameters.switches)
     graph = nx.MultiGraph()
     parameters.attach(graph, switches)
     graph.add_nodes_from(switches, kind=DEVICE)

@@ -209,6 +209,10 @@ def test_hosts_are_spread_evenly_with_their_interfaces(switches, count, interfac
         ("fat-tree", {"k": 5}, "k", "an even number"),
         ("fat-tree", {"k": 4, "interfaces_per_host": 3}, "interfaces_per_host", "up to 2"),
         ("fat-tree", {"k": 4, "hosts_per_switch": 3}, "hosts_per_switch", "up to 2 links"),
+        ("leaf-spine", {"hosts_at": ["leaf-1", "leaf-9"]}, "hosts_at", "a node that can have hosts: leaf-1"),
+        ("leaf-spine", {"hosts_at": ["leaf-1"] * 3, "ports": 4}, "hosts_at", "up to 2 links to hosts"),
+        ("fat-tree", {"hosts_at": ["edge-1"] * 2, "hosts": 2}, "hosts_at", "one of hosts, hosts_per_switch"),
+        ("jellyfish", {"hosts_at": ["switch-1"] * 2, "hosts_per_port": 0.1}, "hosts_per_port", "hosts_at"),
         ("leaf-spine", {"spines": 64}, "hosts_per_switch", "up to 0 links"),
         ("leaf-spine", {"leaves": 1}, "hosts_per_switch", "2 hosts or more"),
     ],
@@ -219,3 +223,17 @@ def test_what_cannot_be_built_is_refused(name, parameters, place, expected):
     found = Wrong.of(caught.value)[0]
     assert found.place[0] == place
     assert expected in found.expected
+
+
+def test_hosts_are_at_the_switches_that_are_chosen():
+    for name, switches in {
+        "leaf-spine": ["leaf-3", "leaf-1", "leaf-3"],
+        "fat-tree": ["edge-8", "edge-1"],
+        "jellyfish": ["switch-2", "switch-2"],
+        "xpander": ["switch-7", "switch-7"],
+        "parking-lot": ["switch-4", "switch-1"],
+    }.items():
+        graph = made(name, hosts_at=switches, interfaces_per_host=1)
+        assert {host: list(graph[host]) for host in hosts(graph)} == {
+            f"host-{number}": [switch] for number, switch in enumerate(switches, start=1)
+        }
