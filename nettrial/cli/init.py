@@ -1,14 +1,18 @@
-"""`nettrial init`: a new study from a commented template, for one machine or for two, or from a shipped
-study."""
+"""`nettrial init`: a new study from a commented template, for one machine or for two, from a shipped study,
+or on the network of another tool."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from nettrial.bounds import MOST_STUDY_BYTES
 from nettrial.cli import READING
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
+from nettrial.files import Unreadable, read_text
+from nettrial.networks.graph import READING as READING_NETWORK
+from nettrial.networks.graph import ForeignGraph
 
 TEMPLATE = Path(__file__).with_name("template.yaml")
 """The template of a study."""
@@ -19,6 +23,10 @@ TWO_HOSTS = TEMPLATE.with_name("two_hosts.yaml")
 """The template of a study between two machines."""
 TWO_MACHINES = TEMPLATE.with_name("two_machines.yaml")
 """The template of their inventory."""
+IMPORTED = TEMPLATE.with_name("imported.yaml")
+"""The template of a study on the network of another tool."""
+NETWORK = "network.json"
+"""The name of the file with that network beside the study."""
 INVENTORY = "machines.yaml"
 """The name of the inventory beside the study."""
 MODELINE = f"# yaml-language-server: $schema={SCHEMA.name}\n"
@@ -30,21 +38,8 @@ def write(directory: Path, source: str | None = None, two_hosts: bool = False) -
     study files, for editors. `source` is the name of a shipped study or example to copy, with the files that
     it reads; with `two_hosts`, the study is one between two machines, with an inventory of them. Raises
     BadInput."""
-    name = directory.name
-    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        raise BadInput(READING, "DIR", str(directory), "a name of letters, digits, - and _")
-    if source and two_hosts:
-        raise BadInput(READING, "--two-hosts", "given", "none with --from")
     template = _shipped_file(source) if source else TWO_HOSTS if two_hosts else TEMPLATE
-    try:
-        directory.mkdir(parents=True)
-    except FileExistsError:
-        raise BadInput(READING, "DIR", f"{directory} exists", "a directory that does not exist") from None
-    file = directory / "study.yaml"
-    text = template.read_text(encoding="utf-8")
-    named = re.sub(r"(?m)^study: .*$", f"study: {name}", text, count=1)
-    file.write_text(MODELINE + named, encoding="utf-8")
-    (directory / SCHEMA.name).write_bytes(SCHEMA.read_bytes())
+    file = _begin(directory, template.read_text(encoding="utf-8"))
     for each in template.parent.glob("*.csv") if source else ():
         (directory / each.name).write_bytes(each.read_bytes())
     if two_hosts:
@@ -57,6 +52,78 @@ def write(directory: Path, source: str | None = None, two_hosts: bool = False) -
         )
         return
     say(f"wrote {file}; next: nettrial show {file}, then nettrial run {file}")
+
+
+def from_mininet(directory: Path, argument: str) -> None:
+    """Writes a study on the network of a Topo class of Mininet: a file, with the name of the class and its
+    arguments if the file has several. Raises BadInput."""
+    from nettrial.networks import mininet
+
+    _write_imported(directory, mininet.graph_of(argument))
+
+
+def from_containerlab(directory: Path, source: Path) -> None:
+    """Writes a study on the network of a topology file of containerlab. Raises BadInput."""
+    from nettrial.networks import containerlab
+    from nettrial.study import yaml_values
+
+    try:
+        document = yaml_values.read(read_text(source, MOST_STUDY_BYTES))
+    except Unreadable as why:
+        expected = f"a readable file of up to {MOST_STUDY_BYTES} bytes"
+        raise BadInput(READING_NETWORK, str(source), "not read", expected, str(why)) from None
+    except yaml_values.Refused as error:
+        at = f"{source}:{error.line}" if error.line else str(source)
+        raise BadInput(READING_NETWORK, at, error.fault, error.expected, error.hint) from None
+    _write_imported(directory, containerlab.graph_of(str(source), document))
+
+
+def _write_imported(directory: Path, graph: ForeignGraph) -> None:
+    """Writes a study on the network of another tool into a new directory, and gives it the directory's name.
+    Raises BadInput, also for a graph that is no network."""
+    from nettrial.study import load  # imported only when needed: slow to load
+
+    hosts = graph.hosts or [f"host-{number + 1}" for number in range(len(graph.nodes))]
+    if len(hosts) < 2:
+        raise graph.bad(f"{len(hosts)} hosts", "2 hosts or more")
+    is_simulated = any("rate" in link for link in graph.links)
+    words = {
+        "SOURCE": re.sub(r"[^\w.-]", "_", Path(graph.source).name),
+        "FIRST": hosts[0],
+        "LAST": hosts[-1],
+        "BACKEND": "sim" if is_simulated else "lab",
+    }
+    text = IMPORTED.read_text(encoding="utf-8")
+    for word, value in words.items():
+        text = text.replace(word, value)
+    file = _begin(directory, text)
+    (directory / NETWORK).write_text(graph.as_json(), encoding="utf-8")
+    try:
+        load(str(file))
+    except BadInput:
+        for each in (file, directory / NETWORK, directory / SCHEMA.name):
+            each.unlink()
+        directory.rmdir()
+        raise
+    if graph.ignored:
+        say(f"without effect here, and left out: {', '.join(sorted(graph.ignored))}")
+    say(f"wrote {file} and {directory / NETWORK}; next: nettrial show {file}, then nettrial run {file}")
+
+
+def _begin(directory: Path, text: str) -> Path:
+    """Creates the directory with a study, whose name it gets, and with the JSON Schema; returns the study's
+    file. Raises BadInput."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", directory.name):
+        raise BadInput(READING, "DIR", str(directory), "a name of letters, digits, - and _")
+    try:
+        directory.mkdir(parents=True)
+    except FileExistsError:
+        raise BadInput(READING, "DIR", f"{directory} exists", "a directory that does not exist") from None
+    file = directory / "study.yaml"
+    named = re.sub(r"(?m)^study: .*$", f"study: {directory.name}", text, count=1)
+    file.write_text(MODELINE + named, encoding="utf-8")
+    (directory / SCHEMA.name).write_bytes(SCHEMA.read_bytes())
+    return file
 
 
 def _shipped_file(source: str) -> Path:

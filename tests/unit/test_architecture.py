@@ -33,6 +33,7 @@ ALLOWED = {
     "design": BASE | {"stacks", "topology", "study"},
     "machines": BASE | {"study"},
     "guests": BASE,
+    "networks": BASE,
     "backends": BASE | {"guests"},
     "controllers": set(),
     "protocols": BASE,
@@ -54,7 +55,7 @@ ALLOWED = {
     "cli": BASE
     | {"congestion", "topology", "stacks", "metrics", "study", "design", "machines", "guests", "backends"}
     | {"protocols", "store", "analysis", "export", "monitor", "imports", "report", "running"}
-    | {"comparison", "measuring"},
+    | {"comparison", "measuring", "networks"},
 }
 """The other parts that each part may use."""
 PUBLIC = {"api", "comparison", "measurements", "results"}

@@ -226,12 +226,40 @@ def _init(
         bool,
         typer.Option("--two-hosts", help="A study between two machines of yours, with their inventory."),
     ] = False,
+    mininet: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--from-mininet",
+            metavar="FILE[:NAME[,ARG…]]",
+            help="A study on the network of a Topo class of Mininet, run without privileges.",
+            show_default=False,
+        ),
+    ] = None,
+    containerlab: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--from-containerlab",
+            metavar="FILE",
+            help="A study on the network of a topology file of containerlab.",
+            show_default=False,
+        ),
+    ] = None,
     verbose: Verbose = 0,
 ) -> None:
     """Create a study of your own from a commented template."""
-    from nettrial.cli import init
+    from nettrial.cli import READING, init
+    from nettrial.errors import BadInput
 
-    init.write(directory, source, two_hosts)
+    given = {"--from": source, "--from-mininet": mininet, "--from-containerlab": containerlab}
+    options = [name for name, value in given.items() if value is not None] + ["--two-hosts"] * two_hosts
+    if len(options) > 1:
+        raise BadInput(READING, options[1], "given", f"none with {options[0]}")
+    if mininet is not None:
+        init.from_mininet(directory, mininet)
+    elif containerlab is not None:
+        init.from_containerlab(directory, containerlab)
+    else:
+        init.write(directory, source, two_hosts)
 
 
 @command(commands, "show")
