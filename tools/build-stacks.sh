@@ -71,10 +71,17 @@ into=$(realpath "$into")
 
 status=0
 find_lwip || status=$?
+names=()
+# Without the engine, cargo would compile the crates that both have once more, with other features.
+packages=(--package nettrial-engine)
 for stack in stacks/*/src/main.rs; do
   name=$(basename "${stack%/src/main.rs}")
   [ "$name" != lwip ] || [ "$status" = 0 ] || continue
-  cargo build --locked --quiet --profile "$profile" --package "nettrial-stack-$name"
+  names+=("$name")
+  packages+=(--package "nettrial-stack-$name")
+done
+cargo build --locked --quiet --profile "$profile" "${packages[@]}"
+for name in "${names[@]}"; do
   install -C -m 755 "${CARGO_TARGET_DIR:-target}/${profile/dev/debug}/nettrial-stack-$name" "$into/nettrial-stack-$name"
 done
 
