@@ -139,7 +139,7 @@ def after_the_pause(times: list[int]) -> list[int]:
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("trace", TRACES)
+@pytest.mark.parametrize("trace", ["cellular", pytest.param("table", marks=pytest.mark.slow)])
 def test_the_lab_carries_what_the_trace_says(
     trace: str, lab: Backend, simulator: Backend, tmp_path: Path
 ) -> None:

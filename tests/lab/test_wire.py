@@ -22,7 +22,7 @@ def theory(mtu: int, ip: int, rate_bps: float) -> float:
 
 
 EVERY_WIRE = [(rate, ip, mtu) for rate in (1e9, 1e8) for ip in (4, 6) for mtu in (1500, 4000, 9000)]
-SOME_WIRES = [(1e9, 4, 1500), (1e9, 6, 9000), (1e8, 6, 1500), (1e8, 4, 4000)]
+SOME_WIRES = [(1e9, 4, 1500), (1e9, 6, 9000), (1e8, 6, 4000)]
 """Wires that together have every rate, version of IP and MTU. All other combinations are part of the longer
 sweep."""
 
