@@ -12,8 +12,8 @@ profile := release
 cargo_test := cargo test --locked --quiet --all-targets
 # Tests that build networks mostly wait, so several run at once on each CPU.
 together := $(shell echo $$((3 * $$(nproc))))
-# Unit tests compute more than they wait.
-computing := $(shell echo $$(($$(nproc) + 1)))
+# Unit tests compute more than they wait. Each worker takes ten seconds of CPU time to begin.
+computing := $(shell nproc)
 ifeq ($(shell id -u),0)
   as_root :=
 else
