@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 
 say() { echo "setup-tests: $*" >&2; }
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+updated=
+update() { [ -n "$updated" ] || as_root apt-get update -qq && updated=yes; }
 export PATH=$PWD/.venv/bin:$PATH
 
 if ! command -v apt-get >/dev/null; then
@@ -39,7 +41,7 @@ command -v ssh >/dev/null || missing+=(openssh-client)
 if [ "${#missing[@]}" != 0 ]; then
   say "installing ${missing[*]}"
   log=$(mktemp)
-  { as_root apt-get update -qq &&
+  { update &&
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; } \
     >"$log" 2>&1 || { cat "$log" >&2; say "apt-get could not install ${missing[*]}"; exit 3; }
   rm -f "$log"
@@ -51,7 +53,7 @@ if [ ! -x .venv/openssh-server/usr/sbin/sshd ]; then
   say "fetching openssh-server"
   fetched=$(mktemp -d)
   chmod 755 "$fetched" # apt fetches as another user where it may
-  { (cd "$fetched" && as_root apt-get update -qq && apt-get download openssh-server libwrap0) >"$fetched/log" 2>&1; } ||
+  { update && (cd "$fetched" && apt-get download openssh-server libwrap0); } >"$fetched/log" 2>&1 ||
     { cat "$fetched/log" >&2; say "apt-get could not fetch openssh-server"; exit 3; }
   for package in "$fetched"/*.deb; do dpkg-deb -x "$package" "$fetched/files"; done
   rm -rf .venv/openssh-server
@@ -72,7 +74,7 @@ if ! command -v ovs-vswitchd >/dev/null && [ ! -x /usr/sbin/ovs-vswitchd ]; then
     as_root chmod 755 "$policy"
   fi
   status=0
-  { as_root apt-get update -qq &&
+  { update &&
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openvswitch-switch; } \
     >"$log" 2>&1 || status=$?
   [ -z "$own" ] || as_root rm -f "$policy"
@@ -110,7 +112,7 @@ if [ "${#servers[@]}" != 0 ]; then
   say "fetching ${servers[*]}"
   fetched=$(mktemp -d)
   chmod 755 "$fetched" # apt fetches as another user where it may
-  { (cd "$fetched" && as_root apt-get update -qq && apt-get download "${servers[@]}") >"$fetched/log" 2>&1; } ||
+  { update && (cd "$fetched" && apt-get download "${servers[@]}"); } >"$fetched/log" 2>&1 ||
     { cat "$fetched/log" >&2; say "apt-get could not fetch ${servers[*]}"; exit 3; }
   for package in "$fetched"/*.deb; do dpkg-deb -x "$package" "$fetched/files"; done
   as_root install -D -m 755 --target-directory "$programs" "$fetched"/files/usr/sbin/*
@@ -118,8 +120,8 @@ if [ "${#servers[@]}" != 0 ]; then
 fi
 
 # netperf is in Debian's non-free and in Ubuntu's multiverse, and its package starts a server that anyone may use. It is
-# therefore fetched from this machine's package sources with that component added, in a separate directory, and only its two
-# programs are extracted, to .venv/bin.
+# therefore fetched from that component of this machine's package sources, in a separate directory, and only its two programs
+# are extracted, to .venv/bin.
 if ! command -v netperf >/dev/null || ! command -v netserver >/dev/null; then
   say "fetching netperf"
   scratch=$(mktemp -d)
@@ -132,8 +134,8 @@ if ! command -v netperf >/dev/null || ! command -v netserver >/dev/null; then
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
     [ -r "$file" ] || continue
     case $file in
-      *.sources) sed "s/^Components:.*\bmain\b.*/& $component/" "$file" ;;
-      *) sed "s/^deb .*\bmain\b.*/& $component/" "$file" ;;
+      *.sources) sed "s/^Components:.*\bmain\b.*/Components: $component/" "$file" ;;
+      *) sed "s/^\(deb .*\)\bmain\b.*/\1$component/" "$file" ;;
     esac >"$scratch/parts/$(basename "$file")"
   done
   [ ! -e "$scratch/parts/sources.list" ] || mv "$scratch/parts/sources.list" "$scratch/sources.list"
