@@ -11,7 +11,7 @@ profile := release
 # All targets but documentation tests: there are none, and looking for them would compile every crate once more.
 cargo_test := cargo test --locked --quiet --all-targets
 # Tests that build networks mostly wait, so several run at once on each CPU.
-together := $(shell echo $$((3 * $$(nproc))))
+together := $(shell echo $$((2 * $$(nproc))))
 # Unit tests compute more than they wait. Each worker takes ten seconds of CPU time to begin.
 computing := $(shell nproc)
 ifeq ($(shell id -u),0)
