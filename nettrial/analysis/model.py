@@ -9,7 +9,7 @@ from typing import Literal
 from nettrial import units
 from nettrial.analysis.mtu_fits import PayloadCost, WireUse, efficiency
 from nettrial.analysis.summary import Levels, ResponseSummary, plan_treatments, summarise
-from nettrial.design import rates_of
+from nettrial.design import slowest_transfer_bps
 from nettrial.errors import BadInput
 from nettrial.store import Run, Trial
 from nettrial.study import Study
@@ -130,9 +130,9 @@ def _model(
 
 
 def _rate(trials: Mapping[float, Sequence[Trial]]) -> float | None:
-    """Returns the rate of the slowest link in Mbit/s."""
-    rates = rates_of(next(iter(trials.values()))[0].scenario)
-    return min(rates) / 1e6 if rates else None
+    """Returns the rate of the slowest link on the paths of transfers in Mbit/s."""
+    rate = slowest_transfer_bps(next(iter(trials.values()))[0].scenario)
+    return None if rate is None else rate / 1e6
 
 
 def _headers(

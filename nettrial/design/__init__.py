@@ -3,7 +3,7 @@
 from nettrial.design.capture import CAPTURES, capture_of, refuse_unknown_interfaces, remove_partial
 from nettrial.design.treatment_scenario import resolve, scenario_of
 from nettrial.design.trial_order import PlannedTrial, Treatment, next_block, plan, treatments
-from nettrial.design.workload import rates_of, traffic_seconds
+from nettrial.design.workload import slowest_transfer_bps, traffic_seconds
 
 __all__ = [
     "CAPTURES",
@@ -12,11 +12,11 @@ __all__ = [
     "capture_of",
     "next_block",
     "plan",
-    "rates_of",
     "refuse_unknown_interfaces",
     "remove_partial",
     "resolve",
     "scenario_of",
+    "slowest_transfer_bps",
     "traffic_seconds",
     "treatments",
 ]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 from typing import Any
+
+import networkx as nx
 
 from nettrial import scenario, units
 from nettrial.scenario import Scenario
 from nettrial.study import Block, FlowSettings, Settings, imix
 from nettrial.study.base import SocketOptions
+from nettrial.topology.scenario_graph import graph_of
 
 UNSHAPED_BPS = 8e9
 """The expected rate of a sweep if no link has a rate, in bit/s."""
@@ -63,6 +67,29 @@ def rates_of(trial: Scenario) -> list[int]:
     """Returns the rates of all links, in both directions, in bits per second."""
     directions = [direction for link in trial.links for direction in (link, link.reverse)]
     return [units.RATE.parse(each.rate.root) for each in directions if each and each.rate]
+
+
+def slowest_transfer_bps(trial: Scenario) -> int | None:
+    """Returns the lowest rate of the links on the shortest paths of the transfers, in the direction of their
+    data, in bits per second; None if none of these links has a rate."""
+    rates = set(rates_of(trial))
+    if len(rates) == 1 and all(link.rate for link in trial.links):
+        return rates.pop()
+    graph = graph_of(trial)
+    ends = {
+        (flow.from_, flow.to)
+        for flow in trial.workload
+        if isinstance(flow.traffic.root, scenario.TransferTraffic | scenario.FileTransferTraffic)
+    }
+    hops = {hop for pair in ends for hop in pairwise(nx.shortest_path(graph, *pair))}
+    found = []
+    for node, other in hops:
+        for edge in graph[node][other].values():
+            link = trial.links[edge["number"]]
+            back = link.reverse if link.ends[0].node != node else None
+            rate = (back and back.rate) or link.rate
+            found += [units.RATE.parse(rate.root)] if rate else []
+    return min(found, default=None)
 
 
 def traffic_seconds(trial: Scenario) -> float:

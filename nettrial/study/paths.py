@@ -7,6 +7,7 @@ from typing import Any
 
 from nettrial.registry import SYNONYMS
 from nettrial.study import queues, variates
+from nettrial.study.links import NamedLinkSettings
 
 SYSCTLS = "sysctls"
 """The field of hosts whose entries have dots in their names."""
@@ -32,7 +33,7 @@ def substitute(settings: dict[str, Any], path: str, value: Any) -> tuple[str | i
     place: list[str | int] = []
     for step in steps:
         if tuple(place) == LINKS:  # a link that has no settings of its own yet
-            parent.setdefault(step, {})
+            parent.setdefault(step, dict.fromkeys(NamedLinkSettings.model_fields))
         key = _key(parent, step, path)
         if parent[key] is None:  # an absent part is created by the setting
             parent[key] = {}

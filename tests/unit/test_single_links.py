@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from nettrial.backends import Backend
-from nettrial.design import resolve, scenario_of
+from nettrial.design import resolve, scenario_of, slowest_transfer_bps
 from nettrial.errors import BadInput
 from nettrial.scenario import TransferTraffic
 from nettrial.study import load
@@ -77,6 +77,8 @@ def test_a_link_that_the_study_does_not_mention_can_be_set(tmp_path):
     assert study.factors["network.links.left-client.rate"].levels == ["3 Mbit/s", "6 Mbit/s"]
     levels = {**SLOW, "network.links.left-client.rate": "6 Mbit/s"}
     assert links_of(scenario_of(study, levels))["client", "left"] == (6, 1)
+    study = asymmetric(tmp_path, "sim").with_overrides({"network.links.left-client.reverse.rate": "8 Mbit/s"})
+    assert links_of(scenario_of(study, SLOW))["client", "left"] == (8, 1)
     study = asymmetric(tmp_path, "sim").with_overrides({"network.links.core.reverse.rate": "5 Mbit/s"})
     assert links_of(scenario_of(study, SLOW))["right", "left"] == (5, 20)
 
@@ -161,12 +163,28 @@ def test_directions_carry_their_rates_and_delays_in_the_simulator(tmp_path, simu
     assert ping.rtt_us.p50 / 1e3 == pytest.approx(RTT_MS, rel=0.001)
 
 
-def test_directions_carry_their_rates_in_the_fluid_model(tmp_path):
-    made = scenario_of(asymmetric(tmp_path, "sim"), SLOW)
+def with_transfers(made):
+    """Returns a scenario whose packets are transfers."""
     del made.workload[2]
     for flow in made.workload:
         flow.transport.root = "tcp"
         flow.traffic.root = TransferTraffic(kind="transfer", duration="2 s")
+    return made
+
+
+def test_the_rate_of_transfers_is_that_of_their_paths_and_direction(tmp_path):
+    slow = {"core": CORE, "left-client": {"rate": "5 Mbit/s", "reverse": {"rate": "1 Mbit/s"}}}
+    made = with_transfers(scenario_of(asymmetric(tmp_path, "sim", links=slow), SLOW))
+    assert slowest_transfer_bps(made) == 1_000_000
+    del made.workload[0]
+    assert slowest_transfer_bps(made) == 5_000_000
+    for link in made.links:
+        link.rate = link.reverse = None
+    assert slowest_transfer_bps(made) is None
+
+
+def test_directions_carry_their_rates_in_the_fluid_model(tmp_path):
+    made = with_transfers(scenario_of(asymmetric(tmp_path, "sim"), SLOW))
     with Backend("fluid") as fluid:
         record = fluid.run("trial", made, 60)
     rates = [flow.goodput_bps / 1e6 for flow in record.flows]
