@@ -45,7 +45,7 @@ from nettrial.report.serving import Handler
 from nettrial.scenario import Record
 from nettrial.store import Run
 from nettrial.store.lean import lean
-from nettrial.study import published, rate_trace
+from nettrial.study import delay_trace, published, rate_trace, trace_file
 from nettrial.study.catalogue import EXAMPLES, load, read
 from nettrial.topology import graph_file
 
@@ -125,12 +125,15 @@ def _graph(data: bytes) -> None:
 
 def _trace(data: bytes) -> None:
     _file("trace", data)
-    with suppress(rate_trace.TraceError):
-        rate_trace.read(_folder(), "trace")
+    for reader in (rate_trace.read, delay_trace.read):
+        with suppress(trace_file.TraceError):
+            reader(_folder(), "trace")
 
 
 def _trace_seeds() -> Iterable[bytes]:
-    return [b"0\n1\n1\n7\n", b"0, 10 Mbit/s # first\n1.5 s, 0\n2 s, 1 Gbit/s\n10 s, end\n"]
+    yield b"0\n1\n1\n7\n"
+    yield b"0, 10 Mbit/s # first\n1.5 s, 0\n2 s, 1 Gbit/s\n10 s, end\n"
+    yield b"0, 1 ms\n1 s, 0\n2 s, end\n"
 
 
 def _graph_seeds() -> Iterable[bytes]:

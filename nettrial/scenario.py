@@ -247,6 +247,7 @@ class Setting(
             "bursts",
             "controller",
             "cost",
+            "delay_trace",
             "ecn",
             "events",
             "filters_icmp",
@@ -597,6 +598,23 @@ class ControllerRecord(Generated):
     switches_cpu_ns: Annotated[int, Field(ge=0)]
     """The CPU time that all switches used while traffic went, frames that the controller sent and got
     among them. What the kernel does for their interfaces is not in it."""
+
+
+class DelayTrace(Generated):
+    """A propagation delay that changes in steps, as that of a satellite link does with each handover. Its
+    time begins when all flows are ready, with the traffic; until then, the first delay applies. A frame
+    takes the delay that is in force when its last bit leaves, and never arrives before the frame in front
+    of it: both arrive together where the delay falls by more than the time between them."""
+
+    model_config = ConfigDict(extra="forbid")
+    delays_ns: list[Annotated[int, Field(ge=0)]]
+    """The delay in one direction from each of these times, in nanoseconds."""
+    from_ns: list[Annotated[int, Field(ge=0)]]
+    """The times from which the delays apply, in nanoseconds; the first is 0, and each is later than the
+    one before."""
+    repeats_after_ns: Annotated[int | None, Field(ge=0)] = None
+    """The time after which the trace begins again, in nanoseconds. If it is absent, the last delay
+    stays."""
 
 
 class QueueLimit(GeneratedRoot[str]):
@@ -2135,7 +2153,9 @@ class Reverse(Generated):
 
     model_config = ConfigDict(extra="forbid")
     delay: Duration | None = None
-    """The propagation delay."""
+    """The propagation delay, which replaces a trace of the other direction, too."""
+    delay_trace: DelayTrace | None = None
+    """The changes of the delay over time; `delay` is then the smallest of them."""
     discipline: Discipline | None = None
     """The discipline of the transmit queue."""
     impairment: Impairment | None = None
@@ -2260,6 +2280,9 @@ class Link(Generated):
     model_config = ConfigDict(extra="forbid")
     delay: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """The propagation delay in one direction."""
+    delay_trace: DelayTrace | None = None
+    """The changes of the delay over time, the same in both directions. `delay` is then the smallest of
+    them."""
     discipline: Discipline | None = None
     """The discipline of each interface's transmit queue, which decides on drops and marks before the
     queue is full."""

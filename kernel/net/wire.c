@@ -9,8 +9,9 @@
  * Times are not those at which a timer fires: as long as packets wait, a transmission begins at the end of the one
  * before, and the fraction of a nanosecond that is left is kept for the next.
  *
- * The rate may follow a trace, whose steps come before it begins. A packet that is transmitted while the rate changes
- * is transmitted at each rate for its time; while the rate is 0, it waits.
+ * The rate and the delay may follow traces, whose steps come before they begin. A packet that is transmitted while the rate
+ * changes is transmitted at each rate for its time; while the rate is 0, it waits. A packet takes the delay that is in
+ * force when its last bit leaves, but does not arrive before the one in front of it.
  */
 #include <linux/module.h>
 #include <linux/skbuff.h>
@@ -21,53 +22,70 @@
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 
-/* The settings, the attribute TCA_OPTIONS of a new wire. Until its trace begins, the rate is this one. */
+/* The settings, the attribute TCA_OPTIONS of a new wire. Until its traces begin, the rate and the delay are these. */
 struct wire_settings {
 	u64 bits_per_second;
 	u64 delay_ns;
 };
 
-/* A rate, and the time from which it is in force. Times count from the beginning of the trace. */
+/* A rate in bits per second, or a delay in nanoseconds, and the time from which it is in force. Times count from the
+ * beginning of the trace.
+ */
 struct wire_step {
 	u64 from_ns;
-	u64 bits_per_second;
+	u64 value;
 };
 
-/* A piece of the trace, the attribute TCA_OPTIONS of a change; its steps follow. A change whose attribute is only a time
- * of the monotonic clock, in 64 bits, lets the trace begin then.
- */
-struct wire_piece {
-	/* The number of steps of the whole trace, and of those before this piece. */
-	u64 steps;
-	u64 before;
-	/* The time after which the trace begins again; 0 if its last rate stays. */
+/* The steps of a trace. */
+struct wire_trace {
+	struct wire_step *steps;
+	u64 count;
 	u64 period_ns;
 };
+
+/* A piece of a trace, the attribute TCA_OPTIONS of a change; its steps follow. A change whose attribute is only a time
+ * of the monotonic clock, in 64 bits, lets the traces begin then.
+ */
+struct wire_piece {
+	/* The number of steps of the whole trace, with WIRE_DELAYS if they are delays, and of those before this piece. */
+	u64 steps;
+	u64 before;
+	/* The time after which the trace begins again; 0 if its last step stays. */
+	u64 period_ns;
+};
+
+#define WIRE_DELAYS BIT_ULL(63)
 
 /* The most steps of a trace. */
 #define WIRE_MOST_STEPS 500000
 
-/* A time, in nanoseconds and in parts of them, of which one has as many as bits per second are transmitted then, with the
- * step of the trace that is in force and the beginning of its repetition.
+/* The step of a trace that is in force, and the beginning of its repetition. */
+struct wire_place {
+	u64 step;
+	u64 turn_ns;
+};
+
+/* A time, in nanoseconds and in parts of them, of which one has as many as bits per second are transmitted then, with its
+ * place in the trace of the rate.
  */
 struct wire_time {
 	u64 ns;
 	u64 parts;
-	u64 step;
-	u64 turn_ns;
+	struct wire_place place;
 };
 
 struct wire {
 	struct wire_settings settings;
 	struct Qdisc *queue;
-	/* The packets that are transmitted or on their way, in the order of their arrival. */
+	/* The packets that are transmitted or on their way, in the order of their transmission and arrival. */
 	struct sk_buff_head flying;
 	/* The end of the last transmission. */
 	struct wire_time free;
-	struct wire_step *steps;
-	u64 step_count;
-	u64 period_ns;
-	/* The time at which the trace begins; U64_MAX if that is not known yet. */
+	/* The place in the trace of the delay at which the last packet left. */
+	struct wire_place delayed;
+	struct wire_trace rates;
+	struct wire_trace delays;
+	/* The time at which the traces begin; U64_MAX if that is not known yet. */
 	u64 begins_ns;
 	/* True if no packet waited when the last transmission ended. */
 	bool is_idle;
@@ -144,26 +162,43 @@ static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff *
 	return wire_queue(skb, sch, to_free);
 }
 
+/* Returns the value of a trace that has begun at a time, which is not before that of an earlier call with this place, and
+ * the time until which it is in force.
+ */
+static u64 wire_value(const struct wire_trace *trace, struct wire_place *place, u64 ns, u64 *until_ns)
+{
+	for (;;) {
+		*until_ns = U64_MAX;
+		if (place->step + 1 < trace->count)
+			*until_ns = place->turn_ns + trace->steps[place->step + 1].from_ns;
+		else if (trace->period_ns)
+			*until_ns = place->turn_ns + trace->period_ns;
+		if (ns < *until_ns)
+			return trace->steps[place->step].value;
+		if (++place->step == trace->count) {
+			place->step = 0;
+			place->turn_ns += trace->period_ns;
+		}
+	}
+}
+
 /* Returns the rate at a time, which is not before that of an earlier call, and the time until which it is in force. */
 static u64 wire_rate(const struct wire *wire, struct wire_time *time, u64 *until_ns)
 {
-	if (time->ns < wire->begins_ns) {
-		*until_ns = wire->begins_ns;
-		return wire->settings.bits_per_second;
-	}
-	for (;;) {
-		*until_ns = U64_MAX;
-		if (time->step + 1 < wire->step_count)
-			*until_ns = time->turn_ns + wire->steps[time->step + 1].from_ns;
-		else if (wire->period_ns)
-			*until_ns = time->turn_ns + wire->period_ns;
-		if (time->ns < *until_ns)
-			return wire->steps[time->step].bits_per_second;
-		if (++time->step == wire->step_count) {
-			time->step = 0;
-			time->turn_ns += wire->period_ns;
-		}
-	}
+	if (wire->rates.count && time->ns >= wire->begins_ns)
+		return wire_value(&wire->rates, &time->place, time->ns, until_ns);
+	*until_ns = wire->rates.count ? wire->begins_ns : U64_MAX;
+	return wire->settings.bits_per_second;
+}
+
+/* Returns the delay of a packet whose last bit leaves at a time, which is not before that of an earlier call. */
+static u64 wire_delay(struct wire *wire, u64 ns)
+{
+	u64 until_ns;
+
+	if (wire->delays.count && ns >= wire->begins_ns)
+		return wire_value(&wire->delays, &wire->delayed, ns, &until_ns);
+	return wire->settings.delay_ns;
 }
 
 /* Moves a time to the end of the transmission of parts, of which a bit has NSEC_PER_SEC. */
@@ -188,10 +223,11 @@ static void wire_pass(const struct wire *wire, struct wire_time *time, u64 parts
 	}
 }
 
-/* Sets a time, and forgets the step of the trace that was in force. */
-static void wire_set(const struct wire *wire, struct wire_time *time, u64 ns)
+/* Sets the time from which the wire is free, and the places of the traces to their beginnings. */
+static void wire_set(struct wire *wire, u64 ns)
 {
-	*time = (struct wire_time){ .ns = ns, .turn_ns = wire->begins_ns };
+	wire->delayed = (struct wire_place){ .turn_ns = wire->begins_ns };
+	wire->free = (struct wire_time){ .ns = ns, .place = wire->delayed };
 }
 
 /* Begins to transmit a packet. */
@@ -209,7 +245,7 @@ static void wire_transmit(struct wire *wire, struct sk_buff *skb, u64 now)
 	wire->is_idle = false;
 	first = wire->free;
 	wire_pass(wire, &first, div_u64(parts, frames));
-	wire_note(skb)->arrival_ns = first.ns + wire->settings.delay_ns;
+	wire_note(skb)->arrival_ns = first.ns + wire_delay(wire, first.ns);
 	/* What is on the wire no longer counts as waiting at its sender (TCP small queues). */
 	skb_orphan(skb);
 	__skb_queue_tail(&wire->flying, skb);
@@ -255,7 +291,7 @@ static void wire_reset(struct Qdisc *sch)
 
 	qdisc_reset(wire->queue);
 	__skb_queue_purge(&wire->flying);
-	wire_set(wire, &wire->free, 0);
+	wire_set(wire, 0);
 	wire->is_idle = true;
 	qdisc_watchdog_cancel(&wire->watchdog);
 }
@@ -275,48 +311,49 @@ static int wire_init(struct Qdisc *sch, struct nlattr *options, struct netlink_e
 	return wire->settings.bits_per_second ? 0 : -EINVAL;
 }
 
-/* Returns whether something is transmitted at the end of the trace, or again and again. */
-static bool wire_goes_on(const struct wire *wire)
+/* Returns whether something is transmitted at the end of the trace of the rate, or again and again. */
+static bool wire_goes_on(const struct wire_trace *rates)
 {
 	u64 step;
 
-	if (!wire->step_count)
-		return false;
-	if (!wire->period_ns)
-		return wire->steps[wire->step_count - 1].bits_per_second > 0;
-	for (step = 0; step < wire->step_count; step++)
-		if (wire->steps[step].bits_per_second)
+	if (!rates->count)
+		return true;
+	if (!rates->period_ns)
+		return rates->steps[rates->count - 1].value > 0;
+	for (step = 0; step < rates->count; step++)
+		if (rates->steps[step].value)
 			return true;
 	return false;
 }
 
-/* Lets the trace begin. */
+/* Lets the traces begin. */
 static int wire_begin(struct wire *wire, u64 begins_ns)
 {
-	if (!wire_goes_on(wire))
+	if (!wire_goes_on(&wire->rates) || (!wire->rates.count && !wire->delays.count))
 		return -EINVAL;
 	wire->begins_ns = begins_ns;
-	wire_set(wire, &wire->free, wire->free.ns);
+	wire_set(wire, wire->free.ns);
 	return 0;
 }
 
-/* Adds a piece of the trace. */
+/* Adds a piece of a trace. */
 static int wire_add(struct wire *wire, const struct wire_piece *piece, const void *steps, size_t bytes)
 {
-	u64 count = bytes / sizeof(struct wire_step);
+	struct wire_trace *trace = piece->steps & WIRE_DELAYS ? &wire->delays : &wire->rates;
+	u64 all = piece->steps & ~WIRE_DELAYS, count = bytes / sizeof(struct wire_step);
 
-	if (!wire->steps) {
-		if (!piece->steps || piece->steps > WIRE_MOST_STEPS)
+	if (!trace->steps) {
+		if (!all || all > WIRE_MOST_STEPS)
 			return -EINVAL;
-		wire->steps = kvcalloc(piece->steps, sizeof(struct wire_step), GFP_KERNEL);
-		if (!wire->steps)
+		trace->steps = kvcalloc(all, sizeof(struct wire_step), GFP_KERNEL);
+		if (!trace->steps)
 			return -ENOMEM;
-		wire->step_count = piece->steps;
-		wire->period_ns = piece->period_ns;
+		trace->count = all;
+		trace->period_ns = piece->period_ns;
 	}
-	if (piece->before > wire->step_count || count > wire->step_count - piece->before)
+	if (piece->before > trace->count || count > trace->count - piece->before)
 		return -EINVAL;
-	memcpy(wire->steps + piece->before, steps, count * sizeof(struct wire_step));
+	memcpy(trace->steps + piece->before, steps, count * sizeof(struct wire_step));
 	return 0;
 }
 
@@ -326,7 +363,7 @@ static int wire_change(struct Qdisc *sch, struct nlattr *options, struct netlink
 	struct wire_piece piece;
 	int answer = -EINVAL;
 
-	/* A trace that has begun does not change. */
+	/* Traces that have begun do not change. */
 	if (!options || wire->begins_ns != U64_MAX)
 		return -EINVAL;
 	if (nla_len(options) == sizeof(u64)) {
@@ -346,7 +383,8 @@ static void wire_destroy(struct Qdisc *sch)
 
 	qdisc_watchdog_cancel(&wire->watchdog);
 	qdisc_put(wire->queue);
-	kvfree(wire->steps);
+	kvfree(wire->rates.steps);
+	kvfree(wire->delays.steps);
 }
 
 static int wire_dump(struct Qdisc *sch, struct sk_buff *skb)

@@ -116,10 +116,10 @@ class Origins:
             case ["ends", int(), "mtu"]:
                 return forward["mtu"]
             case ["reverse", str(name), *more]:
-                name = "rate" if name == "rate_trace" else name
+                name = name.removesuffix("_trace")
                 return (*reverse.get(name, ("network", name)), *more)
             case [str(name), *more] if name not in ("ends", "medium"):
-                name = "rate" if name == "rate_trace" else name
+                name = name.removesuffix("_trace")
                 return (*forward.get(name, ("network", name)), *more)
             case _:
                 return ("network", "topology")

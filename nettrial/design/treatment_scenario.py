@@ -22,6 +22,7 @@ from nettrial.study import (
     Block,
     Cable,
     ControllerSettings,
+    DelayTrace,
     DirectionSettings,
     DisciplineSettings,
     HostCost,
@@ -213,8 +214,9 @@ def _cable(cable: Cable) -> dict[str, Any]:
     differing = {name: value for name, value in reverse.items() if value != forward[name]}
     if not differing:
         return forward
-    if "rate_trace" in differing:
-        differing["rate"] = reverse["rate"]
+    for name in ("rate", "delay"):
+        if f"{name}_trace" in differing:
+            differing[name] = reverse[name]
     # The other direction has an impairment, and this one has none.
     absent = {
         "impairment": ImpairmentSettings().model_dump(exclude={"bursts"}),
@@ -227,10 +229,12 @@ def _cable(cable: Cable) -> dict[str, Any]:
 def _direction(own: DirectionSettings) -> dict[str, Any]:
     """Returns the settings of one direction of a cable."""
     trace = own.rate if isinstance(own.rate, RateTrace) else None
+    delays = own.delay if isinstance(own.delay, DelayTrace) else None
     return {
         "rate": trace.mean if trace else own.rate,
         "rate_trace": trace.of_scenario() if trace else None,
-        "delay": own.delay,
+        "delay": delays.smallest if delays else own.delay,
+        "delay_trace": delays.of_scenario() if delays else None,
         "queue": own.queue,
         "discipline": _discipline(own.discipline),
         "impairment": _impairment(own.impairment),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nettrial import units
 from nettrial.report import numbers
 from nettrial.report.picture import Drawing, Ground, Words, on_ground, picture
 from nettrial.scenario import Impairment, Link, Node, Scenario, Wlan
@@ -103,10 +104,11 @@ def _reversed(link: Link) -> Link:
     if link.reverse is None:
         return link
     own = {name: value for name in _OF_DIRECTION if (value := getattr(link.reverse, name)) is not None}
-    return link.model_copy(update={**({"rate_trace": None} if "rate" in own else {}), **own})
+    replaced = {f"{name}_trace": None for name in ("rate", "delay") if name in own}
+    return link.model_copy(update={**replaced, **own})
 
 
-_OF_DIRECTION = ("rate", "rate_trace", "delay", "impairment")
+_OF_DIRECTION = ("rate", "rate_trace", "delay", "delay_trace", "impairment")
 """The settings of a direction that labels contain."""
 
 
@@ -116,9 +118,11 @@ def _direction(link: Link, factors: set[str]) -> str:
     if link.rate_trace:
         rate = f"{rate} on average" if link.rate_trace.repeats_after_ns else f"{rate} at last"
     delay = link.delay.root if link.delay else ""
+    if link.delay_trace:
+        delay = f"{delay} to {units.DURATION.print(max(link.delay_trace.delays_ns))}"
     parts = [
         "rate: factor" if "rate" in factors else rate,
-        "delay: factor" if "delay" in factors else "" if delay.startswith("0 ") else delay,
+        "delay: factor" if "delay" in factors else "" if delay in ("", "0 ns") else delay,
         *_impairment(link.impairment, factors),
     ]
     return ", ".join(filter(None, parts))

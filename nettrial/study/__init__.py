@@ -5,6 +5,7 @@ from nettrial.study.base import HostCost, LossBursts, Outage
 from nettrial.study.block import Block
 from nettrial.study.catalogue import examples, given, load, shipped
 from nettrial.study.conclusions import Conclusion
+from nettrial.study.delay_trace import DelayTrace
 from nettrial.study.document import Document
 from nettrial.study.flows import EVERY
 from nettrial.study.links import Cable, DirectionSettings, ImpairmentSettings, LinkKind, Place, link_kinds
@@ -23,6 +24,7 @@ __all__ = [
     "Cable",
     "Conclusion",
     "ControllerSettings",
+    "DelayTrace",
     "DirectionSettings",
     "DisciplineSettings",
     "Document",

@@ -28,8 +28,8 @@ MEMBERS = ("kind", "distribution", "discipline")
 """The fields that say which member of a union a mapping is."""
 WRONG_FOR_MOST = ("?", 0.5)
 """Values of which hardly a field takes both: a text that names nothing, and a number that is no text."""
-TRACE = "RateTrace"
-"""The name of the member of a union that has no such field: the trace that a rate follows."""
+RATE_TRACE, DELAY_TRACE = "RateTrace", "DelayTrace"
+"""The names of the members of unions that have no such field: the traces that a rate or a delay follows."""
 
 
 def shown(path: Path) -> str:
@@ -134,7 +134,7 @@ class Document:
         node, steps = self.data, []
         for step in place:
             if isinstance(node, dict):
-                if step not in node and (step == TRACE or step in map(node.get, MEMBERS)):
+                if step not in node and (step in (RATE_TRACE, DELAY_TRACE) or step in map(node.get, MEMBERS)):
                     continue
                 node = node.get(step)
             elif isinstance(node, list) and isinstance(step, int) and step < len(node):

@@ -16,11 +16,12 @@ from nettrial.fields import UNKNOWN_FIELD, Strict, in_short, wrong
 from nettrial.registry import near
 from nettrial.study import base
 from nettrial.study.base import LossBursts
+from nettrial.study.delay_trace import DelaySettings
 from nettrial.study.queues import DisciplineSettings
 from nettrial.study.rate_trace import RateSettings
 from nettrial.study.traffic import Seed
 from nettrial.topology import Edge, edges_of
-from nettrial.units import Duration, Queue, Size
+from nettrial.units import Queue, Size
 
 
 class ImpairmentSettings(base.Impairment):
@@ -40,8 +41,9 @@ class DirectionSettings(Strict):
     rate: RateSettings | None = None
     """The line rate on the wire, including preamble and gap, or the trace that it follows: `{trace: FILE}`,
     with `loop: true` again and again."""
-    delay: Duration | None = None
-    """The propagation delay in one direction."""
+    delay: DelaySettings | None = None
+    """The propagation delay in one direction, or the trace that it follows: `{trace: FILE}`, with
+    `loop: true` again and again."""
     queue: Queue | None = None
     """The limit of each transmit queue, beyond which it drops packets."""
     discipline: DisciplineSettings | None = None

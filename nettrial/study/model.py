@@ -37,13 +37,12 @@ from nettrial.fields import (
 from nettrial.files import Unreadable, beside, read_text
 from nettrial.metrics import METRICS
 from nettrial.scenario import Capabilities
-from nettrial.study import checks
+from nettrial.study import checks, delay_trace, rate_trace, trace_file
 from nettrial.study.conclusions import Conclusion
 from nettrial.study.document import READING as READING_STUDY
 from nettrial.study.document import Document
 from nettrial.study.overrides import READING, apply
 from nettrial.study.paths import substitute
-from nettrial.study.rate_trace import with_content
 from nettrial.study.settings import Settings
 
 AS_WRITTEN = "as_written"
@@ -72,7 +71,7 @@ class Factor(Strict):
     def _with_traces(cls, sets: Any, info: ValidationInfo) -> Any:
         """Reads the traces that levels name."""
         folder = (info.context or {}).get("folder")
-        return sets if folder is None else with_content(sets, Path(folder))
+        return sets if folder is None else _with_traces(sets, Path(folder))
 
     @property
     def paths(self) -> list[str]:
@@ -207,6 +206,17 @@ def _texts(node: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[st
     elif isinstance(node, list):
         for number, value in enumerate(node):
             yield from _texts(value, (*at, number))
+
+
+def _with_traces(data: Any, folder: Path, setting: str = "") -> Any:
+    """Returns what the levels of a factor set, or the value of a setting, with the content of the traces that
+    it names. Raises a validator's error if a file has no trace."""
+    if not isinstance(data, Mapping):
+        return data
+    if isinstance(data.get("trace"), str):
+        reader = delay_trace.read if setting == "delay" else rate_trace.read
+        return trace_file.with_content(data, folder, reader)
+    return {name: _with_traces(value, folder, str(name).rpartition(".")[2]) for name, value in data.items()}
 
 
 _OF_TRIALS = name_in(CAPABILITIES).func

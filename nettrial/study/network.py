@@ -14,6 +14,7 @@ from nettrial.registry import near
 from nettrial.study import base
 from nettrial.study.base import GuestHardware, Offloads, Outage, Wlan
 from nettrial.study.block import FIRST, Block
+from nettrial.study.delay_trace import DelaySettings
 from nettrial.study.links import (
     OF_DIRECTION,
     Cable,
@@ -29,7 +30,7 @@ from nettrial.study.rate_trace import RateSettings
 from nettrial.study.traffic import Seed
 from nettrial.topology import CHANNEL, MOST_INTERFACES, TOPOLOGIES, Forwarding, Parameters
 from nettrial.topology.wlan import ACCESS_POINT, MOST_STATIONS, station_names, with_stations
-from nettrial.units import Duration, Queue, Size
+from nettrial.units import Queue, Size
 
 OF_FILE = ("network", "parameters", "path")
 """The place in a study of the settings that a graph's file gives links."""
@@ -119,8 +120,9 @@ class NetworkSettings(Strict):
     rate: RateSettings | None = None
     """The line rate on the wire, including preamble and gap, or the trace that it follows: `{trace: FILE}`,
     with `loop: true` again and again. If absent, links are not shaped."""
-    delay: Duration = "0 ns"
-    """The propagation delay in one direction."""
+    delay: DelaySettings = "0 ns"
+    """The propagation delay in one direction, or the trace that it follows: `{trace: FILE}`, with
+    `loop: true` again and again."""
     queue: Queue | None = None
     """The limit of each transmit queue, beyond which it drops packets; absent only if the rate is."""
     discipline: DisciplineSettings = DROP_TAIL

@@ -20,23 +20,16 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import Discriminator, Field, Tag, ValidationInfo, model_validator
 
 from nettrial.fields import Strict, wrong
-from nettrial.files import Unreadable, beside, read_text
-from nettrial.study.document import TRACE
-from nettrial.units import DURATION, RATE, Rate, UnitError
+from nettrial.study import trace_file
+from nettrial.study.document import RATE_TRACE
+from nettrial.study.trace_file import MOST_SECONDS, Line, TraceError
+from nettrial.units import RATE, Rate
 
-MOST_BYTES = 16 * 2**20
-"""The largest size of a trace's file."""
-MOST_STEPS = 500_000
-"""The largest number of changes of the rate; the engine has the same limit."""
-MOST_SECONDS = 86_400
-"""The longest time of a trace, in seconds; the engine has the same limit."""
 PACKET_WIRE_BYTES = 1538
 """The bytes on the wire of an IP packet of 1500 bytes: Ethernet's header, frame check sequence, preamble and
 gap are 38 bytes (IEEE 802.3)."""
 MS = 1_000_000
 """A millisecond in nanoseconds."""
-END = "end"
-"""The word in the last line of a table that begins again."""
 FORMATS = "a trace of Mahimahi, or a table with lines such as `1.5 s, 12 Mbit/s`"
 """The formats of a trace, in words."""
 
@@ -54,15 +47,6 @@ class TraceData(Strict):
     """The time of the trace's end, in nanoseconds; None if the file has no end."""
 
 
-class TraceError(ValueError):
-    """The error for a file without a valid trace, with the fault and the expectation."""
-
-    def __init__(self, fault: str, expected: str) -> None:
-        """Creates the error; `fault` is the fault, and `expected` the expectation."""
-        super().__init__(fault)
-        self.expected = expected
-
-
 class RateTrace(Strict):
     """A rate that follows a trace, which begins with the traffic. Until then, the highest rate applies."""
 
@@ -78,20 +62,14 @@ class RateTrace(Strict):
     @classmethod
     def _read(cls, data: Any, info: ValidationInfo) -> Any:
         """Reads the file if its directory is known, as it is when a study is read."""
-        folder = (info.context or {}).get("folder")
-        if folder is not None:
-            return with_content(data, Path(folder))
-        if isinstance(data, Mapping) and data.get("content") is None:
-            raise wrong(("trace",), str(data.get("trace", "missing")), "a file that is read with the study")
-        return data
+        return trace_file.read_with_study(data, info, read)
 
     @model_validator(mode="after")
     def _fits(self) -> RateTrace:
         if self.content is None:
             return self
         if self.loop and self.content.ends_ns is None:
-            hint = f"the last line of a table that begins again is its end, such as `60 s, {END}`"
-            raise wrong(("loop",), "true", "false: the table has no end", hint)
+            raise trace_file.no_end()
         if not self.loop and self.content.rates_bps[-1] == 0:
             hint = "otherwise the link would transmit nothing from there on"
             raise wrong(("loop",), "false", "true: the trace ends without a rate", hint)
@@ -120,50 +98,27 @@ class RateTrace(Strict):
 
 
 def _kind(value: Any) -> str:
-    return TRACE if isinstance(value, Mapping | RateTrace) else "rate"
+    return RATE_TRACE if isinstance(value, Mapping | RateTrace) else "rate"
 
 
 RateSettings: TypeAlias = Annotated[
-    Annotated[Rate, Tag("rate")] | Annotated[RateTrace, Tag(TRACE)], Discriminator(_kind)
+    Annotated[Rate, Tag("rate")] | Annotated[RateTrace, Tag(RATE_TRACE)], Discriminator(_kind)
 ]
 """A rate, or the trace that it follows."""
-
-
-def with_content(data: Any, folder: Path) -> Any:
-    """Returns data in which the fields of each `RateTrace` have the content of its file. Raises a validator's
-    error if a file has no trace."""
-    if not isinstance(data, Mapping):
-        return data
-    if not isinstance(data.get("trace"), str):
-        return {name: with_content(value, folder) for name, value in data.items()}
-    try:
-        return {**data, "content": read(folder, data["trace"])}
-    except TraceError as error:
-        raise wrong(("trace",), str(error), error.expected) from None
 
 
 def read(folder: Path, name: str) -> TraceData:
     """Returns the trace in a file, whose name is relative to the directory of the study and does not lead out
     of it; raises TraceError."""
-    try:
-        lines = read_text(beside(folder, name), MOST_BYTES).splitlines()
-    except Unreadable as why:
-        raise TraceError(f"{name}: {why}", f"a readable file of up to {MOST_BYTES} bytes") from None
-    numbered = [(number, line.partition("#")[0].strip()) for number, line in enumerate(lines, start=1)]
-    full = [(number, line) for number, line in numbered if line]
-    if not full:
-        raise TraceError(f"{name} has no lines", FORMATS)
-    try:
-        found = _table(name, full) if "," in full[0][1] else _mahimahi(name, full)
-    except TraceError as error:
-        raise TraceError(f"{name}:{error}", error.expected) from None
-    if len(found.from_ns) > MOST_STEPS:
-        expected = f"up to {MOST_STEPS} changes of the rate"
-        raise TraceError(f"{name} has {len(found.from_ns)} changes", expected)
-    return found
+
+    def parse(lines: list[Line]) -> tuple[TraceData, int]:
+        found = _table(name, lines) if "," in lines[0][1] else _mahimahi(name, lines)
+        return found, len(found.from_ns)
+
+    return trace_file.read(folder, name, FORMATS, parse)
 
 
-def _mahimahi(name: str, lines: list[tuple[int, str]]) -> TraceData:
+def _mahimahi(name: str, lines: list[Line]) -> TraceData:
     """Returns the trace in a file of Mahimahi; raises TraceError."""
     packets: Counter[int] = Counter()
     last = 0
@@ -198,32 +153,9 @@ def _mahimahi(name: str, lines: list[tuple[int, str]]) -> TraceData:
     return TraceData(source=name, from_ns=tuple(times), rates_bps=tuple(rates), ends_ns=last * MS)
 
 
-def _table(name: str, lines: list[tuple[int, str]]) -> TraceData:
+def _table(name: str, lines: list[Line]) -> TraceData:
     """Returns the trace in a table of times and rates; raises TraceError."""
-    times: list[int] = []
-    rates: list[int] = []
-    end: int | None = None
-    for number, line in lines:
-        left, comma, right = (part.strip() for part in line.partition(","))
-        try:
-            at = 0 if left == "0" else DURATION.parse(left)
-            rate = 0 if right in ("0", END) else RATE.parse(right)
-        except UnitError as error:
-            raise TraceError(f"{number}: {error.text!r}", f"{error.expected}; {FORMATS}") from None
-        if not comma:
-            raise TraceError(f"{number}: {line[:40]!r}", "a time, a comma and a rate")
-        if end is not None:
-            raise TraceError(f"{number}: {line[:40]!r}", f"nothing after the line with `{END}`")
-        if (times and at <= times[-1]) or (not times and at):
-            expected = "a later time than in the line before" if times else "0 as the first time"
-            raise TraceError(f"{number}: {left!r}", expected)
-        if at > MOST_SECONDS * 1000 * MS:
-            raise TraceError(f"{number}: {left!r}", "up to a day")
-        if right == END:
-            end = at
-            continue
-        times.append(at)
-        rates.append(rate)
+    times, rates, end = trace_file.table(lines, RATE.parse, "a rate", FORMATS)
     if not any(rates):
         raise TraceError(f"{lines[-1][0]}: no rate above 0", "a rate above 0")
     return TraceData(source=name, from_ns=tuple(times), rates_bps=tuple(rates), ends_ns=end)

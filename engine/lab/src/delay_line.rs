@@ -23,7 +23,9 @@
 //! frames of 9000 bytes and 8 to 10 Gbit/s in GSO packets, on links without a rate. If a line shares a CPU with
 //! hosts that use most of it, frames leave late, and the record reports that.
 //!
-//! If the rate of a link follows a trace, its line has its queue, too, and transmits at any rate (`traced`).
+//! If the rate of a link follows a trace, its line has its queue, too, and transmits at any rate (`traced`). If its delay
+//! follows one, a frame takes the delay that is in force when it has been transmitted, and leaves together with the frame
+//! before it where that one leaves later.
 //!
 //! The delay is always in force. Loss and the other impairments begin when the line is armed, which is when the
 //! traffic starts, so that the checks before it see the path and not chance. Frames are numbered from then on.
@@ -43,7 +45,7 @@ use crate::packet_socket::{Intake, Outlet, Ring, overflow};
 use crate::queue::{Counters, Shaper};
 use fates::LineFates;
 use nettrial_links::Trace;
-use nettrial_scenario::{Link, Rate, RateTrace, Scenario, Transport};
+use nettrial_scenario::{DelayTrace, Link, Rate, RateTrace, Scenario, Transport};
 use nix::sys::prctl;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -53,8 +55,8 @@ use traced::TracedTransmitter;
 use transmitter::Transmitter;
 #[cfg(fuzzing)]
 pub use transmitter::fuzz;
+use worker::{Delay, Sender, Tally, Worker};
 pub use worker::{EARLY_NS, LATE_NS, Switch, is_to_a_group, monotonic_ns, wall_offset_ns};
-use worker::{Sender, Tally, Worker};
 
 /// The least and the largest size of a ring, in bytes.
 const RING_BYTES: std::ops::RangeInclusive<u64> = (2 << 20)..=(16 << 20);
@@ -123,7 +125,8 @@ pub struct Settings<'a> {
 pub fn is_needed(scenario: &Scenario, number: usize, clock: Clock) -> bool {
     let link = &scenario.links[number];
     let has_line = |direction: &Link| {
-        let is_delayed = direction.delay.0 > 0 && (clock == Clock::Real || direction.rate.is_none());
+        let is_delayed =
+            direction.largest_delay().0 > 0 && (clock == Clock::Real || direction.rate.is_none());
         is_delayed || is_queue(direction, clock) || !direction.impairment.is_none()
     };
     link.directions().any(|direction| has_line(&direction))
@@ -142,11 +145,12 @@ pub fn is_needed_by_any(scenario: &Scenario, clock: Clock) -> bool {
 }
 
 /// Returns the shaper of link number `number` of `scenario` at its interface `end`, whose direction has a rate. A wire has
-/// the highest rate of a trace until the trace begins.
+/// the highest rate, and the first delay, of a trace until the trace begins.
 pub fn shaper(scenario: &Scenario, number: usize, end: usize, clock: Clock) -> Shaper {
     let link = scenario.links[number].from_end(end);
     let (Clock::Virtual, Some(rate)) = (clock, link.rate) else { return Shaper::Buckets };
-    let delay_ns = if is_needed(scenario, number, clock) { 0 } else { link.delay.0 };
+    let delay = link.delay_trace.as_ref().map_or(link.delay, DelayTrace::first);
+    let delay_ns = if is_needed(scenario, number, clock) { 0 } else { delay.0 };
     Shaper::Wire { rate: link.rate_trace.as_ref().map_or(rate, RateTrace::highest), delay_ns }
 }
 
@@ -170,7 +174,7 @@ impl DelayLine {
                 ring: Ring::open(from, Intake::Arriving, largest_frame, slots)?,
                 outlet: Outlet::open(to)?,
                 transmitter: sender(&link, clock, longest_wait_ns),
-                delay_ns: link.delay.0,
+                delay: Delay::new(&link),
                 reordering_delay_ns: link.impairment.reordering_delay.0,
                 fates: LineFates::new(&link, first + end, settings.separates_udp),
                 early_ns: clock.early_ns(),

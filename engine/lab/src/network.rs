@@ -26,7 +26,7 @@ use crate::openflow::{Attached, Fabric, Port};
 use crate::processors::Placement;
 use crate::procfs::Procfs;
 use crate::programs;
-use crate::queue::{Shaper, Shaping, TracedWire};
+use crate::queue::{Shaper, Shaping, Steps, TracedWire};
 use crate::wire::Wire;
 use channels::Channels;
 pub use channels::try_holding;
@@ -301,9 +301,13 @@ impl Network {
                 let index = built.index_of(&interface.name)?;
                 let object = format!("{} of {}", interface.name, interface.node);
                 shaping.apply(&mut built.netlink, (index, &object))?;
-                if let (Shaper::Wire { .. }, Some(trace)) = (shaper, &link.rate_trace) {
-                    let object = (index, object.as_str());
-                    built.traced.push(TracedWire::prepare(&mut built.netlink, object, shaping, trace)?);
+                if let Shaper::Wire { .. } = shaper {
+                    // A delay line has the delay of a link that needs one.
+                    let is_delayed = !delay_line::is_needed(scenario, number, home.clock);
+                    let delays = link.delay_trace.as_ref().filter(|_| is_delayed);
+                    let traces = [link.rate_trace.as_ref().map(Steps::of_rate), delays.map(Steps::of_delay)];
+                    let (netlink, object) = (&mut built.netlink, (index, object.as_str()));
+                    built.traced.extend(TracedWire::prepare(netlink, object, shaping, traces)?);
                 }
                 let interface = interface.name.clone();
                 let rate = link.rate_trace.is_none().then_some(*rate);

@@ -15,7 +15,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use nettrial_netlink::{Netlink, attribute};
 use nettrial_scenario::{Discipline, QueueLimit, Rate};
-pub use traced::TracedWire;
+pub use traced::{Steps, TracedWire};
 
 // include/uapi/linux/pkt_sched.h and rtnetlink.h
 const TCA_OPTIONS: u16 = 2;

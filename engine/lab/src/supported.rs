@@ -56,6 +56,7 @@ fn of_the_lab() -> Capabilities {
             Setting::Block,
             Setting::Bursts,
             Setting::Controller,
+            Setting::DelayTrace,
             Setting::Ecn,
             Setting::Events,
             Setting::FiltersIcmp,

@@ -1,15 +1,17 @@
 //! The parts of links that have no input, output and clock: queue disciplines, which decide the packets of a queue to be
-//! sent next, dropped or marked, impairments, which decide the fate of each frame, and rates that follow traces. Times are in picoseconds. The
-//! caller chooses the type of packets.
+//! sent next, dropped or marked, impairments, which decide the fate of each frame, and rates and delays that follow traces.
+//! Times are in picoseconds unless their names say otherwise. The caller chooses the type of packets.
 
 #![forbid(unsafe_code)]
 
 mod codel;
+mod delays;
 mod fq;
 mod impairment;
 mod trace;
 
 pub use codel::{CoDel, CoDelSettings, Taken};
+pub use delays::Delays;
 pub use fq::FqCoDel;
 pub use impairment::{Fate, Fates};
 pub use trace::Trace;

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 impl Paths<'_> {
     /// Returns the longest round-trip time between two hosts, each given by its name and its address, while no
-    /// packet waits in a queue: the propagation delays, the largest jitter and reordering, and the transmission
+    /// packet waits in a queue: the largest propagation delays, the largest jitter and reordering, and the transmission
     /// times of packets as large as the MTU, on the slowest of several equal paths. `None` if there is no path in
     /// one of the directions. Radio channels count as no time.
     pub fn round_trip(&self, near: (&str, IpAddr), far: (&str, IpAddr)) -> Option<Duration> {
@@ -90,5 +90,7 @@ fn link_ns(link: &Link, bytes: u64) -> u64 {
     });
     let impairment = &link.impairment;
     let held_ns = if impairment.reordering > 0.0 { impairment.reordering_delay.0 } else { 0 };
-    [transmission_ns, link.delay.0, impairment.jitter.0, held_ns].into_iter().fold(0, u64::saturating_add)
+    [transmission_ns, link.largest_delay().0, impairment.jitter.0, held_ns]
+        .into_iter()
+        .fold(0, u64::saturating_add)
 }

@@ -83,6 +83,8 @@ pub enum Setting {
     Controller,
     /// A cost of packets: `cost` of a node.
     Cost,
+    /// A delay that changes over time: `delay_trace` of a link.
+    DelayTrace,
     /// Connections that ask for marks: `stack.ecn` of a node.
     Ecn,
     /// Links and nodes that fail while traffic goes: `events`.
@@ -231,6 +233,7 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
         if !self.can.disciplines.iter().any(|known| known == discipline) {
             self.refuse(place, "discipline", discipline, &self.can.disciplines.join(", "));
         }
+        self.setting(Setting::DelayTrace, link.delay_trace.is_some(), place, "delay_trace", "none");
         self.setting(Setting::RateTrace, link.rate_trace.is_some(), place, "rate_trace", "none");
         let (place, impairment) = (place.within("impairment"), &link.impairment);
         let shares = [
@@ -289,6 +292,7 @@ mod tests {
                 "system": "linux", "sysctls": {"net.ipv4.tcp_sack": "0"}}],
             "links": [{"medium": "cable", "ends": [end("a"), end("b")], "rate": "1 Gbit/s", "queue": "9 packets",
                 "rate_trace": {"from_ns": [0], "rates_bps": [1_000_000_000]},
+                "delay_trace": {"from_ns": [0], "delays_ns": [0]},
                 "discipline": {"discipline": "codel", "target": "5 ms", "interval": "100 ms"},
                 "impairment": {"loss": 0.1, "duplication": 0.1, "reordering": 0.1, "jitter": "1 ms", "bursts": {"enter": 0.1, "leave": 0.5, "loss": 1.0}}}],
             "routing": {"policy": "spanning_tree"},
@@ -318,6 +322,7 @@ mod tests {
             "bursts",
             "controller",
             "cost",
+            "delay_trace",
             "discipline",
             "duplication",
             "ecn",
@@ -358,6 +363,7 @@ mod tests {
             "bursts",
             "controller",
             "cost",
+            "delay_trace",
             "ecn",
             "events",
             "filters_icmp",

@@ -15,6 +15,7 @@ mod address;
 mod capabilities;
 mod checks;
 mod controller;
+mod delay_trace;
 mod directory;
 pub mod ethernet;
 mod failure;
@@ -39,6 +40,7 @@ pub use address::{HostAddress, InterfaceAddress, IpVersion};
 pub use capabilities::{Capabilities, Figure, Setting};
 pub use checks::{check, is_sysctl};
 pub use controller::{Controller, ControllerApplication, ControllerMode};
+pub use delay_trace::DelayTrace;
 pub use directory::Directory;
 pub use failure::{During, Failure, FailureKind, Fault, chain};
 pub use import::{

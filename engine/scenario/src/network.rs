@@ -1,7 +1,8 @@
 //! Nodes, links and routing policy.
 
 use crate::{
-    Duration, InterfaceAddress, Offloads, QueueLimit, Rate, RateTrace, Size, Stack, Wlan, WlanStation,
+    DelayTrace, Duration, InterfaceAddress, Offloads, QueueLimit, Rate, RateTrace, Size, Stack, Wlan,
+    WlanStation,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -190,6 +191,9 @@ pub struct Link {
     /// The propagation delay in one direction.
     #[serde(default)]
     pub delay: Duration,
+    /// The changes of the delay over time, the same in both directions. `delay` is then the smallest of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_trace: Option<DelayTrace>,
     /// The limit of each interface's transmit queue, beyond which it drops packets. May be absent only if the rate
     /// is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -217,9 +221,12 @@ pub struct Reverse {
     /// The changes of the rate over time; `rate` is then their mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_trace: Option<RateTrace>,
-    /// The propagation delay.
+    /// The propagation delay, which replaces a trace of the other direction, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
+    /// The changes of the delay over time; `delay` is then the smallest of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_trace: Option<DelayTrace>,
     /// The limit of the transmit queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
@@ -241,7 +248,10 @@ impl Link {
             if reverse.rate.is_some() {
                 (link.rate, link.rate_trace) = (reverse.rate, reverse.rate_trace.clone());
             }
-            link.delay = reverse.delay.unwrap_or(link.delay);
+            if reverse.delay.is_some() || reverse.delay_trace.is_some() {
+                link.delay = reverse.delay.unwrap_or(link.delay);
+                link.delay_trace = reverse.delay_trace.clone();
+            }
             link.queue = reverse.queue.or(link.queue);
             link.discipline = reverse.discipline.unwrap_or(link.discipline);
             link.impairment = reverse.impairment.unwrap_or(link.impairment);
@@ -273,6 +283,11 @@ impl Link {
     pub fn stations(&self) -> Vec<WlanStation> {
         let own = |end: &Interface| self.wlan.as_ref()?.stations.get(&end.node).copied();
         self.interfaces.iter().map(|end| own(end).unwrap_or_default()).collect()
+    }
+
+    /// Returns the largest delay of the link in one direction.
+    pub fn largest_delay(&self) -> Duration {
+        self.delay_trace.as_ref().map_or(self.delay, DelayTrace::largest)
     }
 
     /// Returns the link in words, by its nodes: "link sender - router".

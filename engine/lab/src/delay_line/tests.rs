@@ -67,6 +67,7 @@ impl Bench {
             rate: None,
             rate_trace: None,
             delay,
+            delay_trace: None,
             queue: None,
             discipline: Default::default(),
             impairment,

@@ -6,7 +6,8 @@ use super::traced::TracedTransmitter;
 use super::transmitter::{Transmitter, wire_bytes};
 use crate::error::{Context, Result};
 use crate::packet_socket::{BATCH, OFFLOAD_HEADER_BYTES, Outlet, Ring};
-use nettrial_links::Fate;
+use nettrial_links::{Delays, Fate};
+use nettrial_scenario::Link;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
@@ -73,12 +74,39 @@ impl Sender {
     }
 }
 
+/// The propagation delay of a link.
+pub enum Delay {
+    /// One that is constant, in nanoseconds.
+    Constant(u64),
+    /// One that follows a trace.
+    Traced(Delays),
+}
+
+impl Delay {
+    /// Returns the delay of `link`.
+    pub fn new(link: &Link) -> Self {
+        match &link.delay_trace {
+            Some(trace) => Self::Traced(Delays::new(trace)),
+            None => Self::Constant(link.delay.0),
+        }
+    }
+
+    /// Returns the delay of a frame whose last bit leaves at `sent_ns`, in nanoseconds; a trace begins at `begins_ns`, and
+    /// its first delay applies until then.
+    fn of_ns(&self, begins_ns: u64, sent_ns: u64) -> u64 {
+        match self {
+            Self::Constant(delay_ns) => *delay_ns,
+            Self::Traced(delays) => delays.at_ns(sent_ns.saturating_sub(begins_ns)),
+        }
+    }
+}
+
 /// One direction of a link: frames enter at one end, and leave at the other.
 pub struct Worker {
     pub ring: Ring,
     pub outlet: Outlet,
     pub transmitter: Sender,
-    pub delay_ns: u64,
+    pub delay: Delay,
     pub reordering_delay_ns: u64,
     pub fates: LineFates,
     /// The time before a frame is due at which a sleep ends.
@@ -93,8 +121,8 @@ pub struct Switch {
     pub armed: AtomicBool,
     /// True while the link is cut, so that frames that arrive or are in flight are lost.
     pub cut: AtomicBool,
-    /// The time of the monotonic clock at which the trace of the link's rate begins, in nanoseconds; `u64::MAX` until
-    /// it is known.
+    /// The time of the monotonic clock at which the traces of the link begin, in nanoseconds; `u64::MAX` until it is
+    /// known.
     pub trace_begins_ns: AtomicU64,
     /// True once the workers should end.
     pub stopped: AtomicBool,
@@ -115,7 +143,7 @@ impl Switch {
         self.armed.store(true, Relaxed);
     }
 
-    /// Lets the trace of the link's rate begin.
+    /// Lets the traces of the link begin.
     pub fn begin_trace(&self, begins_ns: u64) {
         self.trace_begins_ns.store(begins_ns, Relaxed);
     }
@@ -221,7 +249,7 @@ impl Worker {
             } else if !slot.whole || state.hold.bytes() > HOLD_BYTES {
                 self.tally.lost_pkts.fetch_add(1, Relaxed);
             } else if !fate.is_lost {
-                let due = sent + self.delay_ns + fate.jitter_ps / 1000;
+                let due = sent + self.delay.of_ns(trace_begins_ns, sent) + fate.jitter_ps / 1000;
                 for _ in 0..=u8::from(fate.is_duplicated) {
                     if fate.is_held_back {
                         state.hold.push_held_back(due + self.reordering_delay_ns, slot.bytes);

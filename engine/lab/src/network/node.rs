@@ -34,7 +34,7 @@ pub struct BuiltNode {
     pub(super) interfaces: Vec<(String, i32)>,
     /// The interfaces with a shaper.
     pub(super) shaped: Vec<Shaped>,
-    /// The wires whose rates follow traces.
+    /// The wires whose rates or delays follow traces.
     pub(super) traced: Vec<TracedWire>,
     /// True if a guest or a program has the node's addresses and routes, and this namespace only leads to it.
     pub(super) is_bare: bool,

@@ -1,7 +1,7 @@
 //! Finds what makes links and interfaces impossible.
 
 mod discipline;
-mod rate_trace;
+mod traces;
 mod wlan;
 
 use super::{is_name, names};
@@ -58,7 +58,10 @@ fn check_direction(link: &Link, place: &Place) -> Vec<Problem> {
         if link.rate.is_none() {
             problems.push(place.problem("rate", "none", "the mean of the trace", "a trace has a mean rate"));
         }
-        rate_trace::check(trace, place, &mut problems);
+        traces::check_rate(trace, place, &mut problems);
+    }
+    if let Some(trace) = &link.delay_trace {
+        traces::check_delay(link, trace, place, &mut problems);
     }
     check_impairment(link, &place.within("impairment"), &mut problems);
     discipline::check(link, place, &mut problems);

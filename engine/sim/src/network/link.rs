@@ -8,7 +8,7 @@ use crate::network::fate::{Outcome, Outcomes};
 use crate::network::queue::{Arrivals, Decision, Length, Waiting, wire_bytes};
 use crate::packets::arena::{Arena, Travel};
 use crate::{Codepoint, Time};
-use nettrial_links::{CoDel, CoDelSettings, FqCoDel, Taken, Trace};
+use nettrial_links::{CoDel, CoDelSettings, Delays, FqCoDel, Taken, Trace};
 use nettrial_scenario::random::Random;
 use nettrial_scenario::{Discipline, Interface, Link as Cable, PacketSize, QueueLimit, Rate, Scenario};
 use std::collections::BTreeMap;
@@ -60,6 +60,7 @@ pub struct Link {
     /// The duration of a byte in picoseconds if it is a whole number, otherwise 0.
     byte_ps: u64,
     waiting: Waiting,
+    /// The propagation delay; with a trace the smallest.
     delay: Time,
     limit: Option<QueueLimit>,
     mtu_bytes: u32,
@@ -109,6 +110,10 @@ struct Special {
     /// The waiting packets, if the discipline decides at the head of the queue.
     heads: Option<Heads>,
     outcomes: Option<Outcomes>,
+    /// The delay, if it follows a trace.
+    delays: Option<Delays>,
+    /// The latest arrival of a frame so far, before which no other arrives.
+    latest: Time,
     /// The number of packets by size, if they are counted.
     sizes: Option<BTreeMap<u32, u64>>,
     /// The times between which the link is down, in order.
@@ -252,7 +257,7 @@ impl Link {
         self.far == Self::ON_AIR
     }
 
-    /// Returns the propagation delay.
+    /// Returns the propagation delay; with a trace the smallest, which no frame falls below.
     pub fn delay(&self) -> Time {
         self.delay
     }
@@ -494,14 +499,17 @@ impl Link {
     /// Returns the outcome, on its way to the other end, of a frame that is accepted now and whose last bit leaves
     /// at that time.
     pub(crate) fn carry(&mut self, now: Time, leaves: Time) -> Outcome {
-        let at = leaves + self.delay;
-        let fails = |special: &Special| special.outages.iter().any(|&(down, _)| now < down && down <= at);
-        if self.special.as_deref().is_some_and(fails) {
+        let Some(special) = &mut self.special else { return Outcome::Arrives(leaves + self.delay) };
+        let at = special.arrival(leaves, self.delay);
+        if special.outages.iter().any(|&(down, _)| now < down && down <= at) {
             self.rare.counters.lost_pkts += 1;
             return Outcome::Lost;
         }
-        let outcomes = self.special.as_mut().and_then(|special| special.outcomes.as_mut());
-        let Some(outcome) = outcomes.map(|outcomes| outcomes.next(at)) else { return Outcome::Arrives(at) };
+        let Some(outcomes) = &mut special.outcomes else {
+            special.latest = at;
+            return Outcome::Arrives(at);
+        };
+        let outcome = outcomes.next(at);
         match outcome {
             Outcome::Lost => self.rare.counters.lost_pkts += 1,
             Outcome::Arrives(_) => {}
@@ -563,6 +571,7 @@ impl Special {
         let counts_sizes = scenario.measurement.packet_sizes;
         if cable.discipline.is_drop_tail()
             && cable.impairment.is_none()
+            && cable.delay_trace.is_none()
             && !counts_sizes
             && outages.is_empty()
         {
@@ -586,9 +595,19 @@ impl Special {
             arrivals: Arrivals::new(cable, frame_time, random),
             heads,
             outcomes: Outcomes::new(cable.impairment, number.into()),
+            delays: cable.delay_trace.as_ref().map(Delays::new),
+            latest: Time::ZERO,
             sizes: counts_sizes.then(BTreeMap::new),
             outages,
             failed: 0,
         }))
+    }
+
+    /// Returns the arrival of a frame whose last bit leaves at that time, on a link with that delay unless it follows a
+    /// trace. Impairments keep the order of frames themselves, because some leave it.
+    fn arrival(&self, leaves: Time, delay: Time) -> Time {
+        let delays = self.delays.as_ref();
+        let at = leaves + delays.map_or(delay, |delays| Time::from_ns(delays.at_ns(leaves.as_ns())));
+        if self.outcomes.is_some() { at } else { at.max(self.latest) }
     }
 }

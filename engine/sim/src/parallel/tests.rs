@@ -106,6 +106,14 @@ fn impaired_links_are_the_same_in_any_number_of_threads() {
 }
 
 #[test]
+fn links_whose_delays_follow_traces_are_the_same_in_any_number_of_threads() {
+    let (from_ms, delays_ms) = ([0, 20, 90, 95], [9, 4, 30, 5]);
+    let [from_ns, delays_ns] = [from_ms, delays_ms].map(|all| all.map(|ms: u64| ms * 1_000_000));
+    let trace = json!({"from_ns": from_ns, "delays_ns": delays_ns, "repeats_after_ns": 110_000_000});
+    check(&fabric("tcp", &json!({"delay": "4 ms", "delay_trace": trace}), &for_a_while()));
+}
+
+#[test]
 fn links_with_a_discipline_are_the_same_in_any_number_of_threads() {
     let red = json!({
         "discipline": "red", "minimum": "5 kB", "maximum": "20 kB", "probability": 0.1, "weight": 0.02, "ecn": false,

@@ -25,6 +25,7 @@ pub fn capabilities() -> Capabilities {
         settings: vec![
             Setting::Bursts,
             Setting::Cost,
+            Setting::DelayTrace,
             Setting::Ecn,
             Setting::Events,
             Setting::FiltersIcmp,

@@ -48,6 +48,9 @@ fn check_cable_settings(link: &Link, place: &Place, problems: &mut Vec<Problem>)
     if link.delay.0 > 0 {
         refuse("delay", "the stations of a radio channel are near each other");
     }
+    if link.delay_trace.is_some() {
+        refuse("delay_trace", "the stations of a radio channel are near each other");
+    }
     if link.queue.is_some() {
         refuse("queue", "the queues of a radio channel are set by `wlan.queue`");
     }
