@@ -49,19 +49,23 @@ def test_the_traces_of_the_page_are_read_and_used(tmp_path, monkeypatch):
     text = (PAGES / "follow-a-trace.md").read_text()
     for program in re.findall(r"```python\n(.*?)```", text, re.S):
         exec(compile(program, "follow-a-trace.md", "exec"), {})
-    network, factors = re.findall(r"```yaml\n(.*?)```", text, re.S)
+    network, factors, both = re.findall(r"```yaml\n(.*?)```", text, re.S)
+    (delay,) = re.findall(r"^  delay: .*\n", both, re.M)
+    network = re.sub(r"^  delay: .*\n", delay, network, flags=re.M)
     changed = re.sub(r"network: .*\n", network, STUDY).replace("rows: mtu", "rows: link")
     changed = re.sub(r"factors: .*\n", factors, changed).replace("backend: lab", "backend: sim")
     changed = changed.replace("topology: pair", "topology: switched")
     changed = changed.replace("TRAFFIC", "{kind: transfer, duration: 1 s}").replace("udp", "tcp")
     (tmp_path / "study.yaml").write_text(changed)
     study = load(str(tmp_path))
-    traces = [
-        scenario_of(study, {"link": level}).links[0].rate_trace for level in study.factors["link"].levels
-    ]
+    links = [scenario_of(study, {"link": level}).links[0] for level in study.factors["link"].levels]
+    traces = [link.rate_trace for link in links]
     assert [trace.repeats_after_ns for trace in traces] == [30_000_000_000, 120_000_000_000]
     assert max(traces[0].rates_bps) <= 5 * 1538 * 8 * 1000
     assert len(traces[1].rates_bps) == 16
+    delays = links[1].delay_trace
+    assert (len(delays.delays_ns), delays.repeats_after_ns) == (120, 120_000_000_000)
+    assert 12_000_000 < min(delays.delays_ns) < 20_000_000 < 30_000_000 < max(delays.delays_ns) < 38_000_000
 
 
 def test_the_workflow_of_the_page_on_ci_works_from_its_first_run_on(nettrial):
