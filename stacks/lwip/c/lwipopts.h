@@ -60,9 +60,12 @@ extern int nettrial_more_mss, nettrial_more_wnd, nettrial_more_snd_buf, nettrial
 #define MEMP_NUM_REASSDATA 64
 #define PBUF_POOL_BUFSIZE 1536
 
-/* The neighbours of a host on a link with many, and the fragments of the largest datagrams. */
+/* The neighbours of a host on a link with many, the packets that wait for each, and the fragments of the largest
+ * datagrams. Packets for hosts that do not exist may not take the room of those for others. */
 #define ARP_TABLE_SIZE 64
 #define ARP_QUEUEING 1
+#define MEMP_NUM_ARP_QUEUE 256
+#define MEMP_NUM_ND6_QUEUE 256
 #define LWIP_ND6_NUM_NEIGHBORS 64
 #define LWIP_ND6_NUM_DESTINATIONS 64
 #define IP_REASS_MAX_PBUFS 512
