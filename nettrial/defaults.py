@@ -51,7 +51,7 @@ def user_defaults() -> Defaults:
     file."""
     file = defaults_file()
     try:
-        text = file.read_text()
+        text = file.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return Defaults()
     except (OSError, UnicodeDecodeError) as error:
