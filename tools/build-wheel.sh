@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # build-wheel.sh [x86_64|aarch64]: builds a wheel for Linux into dist/ that needs only Python and glibc 2.28 or later: BPF
-# programs are compiled, and libelf and zlib are linked statically. Without an argument, the wheel is for this machine's CPU.
+# programs are compiled, and libelf and zlib are linked statically. It has the TCP/IP stacks that are programs. Without an argument, the wheel is for this machine's CPU.
 # Needs the packages of tools/setup.sh.
 #
 # Zig's compiler links for the older glibc and for the other CPU. The static libraries must be Debian 12's: later releases
@@ -59,10 +59,11 @@ python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --require-hashes --requirement requirements-wheel.lock
 
 export CARGO_TARGET_DIR=$work/cargo CARGO_PROFILE_RELEASE_DEBUG=false PATH=$work/venv/bin:$PATH
-# The commit, which runs and reports name. Without git, the wheel has none.
-trap 'rm -f nettrial/commit.txt' EXIT
+# The commit, which runs and reports name, is in the wheel; without git, the wheel has none. The stacks that are programs
+# become scripts of the package.
+trap 'rm -f nettrial/commit.txt packaging/scripts/nettrial-stack-*' EXIT
 git rev-parse HEAD >nettrial/commit.txt 2>/dev/null || rm -f nettrial/commit.txt
-
+tools/build-stacks.sh --portable "$target" packaging/scripts "${build_std[@]}"
 mkdir -p dist
 rm -f dist/*_"$cpu".whl
 maturin build --quiet --release --locked --strip --zig --target "$target" --compatibility "manylinux_$glibc" --out dist \

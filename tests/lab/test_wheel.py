@@ -107,6 +107,15 @@ def test_it_needs_the_c_library_alone_and_brings_the_licences_of_what_it_holds(
     assert "NOTICE.md" in licences
 
 
+def test_it_brings_the_stacks_that_are_programs(alone: Callable[..., str]) -> None:
+    for name in ("gvisor", "lwip", "smoltcp"):
+        assert json.loads(alone(f"nettrial-stack-{name}", "--version"))["name"] == name
+    options = ["--backend", "lab", "--set", "mtu=9000", "--set", "sender=lwip", "--set", "receiver=gvisor"]
+    options += ["--set", "workload.transfer.traffic.duration=300 ms", "--replicates", "1", "--json"]
+    document = json.loads(alone("nettrial", "run", "jumbo-ipv6-stacks", *options, "--out", "stacks"))
+    assert document["trials"]["finished"] == 1
+
+
 def test_a_study_is_simulated(alone: Callable[..., str]) -> None:
     options = ("--backend", "sim", "--replicates", "2", "--json")
     document = json.loads(alone("nettrial", "run", "jumbo-ipv6", *options, "--out", "sim"))

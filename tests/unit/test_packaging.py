@@ -62,6 +62,14 @@ def test_the_shipped_studies_and_examples_are_in_the_package(folder):
         assert any((Path("nettrial") / folder.name / file).match(pattern) for pattern in patterns), file
 
 
+def test_the_licences_name_what_each_stack_that_is_a_program_contains():
+    notice = (ROOT / "LICENSES" / "NOTICE.md").read_text()
+    for table in (ROOT / "stacks").glob("*/stack.json"):
+        assert f"| `nettrial-stack-{json.loads(table.read_text())['name']}` |" in notice
+    release = re.search(r"^lwip=(.+)$", (ROOT / "tools" / "build-stacks.sh").read_text(), re.MULTILINE)
+    assert f"| lwIP {release[1]} |" in notice
+
+
 EXTRAS = ("polars", "distributed", "dask", "websockets", "cryptography", "os_ken", "statsmodels", "pandas")
 """The packages that only extras and tests need."""
 WITHOUT = f"""
