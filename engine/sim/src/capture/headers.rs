@@ -98,7 +98,7 @@ impl Frame {
         tcp.fin = flags.has(Flags::FIN);
         tcp.ece = flags.has(Flags::ECE);
         tcp.cwr = flags.has(Flags::CWR);
-        tcp.psh = packet.payload_bytes > 0;
+        tcp.psh = flags.has(Flags::PSH);
         if tcp.ack {
             tcp.acknowledgment_number = peers.wrapping_add(packet.ack as u32);
         }

@@ -6,8 +6,7 @@
 //! packets that arrive at the same instant, which does not happen on links with a rate: `coalescing` makes packets
 //! arrive together.
 //! The model differs from Linux as follows: nothing is kept from one poll to the next; a coalesced packet is handed
-//! over at the position of its first segment instead of at the end of the poll; no segment has PSH, which ends a
-//! coalesced packet in Linux. Timestamps are compared in milliseconds, the kernel's default tick.
+//! over at the position of its first segment instead of at the end of the poll. Timestamps are compared in milliseconds, the kernel's default tick.
 
 use crate::packets::arena::Arena;
 use crate::{Flags, Packet};
@@ -68,13 +67,15 @@ fn follows(first: &Packet, next: &Packet) -> bool {
         && headers + first.payload_bytes + next.payload_bytes < LARGEST_BYTES
 }
 
-/// Returns whether the headers are equal except for sequence numbers. The first may have CWR, and the last FIN.
+/// Returns whether the headers are equal except for sequence numbers. The first may have CWR, and the last
+/// PSH and FIN.
 fn is_like(first: &Packet, next: &Packet) -> bool {
-    let other_flags = |packet: &Packet| packet.flags.with(Flags::CWR).with(Flags::FIN);
+    let other_flags = |packet: &Packet| packet.flags.with(Flags::CWR).with(Flags::PSH).with(Flags::FIN);
     let is_plain = |packet: &Packet| packet.flags.has(Flags::ACK) && !packet.flags.has(Flags::SYN);
     is_plain(first)
         && is_plain(next)
         && !first.flags.has(Flags::FIN)
+        && !first.flags.has(Flags::PSH)
         && !next.flags.has(Flags::CWR)
         && other_flags(first) == other_flags(next)
         && (first.ecn, first.ack, first.window_bytes) == (next.ecn, next.ack, next.window_bytes)

@@ -90,6 +90,8 @@ impl Flags {
     pub const ECE: Self = Self(8);
     /// The flag CWR (RFC 3168).
     pub const CWR: Self = Self(16);
+    /// The flag PSH.
+    pub const PSH: Self = Self(32);
 
     /// Returns whether all of `others` are set.
     pub const fn has(self, others: Self) -> bool {

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 
 /// The memory of a segment for which a send buffer makes room, beyond its payload: MAX_TCP_HEADER and skb_shared_info,
 /// rounded up to a power of two, and sk_buff (tcp_sndbuf_expand on x86-64 in a distribution's kernel, which is configured
-/// for radios and tunnels).
+/// for radios and tunnels). With the kernel in virtual time, MAX_TCP_HEADER is 192, so that with an MTU of 1500 bytes a buffer has
+/// half the room.
 const HEADROOM_BYTES: u64 = 320 + 320;
 const SK_BUFF_BYTES: u64 = 256;
 
@@ -37,6 +38,8 @@ pub(crate) struct Chunk {
     pub(crate) bytes: u32,
     /// True if FIN can be sent with it.
     pub(crate) is_last: bool,
+    /// True if it ends a write, which its segment tells by PSH.
+    pub(crate) is_pushed: bool,
 }
 
 /// The data of one side.
@@ -54,6 +57,13 @@ pub(crate) struct Stream {
     buffer_maximum_bytes: u64,
     is_full: bool,
     is_closing: bool,
+    /// The ends of unsent segments that are pushed, the last of all pushed ones (pushed_seq), and the largest window of
+    /// the other side (max_window).
+    pushes: VecDeque<u64>,
+    pushed: u64,
+    /// The segments of data that were sent and are not acknowledged.
+    sent_pieces: u64,
+    largest_window_bytes: u64,
     /// The next offset expected, the ranges held above it (start and end, in order), and their total size.
     received: u64,
     held: VecDeque<(u64, u64)>,
@@ -79,6 +89,7 @@ pub(crate) struct Stream {
 
 read_ahead!(
     Stream: una,
+    is_closing,
     received,
     subflows_hold,
     window.buffer_bytes,
@@ -116,6 +127,10 @@ impl Stream {
             buffer_maximum_bytes,
             is_full: false,
             is_closing: false,
+            pushes: VecDeque::new(),
+            pushed: 0,
+            sent_pieces: 0,
+            largest_window_bytes: 0,
             received: 0,
             held: VecDeque::new(),
             held_bytes: 0,
@@ -137,13 +152,61 @@ impl Stream {
 
     /// Adds data written by the application; returns the number of bytes that the buffer accepted.
     pub(crate) fn write(&mut self, bytes: u64) -> u64 {
-        // A piece is begun as long as there is any room (sk_stream_memory_free).
-        let pieces = self.buffer_bytes.div_ceil(self.pieces.most_bytes + self.pieces.overhead_bytes);
-        let room = (pieces * self.pieces.most_bytes).saturating_sub(self.written - self.una);
-        let taken = bytes.min(room);
+        let taken = bytes.min(self.room());
+        self.mark_pushes(taken);
         self.written += taken;
         self.is_full = taken < bytes;
         taken
+    }
+
+    /// Returns the bytes for which the buffer has room: the last unsent piece is filled, and others are begun as long as
+    /// there is any room (sk_stream_memory_free).
+    fn room(&self) -> u64 {
+        let Pieces { most_bytes, overhead_bytes } = self.pieces;
+        let unsent = self.unsent_bytes();
+        let tail = unsent.next_multiple_of(most_bytes) - unsent;
+        let free = self.buffer_bytes.saturating_sub(self.memory_bytes() + tail);
+        tail + free.div_ceil(most_bytes + overhead_bytes) * most_bytes
+    }
+
+    /// Returns the memory of all that is not acknowledged (sk_wmem_queued).
+    fn memory_bytes(&self) -> u64 {
+        let pieces = self.sent_pieces + self.unsent_bytes().div_ceil(self.pieces.most_bytes);
+        self.written - self.una + pieces * self.pieces.overhead_bytes
+    }
+
+    /// Notes that a segment of data was acknowledged.
+    pub(crate) fn release_piece(&mut self) {
+        self.sent_pieces = self.sent_pieces.saturating_sub(1);
+    }
+
+    /// Marks the ends of segments that are pushed while `taken` bytes are written: after each half of the other side's
+    /// largest window (forced_push), and at the end, unless a later write adds to the last segment before it is sent
+    /// (tcp_push). Segments of bursts, and those of MPTCP, are not pushed.
+    fn mark_pushes(&mut self, taken: u64) {
+        if self.pieces.overhead_bytes == 0 || taken == 0 {
+            return;
+        }
+        let (end, piece) = (self.written + taken, self.pieces.most_bytes);
+        if self
+            .pushes
+            .back()
+            .is_some_and(|&last| last > self.next && !(last - self.next).is_multiple_of(piece))
+        {
+            self.pushes.pop_back();
+        }
+        let half = if self.largest_window_bytes > 0 { self.largest_window_bytes / 2 } else { taken };
+        loop {
+            let after = (self.pushed + half + 1).saturating_sub(self.next);
+            let forced = self.next + after.next_multiple_of(piece);
+            if forced >= end {
+                break;
+            }
+            self.pushes.push_back(forced);
+            self.pushed = forced;
+        }
+        self.pushes.push_back(end);
+        self.pushed = end;
     }
 
     /// Notes that the application has written all of its data.
@@ -173,8 +236,7 @@ impl Stream {
         if !self.is_full {
             return false;
         }
-        let payload = self.written - self.una;
-        let queued = payload + payload.div_ceil(self.pieces.most_bytes) * self.pieces.overhead_bytes;
+        let queued = self.memory_bytes();
         let is_writable = self.buffer_bytes.saturating_sub(queued) >= queued / 2;
         self.is_full = !is_writable;
         is_writable
@@ -188,6 +250,7 @@ impl Stream {
             data_sequence: self.next,
             bytes: bytes as u32,
             is_last: !self.is_mptcp && self.is_closing && self.next + bytes == self.written,
+            is_pushed: self.is_pushed(self.next + bytes),
         })
     }
 
@@ -206,9 +269,18 @@ impl Stream {
         most.min(u32::try_from(half.max(48)).unwrap_or(u32::MAX))
     }
 
+    /// Returns whether a segment that ends there is pushed: it has the end of a write.
+    fn is_pushed(&self, end: u64) -> bool {
+        self.pushes.front().is_some_and(|&push| push <= end)
+    }
+
     /// Notes that the data of [`Self::peek`] was sent.
     pub(crate) fn take(&mut self, bytes: u32) {
         self.next += u64::from(bytes);
+        self.sent_pieces += 1;
+        while self.is_pushed(self.next) {
+            self.pushes.pop_front();
+        }
     }
 
     /// Returns whether there is new data for which the window has room.
@@ -255,12 +327,14 @@ impl Stream {
     /// Sets the other side's initial window.
     pub(crate) fn open_window(&mut self, bytes: u64) {
         self.window_end = bytes;
+        self.largest_window_bytes = bytes;
     }
 
     /// Handles an acknowledgment of data with its window; returns whether only the end of the window moved.
     pub(crate) fn on_data_ack(&mut self, acked: u64, window_bytes: u64) -> bool {
         let is_new = acked > self.una;
         self.una = self.una.max(acked.min(self.next));
+        self.largest_window_bytes = self.largest_window_bytes.max(window_bytes);
         let has_moved = acked.saturating_add(window_bytes) > self.window_end;
         self.window_end = self.window_end.max(acked.saturating_add(window_bytes));
         has_moved && !is_new
@@ -414,11 +488,49 @@ mod tests {
     fn a_send_buffer_counts_memory_and_wakes_at_a_third() {
         let mut stream = stream(Pieces { most_bytes: 1448, overhead_bytes: 832 });
         assert_eq!(stream.write(1 << 20), 8 * 1448);
-        stream.take(8 * 1448);
+        (0..8).for_each(|_| stream.take(1448));
+        stream.release_piece();
+        stream.release_piece();
         for (acked, is_writable) in [(3, false), (4, true)] {
+            stream.release_piece();
             stream.on_data_ack(acked * 1448, 1 << 30);
             assert_eq!(stream.becomes_writable(), is_writable, "{acked}");
         }
+    }
+
+    /// A short segment takes 832 bytes, too, and whole ones follow it, as in a capture of Linux: 17 bytes leave, and 38
+    /// segments are written, because 849 and 38 times 2280 are the first to fill 87,040.
+    #[test]
+    fn a_send_buffer_counts_short_segments_and_ends_with_a_whole_one() {
+        let mut stream = stream(Pieces { most_bytes: 1448, overhead_bytes: 832 });
+        stream.expand_buffer(20);
+        assert_eq!(stream.write(17), 17);
+        stream.take(17);
+        assert_eq!(stream.write(1 << 20), 38 * 1448);
+    }
+
+    /// PSH is where a write ends, unless a later one adds to the segment before it leaves, and after each half of the other
+    /// side's largest window.
+    #[test]
+    fn segments_are_pushed_at_the_end_of_a_write_and_of_half_a_window() {
+        let mut stream = stream(Pieces { most_bytes: 1448, overhead_bytes: 832 });
+        stream.expand_buffer(60);
+        stream.open_window(31_856);
+        let pushed = |stream: &mut Stream, count: usize| -> Vec<usize> {
+            let mut found = Vec::new();
+            for number in 1..=count {
+                let chunk = stream.peek(1448).expect("there is room");
+                found.extend(chunk.is_pushed.then_some(number));
+                stream.take(chunk.bytes);
+                stream.on_data_ack(stream.next, 31_856);
+                stream.release_piece();
+            }
+            found
+        };
+        assert_eq!(stream.write(17), 17);
+        assert_eq!(pushed(&mut stream, 1), [1]);
+        assert_eq!(stream.write(700) + stream.write(25 * 1448 - 700), 25 * 1448);
+        assert_eq!(pushed(&mut stream, 25), [12, 24, 25]);
     }
 
     /// Data that leaves in bursts counts its payload.

@@ -2,7 +2,8 @@
 //! tcp_timer.c), from RFCs 9293, 7323, 2018, 2883, 8985 (RACK-TLP), 6937 (PRR), 6298, 5682 (F-RTO), 3168 and 8257.
 //! The model differs from Linux as follows: segments are never split, coalesced or trimmed once they are sent,
 //! unless their receiver's interface coalesces them; receivers never withdraw a SACK; there is no backlog. Times are
-//! exact, while the kernel's timers tick, and fire up to an eighth later. A window never closes (see
+//! exact, while the kernel's timers tick, and fire up to an eighth later. Segments of bursts, and those of MPTCP, have no
+//! PSH. A window never closes (see
 //! [`crate::transport::connection`]). The sender's segments are compared with those of Linux 6.18 by `tests/kernel`.
 
 mod ack;

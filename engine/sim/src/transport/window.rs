@@ -131,9 +131,14 @@ impl ReceiveWindow {
         self.window_bytes.min(UNSCALED)
     }
 
-    /// Begins to measure what arrives, once the connection is open (tcp_init_buffer_space).
+    /// Begins to measure what arrives, once the connection is open (tcp_init_buffer_space). Then the application sets the
+    /// limit of its window again (tcp_set_window_clamp).
     pub(crate) fn begin(&mut self, now: Time) {
         self.began_at = now;
+        if (self.most_bytes + 1..u64::MAX).contains(&self.limit_bytes) {
+            self.most_bytes = self.limit_bytes;
+            self.threshold_bytes = self.threshold_bytes.max(self.window_bytes.min(self.limit_bytes));
+        }
     }
 
     /// Returns the window for which that much memory has room (tcp_win_from_space).

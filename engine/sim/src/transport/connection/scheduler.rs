@@ -6,6 +6,7 @@
 
 use super::Side;
 use crate::Io;
+use crate::transport::stream::Chunk;
 use crate::transport::tcp::{Readiness, Scope, Tcp};
 use nettrial_scenario::Scheduler;
 use std::collections::VecDeque;
@@ -34,10 +35,15 @@ impl Scheduling {
 
 /// A piece of data to send.
 struct Work {
-    data_sequence: u64,
-    bytes: u32,
-    is_last: bool,
+    chunk: Chunk,
     is_new: bool,
+}
+
+impl Work {
+    /// Returns data that was sent before.
+    fn again(data_sequence: u64, bytes: u32) -> Self {
+        Self { chunk: Chunk { data_sequence, bytes, is_last: false, is_pushed: false }, is_new: false }
+    }
 }
 
 impl Side {
@@ -117,7 +123,7 @@ impl Side {
                 break;
             };
             let (subflow, mut scope) = self.part(index, io);
-            if !subflow.send_new(work.data_sequence, work.bytes, work.is_last, &mut scope) {
+            if !subflow.send_new(work.chunk, &mut scope) {
                 subflow.wait_for_room(&mut scope);
                 break;
             }
@@ -172,19 +178,14 @@ impl Side {
         if let Some(&(start, end, _)) = self.scheduling.again.iter().find(is_foreign) {
             let start = start.max(una);
             let bytes = (end - start).min(u64::from(most)) as u32;
-            return Some(Work { data_sequence: start, bytes, is_last: false, is_new: false });
+            return Some(Work::again(start, bytes));
         }
         if let Some(chunk) = self.stream.peek(most) {
-            return Some(Work {
-                data_sequence: chunk.data_sequence,
-                bytes: chunk.bytes,
-                is_last: chunk.is_last,
-                is_new: true,
-            });
+            return Some(Work { chunk, is_new: true });
         }
         let is_blocked = self.stream.has_unsent() && self.scheduling.repeated != Some(una);
         let (data_sequence, bytes) = self.oldest_elsewhere(index, una).filter(|_| is_blocked)?;
-        Some(Work { data_sequence, bytes: bytes.min(most), is_last: false, is_new: false })
+        Some(Work::again(data_sequence, bytes.min(most)))
     }
 
     /// Returns the data at `una` if a slower subflow than `index` has it in flight.
@@ -199,14 +200,15 @@ impl Side {
     }
 
     fn on_work_sent(&mut self, work: &Work) {
+        let Chunk { data_sequence, bytes, .. } = work.chunk;
         if work.is_new {
-            self.stream.take(work.bytes);
+            self.stream.take(bytes);
             return;
         }
-        let end = work.data_sequence + u64::from(work.bytes);
+        let end = data_sequence + u64::from(bytes);
         let una = self.stream.una();
         let again = &mut self.scheduling.again;
-        let position = again.iter().position(|range| range.0.max(una) == work.data_sequence);
+        let position = again.iter().position(|range| range.0.max(una) == data_sequence);
         match position {
             Some(position) if again[position].1 <= end => {
                 again.remove(position);
@@ -243,7 +245,8 @@ impl Side {
             let (subflow, mut scope) = self.part(index, io);
             if subflow.is_established() && !subflow.has_sent_fin() {
                 let at = scope.stream.una();
-                if !subflow.send_new(at, 0, true, &mut scope) {
+                let fin = Chunk { data_sequence: at, bytes: 0, is_last: true, is_pushed: false };
+                if !subflow.send_new(fin, &mut scope) {
                     subflow.wait_for_room(&mut scope);
                 }
             }
@@ -271,7 +274,7 @@ fn send_next(subflow: &mut Tcp, scope: &mut Scope<'_>) -> bool {
     let most = subflow.segment_bytes();
     let chunk = scope.stream.peek(most).or_else(|| scope.stream.peek_probe().filter(|_| is_idle));
     let Some(chunk) = chunk else { return false };
-    if !subflow.send_new(chunk.data_sequence, chunk.bytes, chunk.is_last, scope) {
+    if !subflow.send_new(chunk, scope) {
         return false;
     }
     scope.stream.take(chunk.bytes);

@@ -5,7 +5,7 @@
 
 use super::timers::Timer;
 use super::{Scope, Tcp};
-use crate::Time;
+use crate::{Flags, Packet, Time};
 
 /// The number of immediate acknowledgments at the beginning of a connection (TCP_MAX_QUICKACKS).
 const QUICK: u32 = 16;
@@ -32,8 +32,8 @@ pub(super) struct Acks {
     is_due: bool,
     /// True if the acknowledgment can't wait.
     is_urgent: bool,
-    /// True if a segment that was not full has arrived.
-    has_small: bool,
+    /// True if a segment that was not full or that ends a write has arrived (ICSK_ACK_PUSHED).
+    is_pushed: bool,
     /// The number of acknowledgments still to be sent immediately.
     quick: u32,
     /// True if data flows in both directions in response to each other (pingpong mode).
@@ -58,7 +58,7 @@ impl Acks {
         Self {
             is_due: false,
             is_urgent: false,
-            has_small: false,
+            is_pushed: false,
             quick: 0,
             is_interactive: false,
             gap: Time::ZERO,
@@ -141,13 +141,10 @@ impl Acks {
     }
 
     /// Handles data that arrived in order (tcp_event_data_recv).
-    fn on_data(&mut self, bytes: u32, now: Time, timeout: Time, window_bytes: u64) {
+    fn on_data(&mut self, bytes: u32, ends_write: bool, now: Time, timeout: Time, window_bytes: u64) {
         self.is_due = true;
-        if bytes >= self.segment_bytes {
-            self.segment_bytes = bytes;
-        } else {
-            self.has_small = true;
-        }
+        self.is_pushed |= ends_write || bytes < self.segment_bytes;
+        self.segment_bytes = self.segment_bytes.max(bytes);
         let gap = now.since(self.last_data_at);
         if self.gap == Time::ZERO {
             self.grant_quick(QUICK, window_bytes);
@@ -165,8 +162,15 @@ impl Acks {
 
 impl Tcp {
     /// Notes data that arrived in order.
-    pub(super) fn note_data(&mut self, bytes: u32, scope: &mut Scope<'_>) {
-        self.acks.on_data(bytes, scope.now, self.rtt.timeout(), scope.stream.window_bytes());
+    pub(super) fn note_data(&mut self, packet: &Packet, scope: &mut Scope<'_>) {
+        let ends_write = packet.flags.has(Flags::PSH);
+        self.acks.on_data(
+            packet.segment(),
+            ends_write,
+            scope.now,
+            self.rtt.timeout(),
+            scope.stream.window_bytes(),
+        );
     }
 
     /// Acknowledges data immediately for a while, because it arrived twice, out of order, or marked.
@@ -181,9 +185,9 @@ impl Tcp {
         }
         let unacked = self.receiver.next() - self.acks.acked;
         let is_quick = self.acks.quick > 0 && !self.acks.is_interactive;
-        // The application reads immediately, upon which a segment that was not full is acknowledged
-        // (tcp_cleanup_rbuf).
-        let is_read = self.acks.has_small && !self.acks.is_interactive;
+        // The application reads immediately, upon which a segment that was not full or that ends a write is
+        // acknowledged, unless data waits for data before it (tcp_cleanup_rbuf).
+        let is_read = self.acks.is_pushed && !self.acks.is_interactive && !self.receiver.has_gaps();
         let is_second = unacked > u64::from(self.acks.segment_bytes);
         if self.acks.is_urgent || is_quick || is_read || is_second {
             self.send_ack(scope);
@@ -249,7 +253,7 @@ impl Tcp {
         }
         acks.acked = self.receiver.next();
         acks.is_urgent = false;
-        acks.has_small = false;
+        acks.is_pushed = false;
         if was_due && acks.quick > 0 {
             acks.quick -= 1;
             if acks.quick == 0 {

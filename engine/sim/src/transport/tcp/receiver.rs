@@ -241,7 +241,7 @@ impl Tcp {
     /// Handles data that is next in order, and any held data that follows it.
     fn on_next(&mut self, data: Held, packet: &Packet, scope: &mut Scope<'_>) {
         self.accept(data, scope);
-        self.note_data(packet.segment(), scope);
+        self.note_data(packet, scope);
         scope.stream.measure_round_trip(packet, scope.now, self.own);
         if packet.payload_bytes >= GROWS_FROM_BYTES && scope.stream.grow_window(packet) {
             self.acks.on_grown();

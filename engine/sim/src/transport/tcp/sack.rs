@@ -152,6 +152,9 @@ impl Tcp {
         let mut filled = None;
         while let Some(segment) = self.board.pop_acked(ack) {
             self.take_acked(&segment, packet.echo, news, scope.now);
+            if segment.payload_bytes() > 0 {
+                scope.stream.release_piece();
+            }
             if !segment.has(SACKED | EVER_RESENT) {
                 filled = filled.or(Some(segment.sequence));
             }

@@ -20,6 +20,8 @@ pub const EVER_RESENT: u8 = 8;
 pub const FIN: u8 = 16;
 /// The mark of a segment whose delivery was counted in a rate sample.
 pub const SAMPLED: u8 = 32;
+/// The mark of a segment with which a write ended.
+pub const PUSHED: u8 = 64;
 
 /// The number of segments for which a scoreboard keeps room that it does not need.
 const SPARE: usize = 32;

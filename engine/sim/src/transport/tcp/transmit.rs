@@ -1,9 +1,10 @@
 //! The packets that a subflow sends: new data, retransmissions, FIN, acknowledgments.
 
 use super::recovery::Resend;
-use super::scoreboard::{FIN, Segment};
+use super::scoreboard::{FIN, PUSHED, Segment};
 use super::timers::{Purpose, Timer};
 use super::{Cutter, Scope, Tcp};
+use crate::transport::stream::Chunk;
 use crate::{Codepoint, Flags, Packet, SackBlocks, Time};
 use nettrial_congestion::Event;
 
@@ -73,6 +74,9 @@ impl Tcp {
         if segment.has(FIN) {
             flags = flags.with(Flags::FIN);
         }
+        if segment.has(PUSHED) {
+            flags = flags.with(Flags::PSH);
+        }
         let payload_bytes = segment.payload_bytes();
         let tells_reduced = is_new && self.ecn.must_tell_reduced && payload_bytes > 0;
         if tells_reduced {
@@ -101,15 +105,10 @@ impl Tcp {
         true
     }
 
-    /// Sends new data of the given data sequence number, with FIN if it is the last. Returns whether the host's
-    /// interface accepted it; if not, only the congestion window has changed.
-    pub(crate) fn send_new(
-        &mut self,
-        data_sequence: u64,
-        bytes: u32,
-        fin: bool,
-        scope: &mut Scope<'_>,
-    ) -> bool {
+    /// Sends new data, with FIN if it is the last. Returns whether the host's interface accepted it; if not, only the
+    /// congestion window has changed.
+    pub(crate) fn send_new(&mut self, chunk: Chunk, scope: &mut Scope<'_>) -> bool {
+        let Chunk { data_sequence, bytes, is_last: fin, is_pushed } = chunk;
         if self.board.is_empty() && bytes > 0 {
             self.control.on_event(Event::Restart, &mut self.window, scope.now.as_ns());
         }
@@ -119,7 +118,7 @@ impl Tcp {
             sent_at: scope.now,
             snapshot: self.rate.on_sent(scope.now, self.board.is_empty()),
             length: bytes + u32::from(fin),
-            marks: if fin { FIN } else { 0 },
+            marks: if fin { FIN } else { 0 } | if is_pushed { PUSHED } else { 0 },
         };
         if !self.send_segment(&segment, true, scope) {
             return false;
@@ -149,7 +148,7 @@ impl Tcp {
     /// Returns whether it was sent.
     pub(super) fn send_one_beyond_window(&mut self, scope: &mut Scope<'_>) -> bool {
         let Some(chunk) = scope.stream.peek(self.segment_bytes()) else { return false };
-        if !self.send_new(chunk.data_sequence, chunk.bytes, chunk.is_last, scope) {
+        if !self.send_new(chunk, scope) {
             return false;
         }
         scope.stream.take(chunk.bytes);

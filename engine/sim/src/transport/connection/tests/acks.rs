@@ -19,7 +19,7 @@ fn first_each_segment_then_every_second_is_acknowledged() {
 }
 
 #[test]
-fn a_single_full_segment_waits_forty_milliseconds_once_the_start_is_over() {
+fn a_full_segment_that_ends_a_write_is_acknowledged_when_it_is_read() {
     // A window that can't grow: while it does, each segment is acknowledged at once.
     let stack = stack("reno");
     let mut settings = settings(&stack);
@@ -43,8 +43,8 @@ fn a_single_full_segment_waits_forty_milliseconds_once_the_start_is_over() {
     }
     let arrived = trial.world.arrived.iter().rev().find(|(_, packet)| packet.payload_bytes > 0).unwrap().0;
     let (left, _) = *trial.acks().last().unwrap();
-    let waited = left.since(arrived);
-    assert!(waited >= Time::from_ms(40) && waited <= Time::from_ms(70), "{waited:?}");
+    // Its PSH tells that no more may follow soon (tcp_measure_rcv_mss, Linux 6.7 and later).
+    assert_eq!(left, arrived);
 }
 
 #[test]
