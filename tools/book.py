@@ -26,9 +26,9 @@ DETERMINISTIC = re.compile(r"; backend (?:sim|virtual|fluid);")
 """The part of a chapter's facts that names a deterministic backend."""
 ALL = "## All conclusions"
 """The heading of the index."""
-LONG = {"jellyfish-mptcp": 6, "jellyfish-mptcp-hosts": 5, "wlan-stacks": 60}
-"""Studies whose run takes many minutes of CPU time, with about how many: their chapters are made again only
-if they are named."""
+LONG = {"jellyfish-mptcp": 6, "jellyfish-mptcp-hosts": 5, "jellyfish-supported-hosts": 1, "wlan-stacks": 60}
+"""Studies whose run takes a minute of CPU time or more, with about how many: their chapters are made again
+only if they are named."""
 _COMMIT = re.compile(r" \(commit [^)]*\)")
 _COMMAND = re.compile(r"^```\n(nettrial run .*)\n```$", re.MULTILINE)
 _TRIALS = re.compile(r"^(\d+) of (\d+) trials", re.MULTILINE)
