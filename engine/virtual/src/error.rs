@@ -70,9 +70,10 @@ impl From<nix::errno::Errno> for Error {
 }
 
 /// Returns true if a kernel ended because it may not trace processes. It ends with status 1 after every failed check
-/// of the machine (arch/um/os-Linux/start_up.c, fatal_perror), so that only its text tells which one failed.
+/// of the machine (arch/um/os-Linux/start_up.c, fatal_perror), so that only its text tells which one failed. A kernel
+/// that panics was past these checks.
 fn may_not_trace(said: &str) -> bool {
-    said.contains("ptrace")
+    said.contains("ptrace") && !said.contains("Kernel panic")
 }
 
 #[cfg(test)]
@@ -84,7 +85,8 @@ mod tests {
     fn a_kernel_that_may_not_trace_lacks_privileges() {
         let ended = |said: &str| Error::Ended(said.to_owned()).during("checking").kind();
         assert_eq!(ended("check_ptrace : expected SIGSTOP, got status = 0x100"), FailureKind::NoPrivileges);
-        assert_eq!(ended("Kernel panic - not syncing"), FailureKind::AgentEnded);
+        let registers = "userspace - ptrace set fp regs failed, errno = 14 | Kernel panic - not syncing";
+        assert_eq!(ended(registers), FailureKind::AgentEnded);
         assert_eq!(Error::Hangs { seconds: 120, said: String::new() }.kind(), FailureKind::TimedOut);
     }
 }
