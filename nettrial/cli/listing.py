@@ -23,8 +23,10 @@ Rows = list[list[str]]
 
 def _studies() -> tuple[list[str], Rows]:
     loaded = {name: study.load(name) for name in [*study.shipped(), *study.examples()]}
-    return ["study", "title", "factors"], [
-        [name, found.title, ", ".join(found.factors)] for name, found in loaded.items()
+    backends = study.runs_on()
+    return ["study", "title", "factors", "runs on"], [
+        [name, found.title, ", ".join(found.factors), ", ".join(backends[name])]
+        for name, found in loaded.items()
     ]
 
 

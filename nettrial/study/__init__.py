@@ -3,7 +3,7 @@
 from nettrial.fields import Wrong
 from nettrial.study.base import HostCost, LossBursts, Outage
 from nettrial.study.block import Block
-from nettrial.study.catalogue import examples, given, load, shipped
+from nettrial.study.catalogue import examples, given, load, runs_on, shipped
 from nettrial.study.conclusions import Conclusion
 from nettrial.study.delay_trace import DelayTrace
 from nettrial.study.document import Document
@@ -54,6 +54,7 @@ __all__ = [
     "imix",
     "link_kinds",
     "load",
+    "runs_on",
     "shipped",
     "steps_of",
 ]

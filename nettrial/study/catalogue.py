@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ A_STUDY = "a name in `nettrial list studies`, or the path of a study file"
 """The expected name of a study, in words."""
 EXAMPLES = FOLDER.with_name("examples")
 """The directory of the cookbook's studies, like `FOLDER`."""
+RUNS_ON = Path(__file__).with_name("runs_on.json")
+"""The file of `runs_on`."""
 
 
 def shipped() -> list[str]:
@@ -31,6 +34,13 @@ def shipped() -> list[str]:
 def examples() -> list[str]:
     """Returns the names of the cookbook's studies, such as "examples/loss"."""
     return sorted(f"examples/{file.parent.name}" for file in EXAMPLES.glob(f"*/{STUDY_FILE}"))
+
+
+def runs_on() -> dict[str, list[str]]:
+    """Returns the backends on which each shipped study and example runs as it is, by its name. A test asks
+    the engine about each."""
+    found: dict[str, list[str]] = json.loads(RUNS_ON.read_text(encoding="utf-8"))
+    return found
 
 
 def near_study(name: str, names: Sequence[str]) -> str:

@@ -252,14 +252,21 @@ def _capabilities() -> list[tuple[str, ...]]:
 
 
 def _studies() -> str:
-    found = [study.load(name) for name in study.shipped()]
+    found, backends = [study.load(name) for name in study.shipped()], study.runs_on()
     rows = [
         (
             f"[{one.study}](../studies/{one.study}.md)",
             one.title,
             ", ".join(one.factors),
             one_line(one.question),
+            ", ".join(f"`{name}`" for name in backends[one.study]),
         )
         for one in found
     ]
-    return page("Studies", table(["study", "title", "factors", "question"], rows))
+    return page(
+        "Studies",
+        "A study runs as it is on the backends in the last column; other levels or settings may need others. "
+        "`sim`, `fluid` and `virtual` run on any machine of x86-64, unprivileged, and `sim` and `fluid` also "
+        "on macOS and Windows.",
+        table(["study", "title", "factors", "question", "runs on"], rows),
+    )

@@ -35,7 +35,7 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
             "it computes the rates of transfers; the simulator has packets: `--backend sim`"
         }
         "machine" => "machines of your own are for `--backend hosts`",
-        "program" => "stacks that are programs are for `--backend lab`",
+        "program" => "stacks that are programs are for `--backend lab` and `virtual`",
         "policy" => "the simulator and the fluid model take the same paths",
         _ => "it would make no difference there: the simulator has it, `--backend sim`",
     })

@@ -129,7 +129,7 @@ pub fn problems(flow: &Flow, tool: &Tool, place: &Place) -> Vec<Problem> {
     let missing: Vec<String> = program.names(tool).into_iter().filter(|name| !is_installed(name)).collect();
     if !missing.is_empty() {
         let value = format!("{} is not installed", missing.join(", "));
-        return vec![of_tool.problem("tool", value, "an installed program", program.remedy())];
+        return vec![of_tool.problem("tool", value, "an installed program", program.remedy()).of_machine()];
     }
     let problems = program.problems(flow, tool).into_iter();
     let of = |setting: &str| if ["transport", "ip"].contains(&setting) { place } else { &of_tool };

@@ -58,7 +58,7 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
         "kind" => "programs and files are of real hosts: use the lab, or another kind of traffic",
         "transport" => "only the tool ping sends it",
         "machine" => "machines of your own are for `--backend hosts`",
-        "program" => "stacks that are programs are for `--backend lab`",
+        "program" => "stacks that are programs are for `--backend lab` and `virtual`",
         "mtu_probing" => "simulated hosts learn the path MTU by ICMP alone",
         _ => "it would make no difference there",
     })

@@ -404,6 +404,7 @@ fn what_cannot_be_run_is_refused_before_the_traffic() {
     assert_eq!(problems.len(), 1);
     assert_eq!((problems[0].setting.as_str(), problems[0].object.as_str()), ("tool", "flow \"tool\""));
     assert_eq!(problems[0].value, "no-such-program-here is not installed");
+    assert!(problems[0].of_machine, "the study is right, and the command ends with status 3");
     let half = Tool { duration: Some(nettrial_scenario::Duration(500_000_000)), ..tool(ToolName::Ping) };
     assert_eq!(whole_seconds(&half).len(), 1);
     assert_eq!(whole_seconds(&tool(ToolName::Ping)).len(), 0);
