@@ -284,7 +284,7 @@ def test_kernels_that_no_trial_can_have_are_refused(backend, systems, names, hin
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_any_user_gets_the_same_record(kernel):
+def test_any_user_gets_the_same_record_at_any_level_of_the_log(kernel):
     scenario = a_scenario()
     become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"]
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:  # pytest's directories are root's alone
@@ -292,7 +292,8 @@ def test_any_user_gets_the_same_record(kernel):
         own = [shutil.copy(program, Path(directory) / program.name) for program in (engine(), kernel)]
         for program in own:
             program.chmod(0o755)
-        record = raw([*become, own[0], "virtual", "--kernel", own[1]], scenario, cwd="/")
+        log = ["env", "NETTRIAL_LOG=debug"]
+        record = raw([*become, *log, own[0], "virtual", "--kernel", own[1]], scenario, cwd="/")
     assert record == raw(command(kernel), scenario)
 
 
