@@ -11,9 +11,9 @@ profile := release
 # All targets but documentation tests: there are none, and looking for them would compile every crate once more.
 cargo_test := cargo test --locked --quiet --all-targets
 # Tests that build networks mostly wait, so several run at once on each CPU.
-together := $(shell echo $$((2 * $$(nproc))))
+together := $(shell echo $$((3 * $$(nproc))))
 # Unit tests compute more than they wait. Each worker takes ten seconds of CPU time to begin.
-computing := $(shell nproc)
+computing := $(shell echo $$(($$(nproc) + 1)))
 ifeq ($(shell id -u),0)
   as_root :=
 else

@@ -22,7 +22,7 @@ A_STUDY = "a name in `nettrial list studies`, or the path of a study file"
 """The expected name of a study, in words."""
 EXAMPLES = FOLDER.with_name("examples")
 """The directory of the cookbook's studies, like `FOLDER`."""
-RUNS_ON = Path(__file__).with_name("runs_on.json")
+RUNS_ON = Path(__file__).with_name("study_backends.json")
 """The file of `runs_on`."""
 
 
