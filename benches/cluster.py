@@ -54,11 +54,10 @@ def main() -> None:
         while len(cluster.threads) < workers:
             time.sleep(0.1)
         warm = plan(study, workers, 2)[: 2 * workers]
-        assert all(
-            outcome.result() for _, outcome in pool.run(warm, lambda: False)
-        )  # Engines start during these.
+        # Engines start during these.
+        assert all(outcome.result() for _, outcome in pool.run(warm, lambda: False, lambda: None))
         began = time.monotonic()
-        for done, (_, outcome) in enumerate(pool.run(planned, lambda: False), start=1):
+        for done, (_, outcome) in enumerate(pool.run(planned, lambda: False, lambda: None), start=1):
             outcome.result()
             if done % max(trials // 10, 1) == 0:
                 memory.append(f"{resident(os.getpid())} ({resident(scheduler)})")
