@@ -19,33 +19,11 @@ from typing import Any
 from nettrial import systems
 from nettrial.networks import stand_ins
 
-OF_FILES = (
-    *(
-        "argparse",
-        "collections",
-        "copy",
-        "datetime",
-        "enum",
-        "functools",
-        "ipaddress",
-        "itertools",
-        "logging",
-    ),
-    *(
-        "logging",
-        "math",
-        "operator",
-        "optparse",
-        "pathlib",
-        "random",
-        "re",
-        "signal",
-        "socket",
-        "string",
-        "subprocess",
-    ),
-    *("tempfile", "threading", "time", "typing"),
-)
+OF_FILES = [
+    *["argparse", "collections", "copy", "datetime", "enum", "functools", "ipaddress", "itertools"],
+    *["logging", "math", "operator", "optparse", "pathlib", "random", "re", "signal", "socket"],
+    *["string", "subprocess", "tempfile", "threading", "time", "typing"],
+]
 """Modules that files with a Topo class import, which this process may not be able to read any more once it
 has no privileges."""
 MODULE = "topology_of_a_user"
