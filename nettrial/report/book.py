@@ -25,7 +25,7 @@ INDEX_CAPTION = (
 )
 """The caption of that table."""
 _DECIMALS = 3
-_PERCENT = re.compile(r"([+-]\d[\d.]*)%")
+_PERCENT = re.compile(r"([+-]\d[\d.]*)% \[")
 CONCLUSIONS = "-conclusions"
 """The end of the name of a chapter's table of conclusions."""
 _PLACED = {True: "inside the interval", False: "outside the interval", None: "no interval"}

@@ -155,7 +155,7 @@ def test_a_book_begins_with_all_conclusions_and_their_sizes(made: Chapter) -> No
 
 
 def test_a_comparison_at_several_places_has_the_smallest_and_the_largest_change() -> None:
-    said = "by level of Window: A against 1500 B -20.0% [-21.0, -19.0]; B against 1500 B +5.2% [no spread]"
+    said = "by level of Window: +9% against 1500 B -20.0% [-21.0, -19.0]; B against 1500 B +5.2% [no spread]"
     line = book.index_line("study", "backend sim; seed 1", ("name", "It says.", "mixed", said, "higher"))
     assert line == ("study", "sim", "name", "It says.", "mixed", "-20.0% to +5.2%")
 
