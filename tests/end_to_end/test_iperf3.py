@@ -90,10 +90,10 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 }
 
 
-def plausible(found: float, rate: float) -> bool:
-    """Returns whether a test with this rate may have had the found one. A busy machine sends less; in a wrong
-    unit the rate would differ by a factor of eight."""
-    return rate / 6 < found < 1.2 * rate
+def plausible(found: float, rate: float, most: float = 1.2) -> bool:
+    """Returns whether a test with this rate may have had the found one, which is at most so many times the
+    rate. A busy machine sends less; in a wrong unit the rate would differ by a factor of eight."""
+    return rate / 6 < found < most * rate
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
@@ -104,15 +104,18 @@ def test_an_unmodified_client_is_content(server: Server, options: tuple[str, ...
     streams = int(options[options.index("-P") + 1]) if "-P" in options else 1
     both = "--bidir" in options
     assert len(end["streams"]) == streams * (2 if both else 1)
+    # After an omitted second, client and server begin to count a fifth of a second apart on a busy
+    # machine. An end that omits nothing has counted twice as much.
+    most = 1.7 if "-O" in options else 1.2
     suffixes = ["", "_bidir_reverse"] if both else [""]
     for suffix in suffixes:
         sent, came = end[f"sum_sent{suffix}"], end[f"sum_received{suffix}"]
         assert came["bytes"] > 0
         # Packets in flight at the end were sent and not received; a receiver may wait for them.
         if "-b" in options and "0" not in options:
-            assert sent["bytes"] / 6 < came["bytes"] < 1.2 * sent["bytes"]
+            assert sent["bytes"] / 6 < came["bytes"] < most * sent["bytes"]
         if "4M" in options and "-n" not in options:
-            assert plausible(came["bits_per_second"], RATE * streams)
+            assert plausible(came["bits_per_second"], RATE * streams, most)
         if "-u" in options and "0" not in options:
             # A receiver that a busy machine does not run for a while loses packets, and must count them.
             received = came["packets"] - came["lost_packets"]
