@@ -11,6 +11,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 /// The sysctls that a stack sets (Linux Documentation/networking/ip-sysctl.rst).
+#[cfg(target_os = "linux")]
 pub const SYSCTLS: &[&str] = &[
     "net.ipv4.tcp_mtu_probing",
     "net.ipv4.tcp_rmem",
