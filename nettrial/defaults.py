@@ -4,7 +4,6 @@ that name none, the directory of new runs, and the theme of pages."""
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +55,8 @@ def user_defaults() -> Defaults:
         return Defaults()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(READING, str(file), str(error), "a file in TOML that you can read") from None
+    import tomllib  # when there is a file
+
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

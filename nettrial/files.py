@@ -31,6 +31,15 @@ class Unreadable(Exception):
     """The error for an unreadable file; the text is the reason."""
 
 
+class Unsuitable(ValueError):
+    """The error for a file whose content can't be used, with the fault and the expectation."""
+
+    def __init__(self, fault: str, expected: str) -> None:
+        """Creates the error; `fault` is the fault, and `expected` the expectation."""
+        super().__init__(fault)
+        self.expected = expected
+
+
 class Unsafe(Exception):
     """The error for a file or directory that somebody else may have placed where nettrial reads or writes;
     the text is the reason."""

@@ -6,7 +6,6 @@ There are two kinds of systems here: Windows, and POSIX systems such as Linux an
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import hashlib
 import importlib.util
@@ -24,7 +23,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -175,6 +174,8 @@ else:
         """Takes from this process what it does not need to compute: it can use that many seconds of CPU time
         and 1 GiB, and start no process and write no file. As root, it first leaves the network and becomes
         the user nobody; on Linux, it can gain no privileges any more."""
+        import ctypes  # when it is needed: every command imports this module
+
         if os.geteuid() == 0:
             with contextlib.suppress(OSError, AttributeError):
                 ctypes.CDLL(None).unshare(_CLONE_NEWNET)
@@ -183,16 +184,12 @@ else:
             os.setuid(_NOBODY)
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        limits = {
-            resource.RLIMIT_CPU: seconds,
-            resource.RLIMIT_FSIZE: 0,
-            resource.RLIMIT_CORE: 0,
-            **{getattr(resource, name): 0 for name in ("RLIMIT_NPROC",) if hasattr(resource, name)},
-            **{getattr(resource, name): 2**30 for name in ("RLIMIT_AS",) if hasattr(resource, name)},
-        }
-        for limit, value in limits.items():
-            with contextlib.suppress(OSError, ValueError):  # macOS refuses some
-                resource.setrlimit(limit, (value, value))
+        limits = {"CPU": seconds, "FSIZE": 0, "CORE": 0, "NPROC": 0, "AS": 2**30}
+        for name, value in limits.items():
+            with contextlib.suppress(
+                AttributeError, OSError, ValueError
+            ):  # other systems lack or refuse some
+                resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
 
 
 OPENED_SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -243,6 +240,25 @@ _LAST_WORDS_SECONDS = 1.0
 """The time that the end of a program's error output may take to arrive after the program has ended."""
 
 
+@contextlib.contextmanager
+def killed_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[threading.Event]:
+    """Kills a process if the context takes longer than that many seconds, and yields an event that tells
+    whether it was killed."""
+    late = threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        process.kill()
+
+    patience = threading.Timer(seconds, give_up)
+    patience.daemon = True
+    patience.start()
+    try:
+        yield late
+    finally:
+        patience.cancel()
+
+
 def _run(command: list[str], directory: Path | None, seconds: float, data: bytes = b"") -> tuple[int, str]:
     """Runs a program in a directory with `data` on its standard input, and returns its exit status and the
     end of its error output. Raises OSError if it can't be started, and if it takes longer than that many
@@ -252,11 +268,7 @@ def _run(command: list[str], directory: Path | None, seconds: float, data: bytes
     )
     assert process.stdin is not None
     assert process.stderr is not None
-    late, said, errors = threading.Event(), bytearray(), process.stderr
-
-    def give_up() -> None:
-        late.set()
-        process.kill()
+    said, errors = bytearray(), process.stderr
 
     def listen() -> None:
         with errors:
@@ -266,18 +278,16 @@ def _run(command: list[str], directory: Path | None, seconds: float, data: bytes
 
     # A process that the program leaves behind may keep the pipe open: this thread is then not waited for.
     listener = threading.Thread(target=listen, daemon=True)
-    patience = threading.Timer(seconds, give_up)
-    patience.daemon = True
     listener.start()
-    patience.start()
-    try:
-        with contextlib.suppress(OSError), process.stdin as pipe:  # it has ended; its error output tells why
-            pipe.write(data)
-        process.wait()
-    finally:
-        patience.cancel()
-        process.kill()
-        process.wait()
+    with killed_after(process, seconds) as late:
+        try:
+            # It may have ended; its error output tells why.
+            with contextlib.suppress(OSError), process.stdin as pipe:
+                pipe.write(data)
+            process.wait()
+        finally:
+            process.kill()
+            process.wait()
     listener.join(_LAST_WORDS_SECONDS)
     if late.is_set():
         raise TimeoutError(f"it did not end within {seconds:.0f} s")
@@ -312,23 +322,14 @@ def run_confined(module: str, seconds: float, data: bytes) -> bytes:
             stderr=subprocess.DEVNULL,
             **APART,
         )
-    late = threading.Event()
-
-    def give_up() -> None:
-        late.set()
-        process.kill()
-
-    patience = threading.Timer(seconds, give_up)
-    patience.daemon = True
-    patience.start()
     assert process.stdout is not None
-    try:
-        with process.stdout as pipe:
-            output: bytes = pipe.read(_MOST_OUTPUT_BYTES + 1)
-    finally:
-        patience.cancel()
-        process.kill()
-        process.wait()
+    with killed_after(process, seconds) as late:
+        try:
+            with process.stdout as pipe:
+                output: bytes = pipe.read(_MOST_OUTPUT_BYTES + 1)
+        finally:
+            process.kill()
+            process.wait()
     if late.is_set():
         raise TimeoutError(f"it did not end within {seconds:.0f} s")
     if len(output) > _MOST_OUTPUT_BYTES:

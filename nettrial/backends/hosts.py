@@ -6,7 +6,6 @@ import hashlib
 import json
 import shlex
 import subprocess
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from nettrial.backends import find
 from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration
 from nettrial.backends.pipes import Gathered
 from nettrial.errors import BadInput, Lack
+from nettrial.systems import killed_after
 
 SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 """The command of the OpenSSH client (ssh_config(5)), without a terminal and without prompts."""
@@ -301,16 +301,7 @@ def _run(name: str, machine: Reachable, words: Sequence[str], script: bytes = b"
     assert started.stdin is not None
     assert started.stdout is not None
     assert started.stderr is not None
-    late = threading.Event()
-
-    def give_up() -> None:
-        late.set()
-        started.kill()
-
-    patience = threading.Timer(PATIENCE_SECONDS, give_up)
-    patience.daemon = True
-    patience.start()
-    with started:
+    with killed_after(started, PATIENCE_SECONDS) as late, started:
         output = Gathered(started.stdout, MOST_OUTPUT_BYTES, started.kill)
         errors = Gathered(started.stderr, MOST_OUTPUT_BYTES, started.kill)
         with suppress(OSError):  # it has ended; its error output tells why
@@ -320,7 +311,6 @@ def _run(name: str, machine: Reachable, words: Sequence[str], script: bytes = b"
         with suppress(OSError):
             started.stdin.close()
         text, complaint = output.whole(), errors.whole()
-    patience.cancel()
     if started.returncode == 0 and not (output.is_too_much or errors.is_too_much):
         return Done(text, None)
     said = " ".join(complaint.split())

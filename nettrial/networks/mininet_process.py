@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from nettrial import systems
+from nettrial.files import Unsuitable
 from nettrial.networks import stand_ins
 
 OF_FILES = [
@@ -32,13 +33,8 @@ FORWARDS = "ip_forward"
 """The word in the source of a class whose nodes forward packets, as in Mininet's example of a router."""
 
 
-class Fault(Exception):
-    """A fault of the file, with the expectation."""
-
-    def __init__(self, value: str, expected: str) -> None:
-        """Creates the fault: the bad value, and what is expected."""
-        super().__init__(value)
-        self.expected = expected
+class Fault(Unsuitable):
+    """The error for a file without a topology that can be made, with the fault and the expectation."""
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from nettrial.fields import wrong
-from nettrial.files import Unreadable, beside, read_text
+from nettrial.files import Unreadable, Unsuitable, beside, read_text
 from nettrial.units import DURATION, UnitError
 
 MOST_BYTES = 16 * 2**20
@@ -32,13 +32,8 @@ Content = TypeVar("Content")
 """The content of a trace."""
 
 
-class TraceError(ValueError):
+class TraceError(Unsuitable):
     """The error for a file without a valid trace, with the fault and the expectation."""
-
-    def __init__(self, fault: str, expected: str) -> None:
-        """Creates the error; `fault` is the fault, and `expected` the expectation."""
-        super().__init__(fault)
-        self.expected = expected
 
 
 def read(

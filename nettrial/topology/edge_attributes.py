@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from nettrial.fields import Wrong
+from nettrial.files import Unsuitable
 from nettrial.topology.edges import EdgeDirection, EdgeSettings
 from nettrial.units import RATE, UnitError
 
@@ -22,13 +23,8 @@ SPEED_UNITS = {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "T
 """The units of `LinkSpeedUnits` of the Internet Topology Zoo."""
 
 
-class BadAttribute(ValueError):
+class BadAttribute(Unsuitable):
     """The error for an attribute that can't be read, with the fault and the expectation."""
-
-    def __init__(self, fault: str, expected: str) -> None:
-        """Creates the error; `fault` is the fault, and `expected` the expectation."""
-        super().__init__(fault)
-        self.expected = expected
 
 
 @dataclass(frozen=True)

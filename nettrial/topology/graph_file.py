@@ -16,7 +16,7 @@ from xml.parsers import expat
 import networkx as nx
 
 from nettrial.fields import Strict
-from nettrial.files import Unreadable, beside, read_bytes
+from nettrial.files import Unreadable, Unsuitable, beside, read_bytes
 from nettrial.topology.edge_attributes import REVERSE, BadAttribute, is_relevant, settings_of
 from nettrial.topology.edges import OF_DIRECTION, EdgeDirection, EdgeSettings
 
@@ -57,13 +57,8 @@ Kind = Literal["host", "router", "switch", "device"]
 `forwarding`."""
 
 
-class GraphError(ValueError):
+class GraphError(Unsuitable):
     """The error for a file without a valid network, with the fault and the expectation."""
-
-    def __init__(self, fault: str, expected: str) -> None:
-        """Creates the error; `fault` is the fault, and `expected` the expectation."""
-        super().__init__(fault)
-        self.expected = expected
 
 
 class GraphData(Strict):
