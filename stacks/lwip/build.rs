@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The environment variable with the directory of lwIP's source, which has `src/core`.
 const VARIABLE: &str = "NETTRIAL_LWIP_SOURCE";
-/// That directory without the variable, from this crate's.
+/// The directory of lwIP's source where the variable is not set, seen from this crate's.
 const DIRECTORY: &str = "../../.venv/lwip";
 /// The parts of lwIP that have to do with nothing but IP, TCP, UDP and Ethernet.
 const FILES: [&str; 26] = [

@@ -2,25 +2,24 @@
 
 use nettrial_scenario::DelayTrace;
 
-/// The delay of a link over time, in nanoseconds. It is constant from one step to the next.
+/// The delay of a link over time. It is constant from one step of its trace to the next.
 #[derive(Debug)]
 pub struct Delays {
-    from_ns: Vec<u64>,
-    delays_ns: Vec<u64>,
-    period_ns: Option<u64>,
+    trace: DelayTrace,
 }
 
 impl Delays {
     /// Creates the delay that follows `trace`, which a check has accepted.
     pub fn new(trace: &DelayTrace) -> Self {
-        let DelayTrace { from_ns, delays_ns, repeats_after_ns } = trace.clone();
-        Self { from_ns, delays_ns, period_ns: repeats_after_ns }
+        Self { trace: trace.clone() }
     }
 
-    /// Returns the delay of a frame whose last bit leaves at that time, which counts from the beginning of the trace.
+    /// Returns the delay of a frame whose last bit leaves at that time, which counts from the beginning of the trace, in
+    /// nanoseconds.
     pub fn at_ns(&self, leaves_ns: u64) -> u64 {
-        let at_ns = self.period_ns.map_or(leaves_ns, |period_ns| leaves_ns % period_ns);
-        self.delays_ns[self.from_ns.partition_point(|from_ns| *from_ns <= at_ns) - 1]
+        let DelayTrace { from_ns, delays_ns, repeats_after_ns } = &self.trace;
+        let at_ns = repeats_after_ns.map_or(leaves_ns, |period_ns| leaves_ns % period_ns);
+        delays_ns[from_ns.partition_point(|step_ns| *step_ns <= at_ns) - 1]
     }
 }
 
