@@ -15,6 +15,7 @@ from nettrial.analysis.changes import (
 from nettrial.analysis.clock_rates import clocks, clocks_are_known
 from nettrial.analysis.curve_steps import Step, Steps, boundaries, steps
 from nettrial.analysis.declared_precision import ImpreciseMean, Precision, precision, precisions
+from nettrial.analysis.flow_distributions import Delays, FlowDistributions
 from nettrial.analysis.headline_contrasts import Contrast, headline
 from nettrial.analysis.intervals import CONFIDENCE, Interval, mean_interval, median_interval
 from nettrial.analysis.level_effects import Finding, LevelEffect, SimpleEffect, findings
@@ -47,8 +48,10 @@ __all__ = [
     "Contrast",
     "Curve",
     "CurveMeans",
+    "Delays",
     "FailureGroup",
     "Finding",
+    "FlowDistributions",
     "HarmOfWarnings",
     "ImpreciseMean",
     "Interaction",

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from nettrial.analysis.flow_distributions import FlowDistributions
 from nettrial.analysis.responses import Responses, TrialResponse
 from nettrial.design import PlannedTrial
 from nettrial.fields import without_collector
@@ -38,6 +39,8 @@ class Digest:
     hosts."""
     disturbances: dict[int, list[DisturbanceRecord]] = field(default_factory=dict)
     """The disturbances of the machines of each trial, by the trial's number; empty in simulated time."""
+    distributions: FlowDistributions = field(default_factory=FlowDistributions)
+    """The delays and the goodput of flows."""
     detailed: list[Trial] = field(default_factory=list)
     """The trials with sweeps, pacing, packet sizes or radio channels, with these parts of their records
     alone."""
@@ -99,6 +102,7 @@ def _add(digest_so_far: Digest, trial: Trial, has_placements: bool) -> None:
         digest_so_far.placements.update(
             (host.name, host.processor, tuple(host.processor_shared_with)) for host in record.hosts
         )
+    digest_so_far.distributions.add(trial.planned, record)
     details = _details(record)
     if details is not None:
         digest_so_far.detailed.append(replace(trial, record=lean(details)))

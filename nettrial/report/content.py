@@ -8,6 +8,7 @@ from nettrial import metrics
 from nettrial.analysis import (
     Answers,
     FailureGroup,
+    FlowDistributions,
     PublishedRow,
     ResponseSummary,
     Summary,
@@ -92,6 +93,8 @@ class Report:
     detailed: list[Trial]
     """The finished trials with sweeps, pacing, packet sizes or radio channels, with these parts of their
     records alone."""
+    distributions: FlowDistributions
+    """The delays and the goodput of single flows."""
     summary: Summary
     """The values and changes of each response."""
     answers: Answers
@@ -177,6 +180,7 @@ def gather(run: Run) -> Report:
         run=run,
         trials=read.finished,
         detailed=read.detailed,
+        distributions=read.distributions,
         summary=summary,
         answers=found,
         published=rows,

@@ -9,7 +9,7 @@ from typing import Any
 import vl_convert
 
 from nettrial.errors import BadInput
-from nettrial.report import network_page, topology, vega
+from nettrial.report import network_page, networks, vega
 from nettrial.report.content import Report, gather
 from nettrial.report.data_tables import write_tables
 from nettrial.report.html import chosen
@@ -63,15 +63,14 @@ def save(chart: vega.Chart, file: Path) -> None:
 
 
 def _network(report: Report, directory: Path) -> None:
-    """Writes the picture of the network of one trial, unless it is too large to be drawn, or unknown."""
-    first = report.run.trial(report.trials[0].number)
-    if report.run.study.measured or len(first.record.hosts) > topology.MOST_HOSTS:
-        return
-    drawing = topology.draw(report.run.study, first.scenario)
-    text = network_page.as_drawn(drawing)
-    _write(directory / "network.svg", text)
-    _write(directory / "network.pdf", vl_convert.svg_to_pdf(text))
-    _write(directory / "network.png", network_page.in_pixels(text))
+    """Writes the pictures of the networks: network.svg, or network-1.svg and so on for several."""
+    drawings = networks.draw(report).drawings
+    for number, (_, drawing) in enumerate(drawings, start=1):
+        name = f"network-{number}" if len(drawings) > 1 else "network"
+        text = network_page.as_drawn(drawing)
+        _write(directory / f"{name}.svg", text)
+        _write(directory / f"{name}.pdf", vl_convert.svg_to_pdf(text))
+        _write(directory / f"{name}.png", network_page.in_pixels(text))
 
 
 def _write(target: Path, content: str | bytes) -> None:

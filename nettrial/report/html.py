@@ -4,7 +4,7 @@ script, which a Content-Security-Policy allows by its hash."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,10 @@ from nettrial.report import (
     change_words,
     charts,
     conclusions,
+    distribution_charts,
     explained,
     forest,
+    networks,
     pages,
     percentiles,
     response_warnings,
@@ -29,7 +31,6 @@ from nettrial.report import (
     sweep_charts,
     sweeps,
     tables,
-    topology,
     vega,
     verdicts,
     views,
@@ -73,6 +74,14 @@ class Charts:
     """The charts of single trials over time."""
     series_note: str
     """The note on trials whose charts over time were left out; empty if there are none."""
+    delays: list[Chart]
+    """The charts of the cumulative distribution of delays."""
+    delays_note: str
+    """The note on such charts that were left out; empty if there are none."""
+    ranked: list[Chart]
+    """The charts of the goodput of flows by rank."""
+    ranked_note: str
+    """The note on such charts that were left out; empty if there are none."""
 
     def every(self) -> Iterator[Chart]:
         """Yields all charts, in the page's order."""
@@ -89,6 +98,8 @@ class Charts:
         for _, found in self.sweeps:
             yield from found
         yield from self.percentiles
+        yield from self.delays
+        yield from self.ranked
         for each in self.series:
             yield from each.charts
 
@@ -112,6 +123,8 @@ def chosen(report: Report) -> Charts:
     """Returns the charts of a report."""
     study = report.run.study
     over_time, note = series.draw(report)
+    delays, delays_note = distribution_charts.delays(report)
+    ranked, ranked_note = distribution_charts.ranked(report)
     return Charts(
         answer=forest.draw(report),
         responses=_of_sections(report, charts.values, charts.changes),
@@ -124,6 +137,10 @@ def chosen(report: Report) -> Charts:
         percentiles=percentiles.draw(report),
         series=over_time,
         series_note=note,
+        delays=delays,
+        delays_note=delays_note,
+        ranked=ranked,
+        ranked_note=ranked_note,
     )
 
 
@@ -172,8 +189,7 @@ def page(report: Report, live: str = "") -> str:
         counterparts=tables.counterparts(study, report.published),
         glance=_glance(report),
         legend=[tables.label(study, group) for group in tables.combinations(study)],
-        drawing=topology.draw(study, first.scenario) if first and _can_be_drawn(report, hosts) else None,
-        most_drawn=topology.MOST_HOSTS,
+        networks=networks.draw(report),
         sweeps=sweeps,
         charts=chosen(report),
         cautions={
@@ -190,11 +206,6 @@ def page(report: Report, live: str = "") -> str:
 def _contents(results: str) -> list[tuple[str, Markup]]:
     """Returns the identifier and the heading of each section of the page's main part, in order."""
     return [(place, Markup(words)) for place, words in _SECTION.findall(results)]
-
-
-def _can_be_drawn(report: Report, hosts: Sized) -> bool:
-    """Returns true if the network is known, and has no more hosts than can be drawn."""
-    return not report.run.study.measured and len(hosts) <= topology.MOST_HOSTS
 
 
 def _glance(report: Report) -> list[dict[str, Any]]:

@@ -1,12 +1,12 @@
-"""Charts over the time of a trial: goodput by flow or subflow, round-trip times, congestion windows, queues,
-and the rates and delays of stations of radio channels. They show one trial of each treatment, whose first
-response is nearest to the median: an example, not an estimate."""
+"""Charts over the time of a trial: goodput by flow or subflow, round-trip times, retransmissions, congestion
+windows, queues, and the rates and delays of stations of radio channels. They show one trial of each
+treatment, whose first response is nearest to the median: an example, not an estimate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from nettrial.analysis import Cell
@@ -84,11 +84,13 @@ def _charts(trial: Trial) -> list[Chart]:
     sent: dict[str, list[Row]] = {}
     windows: dict[str, list[Row]] = {}
     delays: dict[str, list[Row]] = {}
+    again: dict[str, list[Row]] = {}
     for flow in trial.record.flows:
         # With UDP, the sender knows only the data sent, not the data received.
         (sent if flow.transport.root == "udp" else rates).update(_rates(flow))
         windows.update(_windows(flow))
         delays.update(_round_trips(flow))
+        again.update(_retransmissions(flow))
     queues, loads = _queues(trial.record.ends)
     name, of = f"series-{trial.planned.number}", f"in trial {trial.planned.number}"
     window = "Congestion window by flow or subflow"
@@ -99,6 +101,12 @@ def _charts(trial: Trial) -> list[Chart]:
             "Smoothed round-trip time, ms",
             f"Smoothed round-trip time of each flow over time {of}.",
             delays,
+        ),
+        _chart(
+            f"{name}-retransmissions",
+            "Retransmitted segments, running total",
+            f"Segments that each flow has retransmitted since its start, over time {of}.",
+            again,
         ),
         _chart(f"{name}-sent", "Sent, Mbit/s", f"Rate sent by UDP flows over time {of}.", sent),
         _chart(
@@ -174,6 +182,16 @@ def _round_trips(flow: FlowRecord) -> dict[str, list[Row]]:
     """Returns the smoothed round-trip time of a flow over time. A connection that is not open has none."""
     points = [(each.at_ns / 1e9, each.srtt_us / 1e3) for each in flow.intervals if each.srtt_us]
     return {flow.name: _rows(flow.name, points, "ms")} if len(points) > 1 else {}
+
+
+def _retransmissions(flow: FlowRecord) -> dict[str, list[Row]]:
+    """Returns the running total of the segments that a flow has retransmitted, if there are any. It is a
+    total because merged neighbours keep its steps."""
+    totals = list(accumulate(each.retransmissions_pkts for each in flow.intervals))
+    if len(totals) < 2 or not totals[-1]:
+        return {}
+    points = [(each.at_ns / 1e9, float(total)) for each, total in zip(flow.intervals, totals, strict=True)]
+    return {flow.name: _rows(flow.name, points, "segments")}
 
 
 def _queues(interfaces: Sequence[InterfaceRecord]) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:

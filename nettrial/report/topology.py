@@ -14,12 +14,15 @@ from nettrial.topology.scenario_graph import graph_of
 
 MOST_HOSTS = 5000
 """The largest number of hosts of a network that is drawn: pictures of larger ones take tens of megabytes."""
+SHAPE = ("network.topology", "network.parameters")
+"""The settings on which the network's nodes and links depend."""
 
 
-def draw(study: Study, scenario: Scenario) -> Drawing:
+def draw(study: Study, scenario: Scenario, levels: Mapping[str, str] | None = None) -> Drawing:
     """Returns the drawing of a scenario's network; for settings that are factors of the study, the labels say
     so instead of giving a level. A path is drawn as a line that starts at the first flow's sender, and
-    stations with positions are drawn there."""
+    stations with positions are drawn there. With `levels`, those of the trial's treatment, only a random
+    network has a caption that warns of other ones: other levels have drawings of their own."""
     graph = graph_of(scenario)
     varied = _factors(study, scenario)
     said = {
@@ -31,11 +34,9 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
     texts = [said[number] for _, _, number in graph.edges(data="number")]
     words, ground = Words(details, texts), _ground(scenario)
     drawing = on_ground(graph, ground, words) if ground else picture(graph, scenario.workload[0].from_, words)
-    shape = ("network.topology", "network.parameters")
-    if (
-        any(path.startswith(shape) for path in sets)
-        or getattr(study.known_network.shape(), "seed", None) is not None
-    ):
+    shape = (study if levels is None else study.settings(dict(levels))).known_network.shape()
+    is_random = getattr(shape, "seed", None) is not None
+    if is_random or (levels is None and any(path.startswith(SHAPE) for path in sets)):
         drawing.captions.append("The network of one trial; other trials have different networks.")
     return drawing
 
