@@ -136,7 +136,9 @@ def test_each_runs_on_plain_tcp_and_couples_nothing(
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize(("number", "transport"), [(2, "mptcp"), (1, "tcp")])
+@pytest.mark.parametrize(
+    ("number", "transport"), [(2, "mptcp"), pytest.param(1, "tcp", marks=pytest.mark.slow)]
+)
 def test_each_fills_more_than_half_of_its_links(
     number: int, transport: str, paths: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:

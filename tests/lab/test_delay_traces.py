@@ -142,6 +142,7 @@ def test_frames_in_virtual_time_stay_in_order_and_none_is_lost(
 
 
 @pytest.mark.measures
+@pytest.mark.slow
 def test_round_trip_times_in_the_lab_are_those_of_the_table(lab: Backend, tmp_path: Path) -> None:
     count = 15
     scenario = traced(tmp_path, {**REQUESTS, "count": count})

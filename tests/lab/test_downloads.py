@@ -110,6 +110,7 @@ def test_downloads_give_their_figures_and_take_the_round_trips_that_they_need(
 
 
 @pytest.mark.measures
+@pytest.mark.slow
 def test_tftp_takes_the_time_of_its_closed_form(
     resolve: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:

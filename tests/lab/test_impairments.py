@@ -166,6 +166,7 @@ def test_reordering_is_as_set(resolve: Callable[..., Scenario], run: Callable[[S
 
 
 @pytest.mark.measures
+@pytest.mark.slow
 def test_jitter_lies_between_the_delay_and_so_much_more(
     resolve: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:

@@ -24,7 +24,7 @@ from nettrial.scenario import Record, Scenario
 from tests.lab.lacking import lacking
 from tests.measuring import Attempt, Run
 
-pytestmark = pytest.mark.measures
+pytestmark = [pytest.mark.measures, pytest.mark.slow]
 
 Holds = Callable[[Attempt], None]
 
@@ -63,7 +63,6 @@ def more_than_the_best(run: Run) -> None:
     assert min(mean(found, of_the_sum).values()) > 0.7
 
 
-@pytest.mark.slow
 def test_over_a_shared_link_coupled_subflows_take_less_than_uncoupled_ones(holds: Holds) -> None:
     holds(less_than_uncoupled)
 

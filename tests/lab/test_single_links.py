@@ -27,6 +27,7 @@ def check(record: Record, rtt_ms: float) -> None:
 
 
 @pytest.mark.measures
+@pytest.mark.slow
 def test_directions_carry_their_rates_and_delays_in_the_lab(
     tmp_path: Path, holds: Callable[[Attempt], None]
 ) -> None:

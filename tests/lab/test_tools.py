@@ -144,7 +144,8 @@ def test_a_program_that_chooses_no_congestion_control_has_the_stacks_on_a_networ
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("ip", [pytest.param(4, marks=pytest.mark.slow), 6])
+@pytest.mark.slow
+@pytest.mark.parametrize("ip", [4, 6])
 def test_goodput_agrees_with_ours_and_with_the_wire(
     ip: int, build: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:
@@ -166,6 +167,7 @@ def test_goodput_agrees_with_ours_and_with_the_wire(
 
 
 @pytest.mark.measures
+@pytest.mark.slow
 def test_round_trip_times_are_of_the_same_path(
     build: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:

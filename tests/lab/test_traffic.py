@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nettrial.scenario import Flow, FlowRecord, Record, Scenario
-from tests.measuring import DISTURBANCES, Attempt, Run
+from tests.measuring import DISTURBANCES
 
 OVERHEAD_BYTES = 38
 """The bytes that Ethernet adds to an IP packet: header 14, frame check sequence 4, preamble 8, gap 12."""
@@ -23,8 +23,16 @@ def prepare(resolve: Callable[..., Scenario]) -> Prepare:
     """Returns a function that makes a scenario of two hosts with these flows; each gives its traffic and any
     differences from a TCP flow."""
 
-    def make(*flows: dict[str, Any], ip: int = 4, rate: str = "1 Gbit/s", mtu: str = "1500") -> Scenario:
-        scenario = resolve(mtu=mtu, network__topology="pair", network__ip=str(ip), network__rate=rate)
+    def make(
+        *flows: dict[str, Any], ip: int = 4, rate: str = "1 Gbit/s", mtu: str = "1500", delay: str = "0 ms"
+    ) -> Scenario:
+        scenario = resolve(
+            mtu=mtu,
+            network__topology="pair",
+            network__ip=str(ip),
+            network__rate=rate,
+            network__delay=delay,
+        )
         scenario.workload = [
             Flow.model_validate(
                 {"name": f"flow{number}", "from": "sender", "to": "receiver", "transport": "tcp", "ip": ip}
@@ -107,27 +115,16 @@ def test_a_connection_for_each_request(
     assert each.rtt_us.minimum > each.connect_us.minimum
 
 
-@pytest.mark.measures
-@pytest.mark.parametrize(
-    "transport", ["tcp", *(pytest.param(one, marks=pytest.mark.slow) for one in ("mptcp", "udp"))]
-)
+@pytest.mark.parametrize("transport", ALL)
 def test_several_in_flight_give_more_transactions(
-    transport: str, prepare: Prepare, holds: Callable[[Attempt], None]
+    transport: str, prepare: Prepare, run: Callable[[Scenario], Record]
 ) -> None:
-    holds(lambda run: more_in_flight(transport, prepare, run))
-
-
-def more_in_flight(transport: str, prepare: Prepare, run: Run) -> None:
-    rates = {
-        in_flight: one(
-            run(
-                prepare({"transport": transport, "traffic": requests(duration="300 ms", in_flight=in_flight)})
-            )
-        ).transactions_per_second
-        or 0.0
-        for in_flight in (1, 16)
-    }
-    assert rates[16] > rates[1], rates
+    # A round trip takes 20 ms: one request after the other can't give more than 50 transactions a second.
+    flow = {"transport": transport, "traffic": requests(duration="300 ms", in_flight=16)}
+    # Frames that leave late on a busy machine, which a check reports, are not the subject of this test.
+    rate = run(prepare(flow, delay="10 ms")).flows[0].transactions_per_second
+    assert rate is not None
+    assert rate > 100
 
 
 @pytest.mark.parametrize("ip", [4, 6])
@@ -147,20 +144,14 @@ def test_sweeps(
     assert min(sizes[3].rtt_minimum_us) > ways * (61_000 * 0.080 - 1000)
 
 
-@pytest.mark.measures
-def test_latency_under_load(prepare: Prepare, holds: Callable[[Attempt], None]) -> None:
-    holds(lambda run: load_adds_latency(prepare, run))
-
-
-def load_adds_latency(prepare: Prepare, run: Run) -> None:
-    probe = {"traffic": requests(duration="800 ms", interval="5 ms")}
-    load = {"traffic": {"kind": "transfer", "duration": "1 s"}}
-    alone = one(run(prepare(probe, rate="100 Mbit/s"))).rtt_us
-    loaded = run(prepare({**probe, "start": "200 ms"}, load, rate="100 Mbit/s")).flows[0].rtt_us
-    assert alone is not None
+def test_latency_under_load(prepare: Prepare, run: Callable[[Scenario], Record]) -> None:
+    probe = {"traffic": requests(count=30, interval="5 ms"), "start": "300 ms"}
+    load = {"traffic": {"kind": "transfer", "duration": "600 ms"}}
+    loaded = run(prepare(probe, load, rate="10 Mbit/s")).flows[0].rtt_us
     assert loaded is not None
-    # The transfer keeps many segments in the queue, and each takes 123 us on the wire.
-    assert loaded.p50 > alone.p50 + 500
+    # A request waits for the transfer's segments in the queue, each of which takes 1.2 ms on the wire.
+    # Without them, the round trip takes 0.2 ms.
+    assert loaded.p50 > 1200
 
 
 @pytest.mark.parametrize(("ip", "mtu"), [(4, 1500), (6, 1500), (4, 9000)])

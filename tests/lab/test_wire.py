@@ -22,15 +22,14 @@ def theory(mtu: int, ip: int, rate_bps: float) -> float:
 
 
 EVERY_WIRE = [(rate, ip, mtu) for rate in (1e9, 1e8) for ip in (4, 6) for mtu in (1500, 4000, 9000)]
-SOME_WIRES = [(1e9, 4, 1500), (1e9, 6, 9000), (1e8, 6, 4000)]
-"""Wires that together have every rate, version of IP and MTU. All other combinations are part of the longer
-sweep."""
+QUICK_WIRE = (1e9, 4, 1500)
+"""The wire with the most packets. All others are part of the longer sweep."""
 
 
 @pytest.mark.measures
 @pytest.mark.parametrize(
     ("rate_bps", "ip", "mtu"),
-    [pytest.param(*wire, marks=[] if wire in SOME_WIRES else pytest.mark.slow) for wire in EVERY_WIRE],
+    [pytest.param(*wire, marks=[] if wire == QUICK_WIRE else pytest.mark.slow) for wire in EVERY_WIRE],
 )
 def test_one_flow_fills_the_wire(
     rate_bps: float,
@@ -65,7 +64,7 @@ def fills(scenario: Scenario, expected: float) -> Attempt:
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("offload", ["gso", "tso"])
+@pytest.mark.parametrize("offload", [pytest.param("gso", marks=pytest.mark.slow), "tso"])
 def test_a_gso_packet_is_charged_as_its_frames(
     offload: str, resolve: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:
@@ -79,6 +78,7 @@ def test_a_gso_packet_is_charged_as_its_frames(
 
 
 @pytest.mark.measures
+@pytest.mark.slow
 def test_a_router_charges_a_gso_packet_that_a_host_did_not_cut_as_its_frames(
     resolve: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:
@@ -111,7 +111,8 @@ def test_wire_bytes_are_payload_and_overhead(
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("topology", [pytest.param("pair", marks=pytest.mark.slow), "switched"])
+@pytest.mark.slow
+@pytest.mark.parametrize("topology", ["pair", "switched"])
 def test_other_topologies_carry_as_much(
     topology: str, resolve: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:
