@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from nettrial.analysis import Merit, merit
+from nettrial.analysis import merit
 from nettrial.analysis.apparatus import NOT_RECORDED
-from nettrial.analysis.changes import BANERJEE, SESSIONS
 from nettrial.analysis.compare import Difference, RunComparison
-from nettrial.analysis.intervals import CONFIDENCE, quantile
+from nettrial.analysis.intervals import quantile
 from nettrial.analysis.outcomes import Outcome
 from nettrial.cli import READING
-from nettrial.cli.compare_files import ComparisonFiles, Table
+from nettrial.cli.compare_files import ComparisonFiles
 from nettrial.cli.console import print_table, say
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import compare as compare_documents
@@ -26,21 +23,16 @@ from nettrial.comparison import Judgement, compare
 from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput, Inconclusive, NettrialError, TrialsFailed
 from nettrial.files import RUN_FILE
-from nettrial.report import numbers
-from nettrial.report.change_words import merit_in_words
-from nettrial.report.tables import UNCLEAR
+from nettrial.report import comparison_tables, numbers
+from nettrial.report.comparison_tables import BIASED, CHANGES, TWO_SESSIONS, Table
 from nettrial.store import Run, recorder
 
 ENOUGH = 5
 """The number of trials of a treatment below which the comparison warns of its wide intervals."""
-BIASED = "may be biased"
-"""The words about a change from trials with warnings that may bias it."""
 MOST_LOOKED_AT = 100
 """The largest number of runs beside one that are looked at."""
 MOST_NAMED = 5
 """The largest number of such runs that are named."""
-DIGITS = 5
-"""The number of digits shown of a response's largest mean."""
 
 
 def show(
@@ -112,10 +104,8 @@ def _print(compared: RunComparison, first: Path, second: Path) -> None:
     if compared.circumstances:
         print("\nOther differences between the runs")
         print_table(["", "A", "B"], compared.circumstances)
-    level = 100 * CONFIDENCE
-    print(f"\n{_method(compared)} {_corrected(compared.intervals, level)}")
-    changes = _changes(compared, first, second)
-    print_table(changes.columns, changes.rows)
+    print(f"\n{comparison_tables.method(compared)}")
+    print_table(CHANGES, _changes(compared, first, second).rows)
     _print_alone(compared)
     _print_biased(compared)
     _print_few(compared)
@@ -126,27 +116,11 @@ def _print(compared: RunComparison, first: Path, second: Path) -> None:
             f"\n{numbers.listed(stopped)} had blocks added until it was precise (--until). These intervals "
             "assume a number of trials that was fixed beforehand, and may be slightly too narrow."
         )
-    shown = [difference for difference in compared.differences if difference.shown]
-    print(f"\n{len(shown)} of {numbers.counted(compared.intervals, 'comparison')} show a change.")
+    print(f"\n{comparison_tables.counted(compared)}.")
 
 
 def _changes(compared: RunComparison, first: Path, second: Path) -> Table:
-    """Returns a table with a row for each response under each treatment."""
-    rows: list[list[str]] = []
-    for response in dict.fromkeys(difference.response.name for difference in compared.differences):
-        rows += _rows([each for each in compared.differences if each.response.name == response])
-    columns = ["response", "treatment", "n", "mean A", "mean B", "unit", "change", "interval", ""]
-    return Table(f"Changes in percent from {first} (A) to {second} (B)", columns, rows)
-
-
-def _method(compared: RunComparison) -> str:
-    """Returns a sentence about the method of the intervals."""
-    if compared.sessions == 1:
-        return f"Change from A to B in percent, by {BANERJEE} on logarithms, unpaired."
-    return (
-        f"Change in percent to B from A and its history, {compared.sessions} sessions in all, each of which "
-        f"counts once, by {SESSIONS} on logarithms."
-    )
+    return comparison_tables.changes(compared, f"Changes in percent from {first} (A) to {second} (B)")
 
 
 def _print_unknown(compared: RunComparison, first: Path, second: Path) -> None:
@@ -156,10 +130,7 @@ def _print_unknown(compared: RunComparison, first: Path, second: Path) -> None:
     runs are of the same one."""
     if compared.sessions > 1 or compared.exact:
         return
-    print(
-        "\nThe intervals hold for these two sessions. Two sessions of an unchanged system also differ, and "
-        "by how much is not known here: --history RUN, for more runs of A's system, allows for that."
-    )
+    print(f"\n{TWO_SESSIONS}: --history RUN, for more runs of A's system, allows for that.")
     others = _like(first, second)
     if others:
         named = shlex.join(word for each in others[:MOST_NAMED] for word in ("--history", str(each)))
@@ -227,63 +198,6 @@ def _print_few(compared: RunComparison) -> None:
     )
 
 
-def _corrected(intervals: int, level: float) -> str:
-    if intervals < 2:
-        return f"The confidence level is {level:g}%."
-    return f"All {intervals} intervals hold together at {level:g}% (Bonferroni)."
-
-
-def _rows(differences: Sequence[Difference]) -> list[list[str]]:
-    """Returns the table rows of one response, with as many decimals as its intervals justify."""
-    percent = _decimals(differences)
-    largest = max((abs(mean) for each in differences for mean in each.means if mean), default=1.0)
-    decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest)))
-    return [
-        [
-            each.response.name,
-            in_words(each.treatment),
-            f"{each.counts[0]}, {each.counts[1]}",
-            *("absent" if mean is None else numbers.fixed(mean, decimals) for mean in each.means),
-            each.response.unit,
-            *_change(each, percent),
-            _verdict(each),
-        ]
-        for each in differences
-    ]
-
-
-def _decimals(differences: Sequence[Difference]) -> int:
-    """Returns the decimals of changes in percent, as many as their intervals justify."""
-    return numbers.percent_decimals([replace(each.change, interval=each.interval) for each in differences])
-
-
-def _change(difference: Difference, decimals: int) -> tuple[str, str]:
-    """Returns the change in percent and its interval as texts, which are empty where they are absent."""
-    bounds = difference.interval
-    return _percent(difference, decimals), numbers.bounds(bounds, decimals) if bounds else ""
-
-
-def _percent(difference: Difference, decimals: int) -> str:
-    """Returns the change in percent as text; `UNCLEAR` if it is too uncertain to be a result."""
-    if difference.percent is None:
-        return ""
-    is_unclear = difference.interval is not None and difference.change.relative is None
-    return UNCLEAR if is_unclear else numbers.signed(difference.percent, decimals)
-
-
-def _verdict(difference: Difference) -> str:
-    """Returns the verdict on a change, with the doubt if warnings may bias it, or the reason why there is
-    none."""
-    if difference.interval is None and not difference.shown:
-        return difference.absent or ""
-    doubt = f", {BIASED}" if sum(difference.biased) else ""
-    judged = merit(difference.response, difference.change, difference.shown)
-    said = merit_in_words(judged, difference.response.smallest_effect)
-    if judged in (Merit.BETTER, Merit.WORSE):
-        said = f"{documents.direction(difference.shown)} ({said})"
-    return f"{said}{doubt}"
-
-
 def _print_alone(compared: RunComparison) -> None:
     """Prints the treatments and responses that only one of the runs has."""
     for run, treatments, responses in zip(
@@ -320,12 +234,12 @@ def _conditions(judgements: Sequence[Judgement]) -> Table:
     rows: list[list[str]] = []
     for judged in dict.fromkeys(each.condition for each in judgements):
         of_it = [each for each in judgements if each.condition == judged]
-        decimals = _decimals([each.difference for each in of_it])
+        decimals = comparison_tables.percent_decimals([each.difference for each in of_it])
         rows += [
             [
                 str(judged),
                 in_words(each.difference.treatment),
-                *_change(each.difference, decimals),
+                *comparison_tables.change_and_interval(each.difference, decimals),
                 _outcome(each),
             ]
             for each in of_it

@@ -13,22 +13,11 @@ from nettrial.cli.ci_files import JunitSuite, in_line, write_junit, write_markdo
 from nettrial.comparison import Judgement
 from nettrial.design.trial_order import in_words
 from nettrial.report import pages
+from nettrial.report.comparison_tables import Table
 from nettrial.texts import visible
 
 SUITE = "nettrial compare"
 """The name of the JUnit test suite."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of texts below a heading."""
-
-    heading: str
-    """The heading."""
-    columns: Sequence[str]
-    """The columns' titles."""
-    rows: Sequence[Sequence[str]]
-    """The rows, each with a text for each column."""
 
 
 @dataclass(frozen=True)

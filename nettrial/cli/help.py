@@ -39,6 +39,7 @@ EXAMPLES = {
         "nettrial report runs/mine --tables",
         "nettrial report runs/mine --show sd",
         "nettrial report runs/mine --figures figures",
+        "nettrial report runs/mine --against runs/before",
     ),
     "watch": ("nettrial watch runs/mine",),
     "book": ("nettrial book runs/ipv6 runs/path --out book",),

@@ -36,6 +36,7 @@ from nettrial.store.directory import refuse_existing
 from nettrial.study import load
 
 if TYPE_CHECKING:
+    from nettrial.report.comparison_tables import Earlier
     from nettrial.report.content import Report
 
 LONG_SECONDS = 60.0
@@ -167,9 +168,11 @@ def report_again(
     in_browser: bool = False,
     junit: Path | None = None,
     markdown: Path | None = None,
+    against: Path | None = None,
 ) -> None:
     """Reports a stored run, on request with figures for papers in a new directory; `junit` and `markdown` are
-    files for continuous integration. Raises BadInput."""
+    files for continuous integration. With the directory `against` of an earlier run, the page has the changes
+    since then. Raises BadInput."""
     if form.also not in (None, SPREAD):
         raise BadInput("reporting a run", "--show", repr(form.also), SPREAD, "standard deviation and trials")
     run = Run.open(directory)
@@ -177,7 +180,10 @@ def report_again(
         from nettrial.report import figure_files  # imported only when needed: slow to load
 
         refuse_existing(figures, figure_files.WRITING, "--figures", figure_files.ANOTHER)
-    page, report, unwritten = _report(run, form)
+    earlier = _earlier(against, directory) if against is not None else None
+    page, report, unwritten = _report(run, form, earlier=earlier)
+    if earlier is not None:
+        say(f"compared with {earlier.directory}: {earlier.changed}; the page has them")
     if figures is not None:
         count = figure_files.write(run, figures)
         say(f"figures: {numbers.counted(count, 'file')} in {figures}")
@@ -192,6 +198,14 @@ def report_again(
 
         if not webbrowser.open(page.resolve().as_uri()):
             say(f"no browser found on this machine; open {page.resolve()} in one")
+
+
+def _earlier(earlier: Path, directory: Path) -> Earlier:
+    """Returns the comparison with an earlier run."""
+    from nettrial.comparison import compare  # imported only when needed: its statistics are slow to load
+    from nettrial.report.comparison_tables import Earlier
+
+    return Earlier(str(earlier), compare(earlier, directory).run_comparison)
 
 
 def _say_work(ready: CheckedRun, trials: Sequence[PlannedTrial]) -> None:
@@ -242,9 +256,11 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
     return 0 if unwritten is None else unwritten.exit_code
 
 
-def _report(run: Run, form: RunOutput, quiet: bool = False) -> tuple[Path | None, Report, BadInput | None]:
-    """Writes the page and prints the report. Returns the page, the report and, if the page can't be written,
-    the error instead of the page."""
+def _report(
+    run: Run, form: RunOutput, quiet: bool = False, earlier: Earlier | None = None
+) -> tuple[Path | None, Report, BadInput | None]:
+    """Writes the page, with the changes since an earlier run if there is one, and prints the report. Returns
+    the page, the report and, if the page can't be written, the error instead of the page."""
     # Imported only when needed: drawing charts needs libraries that are slow to load.
     from nettrial.report import html, screen, terminal
     from nettrial.report.content import gather
@@ -253,7 +269,7 @@ def _report(run: Run, form: RunOutput, quiet: bool = False) -> tuple[Path | None
     gc.freeze()  # what was read stays until the end: the garbage collector need not look through it again
     page, unwritten = None, None
     try:
-        page = html.write(run, report)  # first: whoever reads the output may stop reading
+        page = html.write(run, report, earlier)  # first: whoever reads the output may stop reading
     except BadInput as why:
         unwritten = why
     if not form.is_printed:

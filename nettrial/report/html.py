@@ -35,6 +35,7 @@ from nettrial.report import (
     verdicts,
     views,
 )
+from nettrial.report.comparison_tables import Earlier
 from nettrial.report.content import Report, Section, gather
 from nettrial.report.data_tables import data_tables
 from nettrial.report.formats import as_json
@@ -104,9 +105,9 @@ class Charts:
             yield from each.charts
 
 
-def write(run: Run, report: Report | None = None) -> Path:
+def write(run: Run, report: Report | None = None, earlier: Earlier | None = None) -> Path:
     """Writes a run's page into its directory and returns its path. `report` is the gathered content, if it
-    was gathered before.
+    was gathered before, and `earlier` an earlier run with which the page compares this one.
 
     The page appears completely or not at all. Raises BadInput if the directory can't be written to, or is not
     the user's own."""
@@ -115,7 +116,7 @@ def write(run: Run, report: Report | None = None) -> Path:
         refuse_foreign(run.directory.resolve())
     except Unsafe as why:
         raise why.as_bad_input(doing, run.directory) from None
-    pages.replace(target, page(report or gather(run)).encode(), doing)
+    pages.replace(target, page(report or gather(run), earlier=earlier).encode(), doing)
     return target
 
 
@@ -152,9 +153,9 @@ def _of_sections(report: Report, *kinds: Callable[[Report, Section], Chart | Non
     }
 
 
-def page(report: Report, live: str = "") -> str:
+def page(report: Report, live: str = "", earlier: Earlier | None = None) -> str:
     """Returns the text of the page. With `live`, the run's revision, the page asks its server for newer
-    versions."""
+    versions. With `earlier`, it has a section on the changes since that run."""
     study = report.run.study
     first = report.run.trial(report.trials[0].number) if report.trials else None
     hosts = {host.name for host in first.record.hosts} if first else set()
@@ -168,6 +169,7 @@ def page(report: Report, live: str = "") -> str:
         run=report.run,
         study=study,
         live=live,
+        earlier=earlier,
         policy=pages.policy(live=bool(live)),
         answer=conclusions.sentences(report),
         harm=response_warnings.summary(report.warnings),

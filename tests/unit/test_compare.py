@@ -2,7 +2,11 @@
 
 import math
 import random
+import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -375,3 +379,37 @@ def test_runs_that_may_be_a_history_are_named_and_not_used_unasked(nettrial):
     assert "--history runs/again\n" in said
     asked = nettrial("compare", "runs/a", "runs/b", "--history", "runs/again").stdout
     assert "beside it" not in asked
+
+
+def test_a_report_compares_with_an_earlier_run(
+    runs: tuple[Run, Run], nettrial: Callable[..., Any], tmp_path: Path
+) -> None:
+    earlier, later = (tmp_path / name for name in ("earlier", "later"))
+    for run, directory in zip(runs, (earlier, later), strict=True):
+        shutil.copytree(run.directory, directory)
+    done = nettrial("report", str(later), "--against", str(earlier))
+    found = compare(*runs)
+    shown = sum(1 for each in found.differences if each.shown)
+    assert f"compared with {earlier}: {shown} of {found.intervals} comparisons show a change" in done.stderr
+    page = (later / "report.html").read_text(encoding="utf-8")
+    section = page.split('<section id="earlier">')[1].split("</section>")[0]
+    assert f'<a class="mark" href="#earlier">{shown} of {found.intervals} comparisons' in page
+    rows = re.findall(r'<tr><th scope="row">throughput</th>(.*)</tr>', section)
+    throughput = [each for each in found.differences if each.response.name == "throughput"]
+    for row, each in zip(rows, throughput, strict=True):
+        *_, change, interval, _ = re.findall(r"<td>(.*?)</td>", row.replace("−", "-"))
+        assert each.percent is not None
+        assert each.interval is not None
+        low, high = (float(end) for end in interval.strip("[]").split(", "))
+        expected = (each.percent, each.interval.low, each.interval.high)
+        assert (float(change), low, high) == pytest.approx(expected, abs=0.06)
+    assert "<td>Linux 6.12.0 #1 SMP</td><td>Linux 6.18.0 #1 SMP</td>" in section
+
+
+def test_a_report_against_a_run_of_another_study_is_refused(
+    runs: tuple[Run, Run], nettrial: Callable[..., Any], tmp_path: Path
+) -> None:
+    other = make_run(tmp_path / "other", 1, {**TWO, "sender": "classic"}, record, trials=1)
+    done = nettrial("report", str(runs[1].directory), "--against", str(other.directory))
+    assert done.returncode == 2
+    assert "nothing to compare" in done.stderr

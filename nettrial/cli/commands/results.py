@@ -47,6 +47,14 @@ def _report(
             "$GITHUB_STEP_SUMMARY.",
         ),
     ] = None,
+    against: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="OTHER",
+            help="Compare with the earlier run in this directory: the page also has the changes and "
+            "intervals of `nettrial compare OTHER RUN`.",
+        ),
+    ] = None,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
@@ -54,7 +62,7 @@ def _report(
     from nettrial.cli import run
 
     form = run.RunOutput(tables, as_json, also)
-    run.report_again(directory, form, figures, show, junit, markdown)
+    run.report_again(directory, form, figures, show, junit, markdown, against)
 
 
 @command(commands, "book")
