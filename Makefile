@@ -225,9 +225,11 @@ pictures: build ## the pictures of the documentation and the figures that it quo
 
 book-check: build
 	@$(stage) "chapters of deterministic runs" $(python) tools/book.py --check
+	@$(stage) "tables of deterministic runs" $(python) tools/figures.py --check
 
-book: build ## the chapters of Published and measured whose runs are deterministic, made again; STUDIES=NAME for one
+book: build ## figures of deterministic runs, made again: chapters of Published and measured, tables of the studies' pages; STUDIES=NAME for one
 	$(python) tools/book.py $(STUDIES)
+	$(python) tools/figures.py $(STUDIES)
 
 docs: build ## the documentation, as a site in site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
