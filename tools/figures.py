@@ -63,8 +63,11 @@ class Value:
     """The values of a response under a treatment, in a run."""
 
     mean: float | None
+    """The mean of the trials."""
     half_width: float | None
+    """The half-width of the mean's 95% interval."""
     deviation: float | None
+    """The standard deviation."""
     change: tuple[float | None, float | None, float | None]
     """The change from the baseline in percent, and its interval."""
 
