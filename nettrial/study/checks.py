@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -23,6 +24,18 @@ IN_WORDS = {"link": "interface", "station": "station of a radio channel, includi
 """The kinds of objects of metrics that have different names in words."""
 RESERVED = ("number", "block", "response", "unit", "value", "absent")
 """Column names in the table of a run's trials, in which each factor also has a column."""
+
+MOST_CANONICAL = 4096
+"""The number of levels whose canonical forms are kept."""
+_CANONICAL: dict[tuple[bytes, str, bytes, bool], str] = {}
+"""The canonical forms of levels, by the settings to which they were applied. A command checks the same levels
+several times: as the study has them, with the changes of `--set` and `--full`, and as its run file has
+them."""
+
+
+def digest(content: Any) -> bytes:
+    """Returns a digest of plain data, which may contain a trace of megabytes."""
+    return blake2b(repr(content).encode(), digest_size=16).digest()
 
 
 def check(study: Study, as_written: bool) -> None:
@@ -119,6 +132,14 @@ def canonical_level(study: Study, factor: str, level: str, at: tuple[str | int, 
     place: tuple[str | int, ...] = ("factors", factor, "sets")
     if not isinstance(sets, str) and level not in sets:
         raise wrong(at, level, ", ".join(sets), near(level, sets))
+    known = (
+        study.settings_digest,
+        level,
+        digest(study.factors[factor].settings(level)),
+        isinstance(sets, str),
+    )
+    if known in _CANONICAL:
+        return _CANONICAL[known]
     try:
         settings = study.settings({factor: level})
     except NoSuchSetting as error:
@@ -134,7 +155,11 @@ def canonical_level(study: Study, factor: str, level: str, at: tuple[str | int, 
         if found.place == tuple(steps_of(sets))[:-1] and found.place[:2] == LINKS:
             raise wrong(place, found.value, found.expected, found.hint) from None
         raise wrong(at, level, found.expected, found.hint) from None
-    return as_text(setting(settings.model_dump(by_alias=True), sets)) if isinstance(sets, str) else level
+    text = as_text(setting(settings.model_dump(by_alias=True), sets)) if isinstance(sets, str) else level
+    if len(_CANONICAL) == MOST_CANONICAL:
+        _CANONICAL.clear()
+    _CANONICAL[known] = text
+    return text
 
 
 def _check_responses(study: Study) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -272,6 +272,11 @@ class Study(Settings):
     _canonical: dict[tuple[str, str], str] = PrivateAttr(default_factory=dict)
     """A cache of the canonical forms of levels by factor, because conclusions and published figures name
     levels again. The settings of a level would take 24 kB."""
+
+    @cached_property
+    def settings_digest(self) -> bytes:
+        """A digest of the settings to which levels are applied."""
+        return checks.digest(self.model_dump(by_alias=True, include=set(Settings.model_fields)))
 
     @model_validator(mode="before")
     @classmethod

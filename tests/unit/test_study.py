@@ -480,3 +480,19 @@ def test_a_bad_override_names_the_option(overrides, message):
         load("jumbo-ipv6").with_overrides(overrides)
     assert message in str(caught.value)
     assert "study.yaml" not in str(caught.value)
+
+
+def test_a_level_is_applied_once_to_the_same_settings(monkeypatch):
+    study, applied, settings = load("jumbo-ipv6"), [], Study.settings
+    monkeypatch.setattr(
+        Study, "settings", lambda self, levels: applied.append(levels) or settings(self, levels)
+    )
+    overrides = {"network.queue": "1001 packets", "network.icmp": "answered,filtered"}  # of no other test
+    once = study.with_overrides(overrides)
+    assert {"network.icmp": "filtered"} in applied
+    applied.clear()
+    assert study.with_overrides(overrides).factors == once.factors
+    assert applied == []
+    # The same level is wrong with other settings, with which it is checked anew.
+    with pytest.raises(BadInput, match="it has no router"):
+        study.with_overrides({**overrides, "network.topology": "pair"})
