@@ -18,7 +18,12 @@ from nettrial.store import Run
 from tests.unit.edge_runs import EDGE_RUNS
 
 
-@pytest.fixture(scope="module", params=list(EDGE_RUNS))
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=pytest.mark.slow if name == "thousand_trials" else []) for name in EDGE_RUNS
+    ],
+)
 def edge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Summary]:
     """Returns a run, read again from its file, and its summary."""
     directory = tmp_path_factory.mktemp("edges") / request.param

@@ -97,7 +97,9 @@ def test_no_pair_says_so() -> None:
     assert found.absent == "it was not measured here and at the baseline in the same block"
 
 
-@pytest.mark.parametrize("blocks", [3, 5, 20])
+@pytest.mark.parametrize(
+    "blocks", [3, pytest.param(5, marks=pytest.mark.slow), pytest.param(20, marks=pytest.mark.slow)]
+)
 def test_intervals_hold_the_truth_19_times_of_20(blocks: int) -> None:
     """The coverage in 2000 simulated experiments with log-normal values and block effects must be within four
     standard errors of 95%."""

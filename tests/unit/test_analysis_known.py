@@ -128,7 +128,7 @@ def blocked(experiments: int, places: int, blocks: int) -> tuple[Floats, Floats]
     return base, 55 * np.exp(block + numbers.normal(0, 0.05, shape))
 
 
-@pytest.mark.parametrize("blocks", [3, 10])
+@pytest.mark.parametrize("blocks", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_changes_hold_the_truth(blocks: int) -> None:
     base, values = blocked(EXPERIMENTS, 1, blocks)
     pairs = np.stack([base[:, 0], values[:, 0]], axis=-1).tolist()
@@ -375,7 +375,7 @@ def test_the_analysis_is_that_of_statsmodels() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["normal", "exponential"])
+@pytest.mark.parametrize("kind", ["normal", pytest.param("exponential", marks=pytest.mark.slow)])
 def test_tests_of_an_interaction_that_is_not_there_refuse_as_often_as_they_say(kind: str) -> None:
     """Both factors and the blocks have strong effects, but there is no interaction. With exponential noise,
     the F test rejects less often."""

@@ -208,6 +208,7 @@ def test_a_condition_holds_if_the_whole_interval_is_beyond_it(nettrial, factor, 
     assert nettrial("compare", "a", "b", "--fail-if", text).returncode == status
 
 
+@pytest.mark.slow
 def test_a_change_short_of_the_limit_hardly_ever_fails_the_gate() -> None:
     """With a true change of -2%, a gate of -3% fails in at most 0.5% of 2000 comparisons (by the estimate
     alone it would be 13%); with a true change of exactly -3%, in at most 2.5% and three standard errors; and

@@ -147,7 +147,7 @@ def test_xpander_is_regular_connected_and_has_one_link_into_each_group(data):
 def test_xpander_is_almost_ramanujan(degree, switches):
     """The second eigenvalue of a random lift is at most 2√(d − 1) + o(1) (Friedman and Kohler 2014; Bordenave
     2015), and can't be much smaller (Alon and Boppana). The test allows a difference of 10%."""
-    for seed in range(1, 11):
+    for seed in range(1, 4):
         graph = fabric(made("xpander", degree=degree, ports=degree + 1, switches=switches, seed=seed))
         values = np.linalg.eigvalsh(nx.to_numpy_array(graph))
         assert values[-1] == pytest.approx(degree)

@@ -14,6 +14,9 @@ from tests.unit.test_report_html import Page
 
 DRAWN = ("part_of_a_block", "not_a_number", "sixty_levels")
 """The runs whose charts are drawn. For the others, only the charts' specifications are checked."""
+QUICK = (*DRAWN, "empty", "all_failed", "one_trial", "missing_metric", "zeros")
+"""The runs whose pages are always made. The others are part of the longer sweep; what their pages show is
+analysed in test_analysis_edges.py."""
 
 
 def checked(chart: vega.Chart) -> str:
@@ -22,7 +25,9 @@ def checked(chart: vega.Chart) -> str:
     return drawing.specified(chart)
 
 
-@pytest.mark.parametrize("name", list(EDGE_RUNS))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in EDGE_RUNS]
+)
 def test_the_page_is_sensible(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = drawing.one_of_each_kind() if name in DRAWN else checked
     monkeypatch.setattr(vega, "on_page", draw)

@@ -111,7 +111,10 @@ def test_two_values_or_equal_ones_have_no_skewness() -> None:
     assert found.mean == pytest.approx(stats.skew([1, 2, 6], bias=False))
 
 
-@pytest.mark.parametrize("shape", [(1, 5), (12, 3), (6, 5)])
+@pytest.mark.parametrize(
+    "shape",
+    [pytest.param((1, 5), marks=pytest.mark.slow), pytest.param((12, 3), marks=pytest.mark.slow), (6, 5)],
+)
 def test_normal_values_are_called_skewed_as_seldom_as_the_test_says(shape: tuple[int, int]) -> None:
     """The spreads of the treatments differ by a factor of ten."""
     spreads = np.geomspace(1, 10, shape[0])[:, None]

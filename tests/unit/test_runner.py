@@ -76,7 +76,7 @@ def assert_complete(run):
     assert run.pending() == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_the_first_signal_ends_it_after_the_running_trial(nettrial, run, number):
     with nettrial.start(*SHORT, FAKE_WAIT="3") as process:
         wait_in(nettrial, 3)

@@ -67,7 +67,7 @@ def test_one_more_session_lies_in_its_interval(sessions: int) -> None:
     assert alone / experiments < 0.75
 
 
-@pytest.mark.parametrize("sessions", [2, 4])
+@pytest.mark.parametrize("sessions", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_changes_over_sessions_hold_for_repetitions(sessions: int) -> None:
     """All treatments of a session share its effect, and each has its own, which limits changes."""
     draw, experiments = np.random.default_rng(2), 400
@@ -120,7 +120,7 @@ def test_more_sessions_gain_where_sessions_differ_and_more_blocks_where_they_do_
     assert alike.blocks == pytest.approx(alike.now / math.sqrt(2))
 
 
-@pytest.mark.parametrize("replicates", [5, 10])
+@pytest.mark.parametrize("replicates", [5, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_comparison_with_history_gives_few_false_alarms(replicates: int) -> None:
     """The deviation between sessions equals that within. Without history, the comparison of two sessions of
     an unchanged system shows a change in far more than 5% of experiments."""

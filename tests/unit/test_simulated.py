@@ -81,7 +81,7 @@ RANDOM = {
 function that reads it, or several of them, from a scenario."""
 
 
-@pytest.mark.parametrize("backend", ["sim", "lab"])
+@pytest.mark.parametrize("backend", ["sim", pytest.param("lab", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("quantity", RANDOM)
 def test_what_is_random_follows_from_the_runs_seed_and_the_block(quantity, backend):
     (name, setting, settings, levels), drawn = RANDOM[quantity]
