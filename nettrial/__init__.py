@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from nettrial.api import compare, load, resume, run
     from nettrial.comparison import Comparison
     from nettrial.measurements import Measurements, measure
+    from nettrial.plots import Plots
     from nettrial.results import Results
 
 __all__ = [
     "Comparison",
     "Measurements",
+    "Plots",
     "Results",
     "__version__",
     "compare",
@@ -30,6 +32,7 @@ _LATER = {
     **dict.fromkeys(("run", "resume", "load", "compare"), "nettrial.api"),
     **dict.fromkeys(("measure", "Measurements"), "nettrial.measurements"),
     "Comparison": "nettrial.comparison",
+    "Plots": "nettrial.plots",
     "Results": "nettrial.results",
 }
 """Names that are imported on first access (PEP 562), because their dependencies are slow to load."""

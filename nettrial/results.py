@@ -13,6 +13,7 @@ import polars as pl
 from nettrial import export
 from nettrial.errors import BadInput
 from nettrial.metrics.base_units import factor_columns
+from nettrial.plots import Plots
 from nettrial.registry import near
 from nettrial.report import figure_files, html, vega
 from nettrial.report.content import Report, gather
@@ -210,6 +211,12 @@ class Results:
         return Named({chart.name: Chart(chart) for chart in html.chosen(self.report).every()})
 
     @cached_property
+    def plot(self) -> Plots:
+        """The report's charts as Altair charts, such as `results.plot.means("goodput")`, to change them
+        further."""
+        return Plots(self.report)
+
+    @cached_property
     def tables(self) -> Named[DataTable]:
         """The report's tables by name; notebooks display them, and `nettrial.report.formats` converts them
         into LaTeX, Markdown and CSV."""
@@ -232,5 +239,5 @@ class Results:
             f"<run of {self.study.study} in {self.run.directory}: {done} of {planned} trials\n"
             f" responses: {responses}\n"
             f" tables: {', '.join(self._frames)}\n"
-            " .summary(), .changes(), .charts, .tables>"
+            " .summary(), .changes(), .charts, .plot, .tables>"
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from nettrial.analysis import Cell
 from nettrial.report import numbers
@@ -17,6 +17,19 @@ from nettrial.report.vega import WIDTH, Chart, across, groups, layer, layered, s
 from nettrial.scenario import ChannelRecord, FlowRecord, InterfaceRecord, Interval
 from nettrial.store import Trial
 
+Figure: TypeAlias = Literal[
+    "goodput",
+    "rtt",
+    "retransmissions",
+    "sent",
+    "cwnd",
+    "queue",
+    "utilisation",
+    "rate",
+    "radio-queue",
+    "contention",
+]
+"""The figures over time, as the names of charts end."""
 MOST_TREATMENTS = 12
 """The largest number of treatments whose trials are drawn over time."""
 MOST_LINES = 8
@@ -54,7 +67,7 @@ def draw(report: Report) -> tuple[list[Series], str]:
         if len(shown) == MOST_TREATMENTS:
             left_out += 1
             continue
-        charts = _charts(trial)
+        charts = of_trial(trial)
         if charts:
             shown.append(Series(label(study, trial.planned.treatment), trial.planned.number, charts))
     note = f"The run file contains {numbers.counted(left_out, 'more treatment')}." if left_out else ""
@@ -79,7 +92,8 @@ def _cells(report: Report) -> list[tuple[Cell, ...]]:
     return list(zip(*(section.response.cells for section in report.sections), strict=True))
 
 
-def _charts(trial: Trial) -> list[Chart]:
+def of_trial(trial: Trial) -> list[Chart]:
+    """Returns a chart of each figure that a trial recorded over time."""
     rates: dict[str, list[Row]] = {}
     sent: dict[str, list[Row]] = {}
     windows: dict[str, list[Row]] = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import nettrial
-from nettrial import api, measurements
+from nettrial import api, measurements, plots
 from nettrial.store import Run
 from tests.end_to_end.serving import EVERYWHERE, TOKEN, serving
 
@@ -21,11 +21,11 @@ def test_the_examples_of_the_functions_give_what_they_show(
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
     found = {
         test.name.partition(".")[2]: test
-        for module in (api, measurements)
+        for module in (api, measurements, plots)
         for test in finder.find(module, globs={}, name="of")
         if test.examples
     }
-    for name in ("run", "resume", "load", "compare"):  # the others read what the first has run
+    for name in ("run", "resume", "load", "compare", "Plots"):  # the others read what the first has run
         runner.run(found.pop(name))
     with serving(tmp_path, *EVERYWHERE) as server:
         measure = found.pop("measure")

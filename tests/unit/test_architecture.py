@@ -47,7 +47,8 @@ ALLOWED = {
     | {"imports", "running"},
     "monitor": BASE
     | {"measuring", "protocols", "metrics", "study", "machines", "backends", "analysis", "report"},
-    "results": BASE | {"metrics", "study", "store", "export", "report"},
+    "plots": BASE | {"report"},
+    "results": BASE | {"metrics", "study", "store", "export", "report", "plots"},
     "comparison": BASE | {"metrics", "study", "design", "store", "analysis"},
     "api": BASE | {"study", "store", "running", "results", "comparison"},
     "measurements": BASE | {"api", "measuring", "running"},
@@ -58,7 +59,7 @@ ALLOWED = {
     | {"comparison", "measuring", "networks"},
 }
 """The other parts that each part may use."""
-PUBLIC = {"api", "comparison", "measurements", "results"}
+PUBLIC = {"api", "comparison", "measurements", "plots", "results"}
 """The parts whose names `nettrial` itself has."""
 
 

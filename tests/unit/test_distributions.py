@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nettrial
 from nettrial.analysis.flow_distributions import MOST_FLOWS, Delays, FlowDistributions, decoded
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
@@ -164,3 +165,30 @@ def test_the_delays_of_few_flows_are_kept() -> None:
     for _ in range(2):
         found.add(planned, record(planned).model_copy(update={"flows": many}))
     assert len(found.delays) == MOST_FLOWS
+
+
+def test_a_notebook_gets_the_charts_of_the_page_for_altair(run: Run) -> None:
+    plot = nettrial.load(run.directory).plot
+    delays, ranked = plot.delays().to_dict(), plot.ranked_goodput().to_dict()
+    for shown, charts in ((delays, distribution_charts.delays), (ranked, distribution_charts.ranked)):
+        drawn = charts(gather(run))[0]
+        assert [part["layer"] for part in shown["vconcat"]] == [chart.spec["layer"] for chart in drawn]
+    means = plot.means("rtt")
+    assert means.to_dict()["title"] == "Round-trip time under load, ms"
+    assert means.properties(width=600).to_dict()["width"] == 600
+    again = plot.over_time("retransmissions", trial=2).to_dict()
+    assert again["layer"][0]["data"]["values"][-1]["value"] == 5
+
+
+def test_a_chart_of_what_is_not_recorded_is_an_error(run: Run) -> None:
+    plot = nettrial.load(run.directory).plot
+    with pytest.raises(BadInput, match=r"'goodputs': no such samples\n  expected: .*retransmissions"):
+        plot.over_time("goodputs")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="trial: 99"):
+        plot.over_time("rtt", trial=99)
+    with pytest.raises(
+        BadInput, match=r"there is no such response\n  expected: rtt, .*\n  hint: .*'throughput'"
+    ):
+        plot.means("troughput")
+    with pytest.raises(BadInput, match="throughput has too few values"):
+        plot.means("throughput")

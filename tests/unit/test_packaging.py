@@ -70,7 +70,17 @@ def test_the_licences_name_what_each_stack_that_is_a_program_contains():
     assert f"| lwIP {release[1]} |" in notice
 
 
-EXTRAS = ("polars", "distributed", "dask", "websockets", "cryptography", "os_ken", "statsmodels", "pandas")
+EXTRAS = (
+    "altair",
+    "polars",
+    "distributed",
+    "dask",
+    "websockets",
+    "cryptography",
+    "os_ken",
+    "statsmodels",
+    "pandas",
+)
 """The packages that only extras and tests need."""
 WITHOUT = f"""
 import json, pathlib, sys

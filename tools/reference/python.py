@@ -19,7 +19,7 @@ These functions do what the commands do, and return objects instead of printing.
 that begin with `_`, and modules that this page does not name, may change.
 """
 FUNCTIONS = ("run", "resume", "load", "compare", "measure")
-CLASSES = ("Results", "Comparison", "Measurements")
+CLASSES = ("Results", "Plots", "Comparison", "Measurements")
 ERRORS = (
     errors.NettrialError,
     errors.BadInput,
@@ -69,7 +69,7 @@ def _class(kind: type) -> list[str]:
         [f"`.{name}{'()' if inspect.isfunction(member) else ''}`", one_line(inspect.getdoc(member))]
         for name, member in members.items()
     ]
-    return [inspect.getdoc(kind) or "", table(["member", "description"], rows)]
+    return [_text(kind), table(["member", "description"], rows)]
 
 
 def _events() -> str:
