@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/reference and the package's schema of study files from the code. With --check, it writes
-nothing and fails if one of them is out of date. The engine is that of NETTRIAL_ENGINE, otherwise that of the
-checkout."""
+"""Writes docs/reference, the manual page and the package's schema of study files from the code. With
+--check, it writes nothing and fails if one of them is out of date. The engine is that of NETTRIAL_ENGINE,
+otherwise that of the checkout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from reference import command_line, documents, python, registries, study_file, tables
+from reference import command_line, documents, manual, python, registries, study_file, tables
 
 from nettrial.study.schema import study_schema
 
@@ -40,7 +40,10 @@ def main() -> int:
         **python.pages(),
     }
     pages["study.schema.json"] = json.dumps(study_schema(), indent=1) + "\n"
-    wanted = {REFERENCE / name: text for name, text in pages.items()} | {PACKAGED: pages["study.schema.json"]}
+    wanted = {REFERENCE / name: text for name, text in pages.items()} | {
+        PACKAGED: pages["study.schema.json"],
+        ROOT / manual.FILE: manual.page(),
+    }
     files = {*wanted, *(file for kind in ("md", "json") for file in REFERENCE.glob(f"*.{kind}"))}
     there = {file: file.read_text() for file in files if file.exists()}
     stale = sorted(file for file in files if wanted.get(file) != there.get(file))
@@ -49,9 +52,9 @@ def main() -> int:
             name = file.relative_to(ROOT)
             print(f"{name} is not what the code gives: run 'make generate'", file=sys.stderr)
         return 1 if stale else 0
-    REFERENCE.mkdir(parents=True, exist_ok=True)
     for file in stale:
         if file in wanted:
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(wanted[file])
         else:
             file.unlink()

@@ -25,6 +25,8 @@ OUTPUTS = (
     "is one document, described under [JSON output](json.md); `--quiet` omits the progress.\n\n"
     "`nettrial --install-completion` installs shell completion of commands, options, and the names of "
     "studies, lists and backends.\n\n"
+    "`man nettrial` has this page where nettrial is installed in a prefix that man searches, such as "
+    "`~/.local`; in a virtual environment, `man -l $VIRTUAL_ENV/share/man/man1/nettrial.1`.\n\n"
     "A run keeps a log, `nettrial.log` in its directory: the beginning and the duration of each trial, and "
     "everything that the engine and its programs wrote to standard error. `-v` shows the log on standard "
     "error as well, `-vv` in detail. The environment variable `NETTRIAL_LOG` (`error`, `warn`, `info`, "
@@ -52,7 +54,8 @@ def _names() -> list[str]:
     return found
 
 
-def _exit_status() -> str:
+def exit_statuses() -> dict[int, str]:
+    """Returns the meaning of each exit status, in ascending order."""
     meanings = {
         0: "Done.",
         1: "A condition of `--fail-if` of `nettrial run` or `nettrial compare` holds: the whole interval of "
@@ -62,7 +65,11 @@ def _exit_status() -> str:
         INTERRUPTED: "Interrupted by Ctrl-C or SIGTERM. `nettrial resume RUN` continues the run.",
         **{kind.exit_code: one_line(kind.__doc__) for kind in NettrialError.__subclasses__()},
     }
-    rows = [(str(status), meanings[status]) for status in sorted(meanings)]
+    return dict(sorted(meanings.items()))
+
+
+def _exit_status() -> str:
+    rows = [(str(status), meaning) for status, meaning in exit_statuses().items()]
     return page("Exit status", table(["status", "meaning"], rows), READERS)
 
 
