@@ -9,7 +9,16 @@ from dataclasses import dataclass
 
 from nettrial.analysis import Agreement
 from nettrial.capabilities import IMPORTED
-from nettrial.report import conclusions, numbers, pages, response_warnings, sentences, tables, verdicts
+from nettrial.report import (
+    conclusions,
+    numbers,
+    pages,
+    published_layout,
+    response_warnings,
+    sentences,
+    tables,
+    verdicts,
+)
 from nettrial.report.content import Report, gather
 from nettrial.report.formats import DataTable, as_markdown, plain
 from nettrial.store import Run
@@ -52,7 +61,8 @@ class Chapter:
     counted: str
     """The number of published figures with a counterpart and the number of each verdict, in sentences."""
     tables: tuple[DataTable, ...]
-    """The tables of published and measured figures and of conclusions, without empty ones."""
+    """The source's tables in their own shape with the measured figures, and the tables of all published and
+    measured figures and of conclusions, without empty ones."""
     limits: tuple[str, ...]
     """The limits of the run's conclusions, in a few sentences each."""
 
@@ -74,6 +84,7 @@ def chapter(run: Run) -> Chapter:
         verdicts.COLUMNS,
         verdicts.lines(study, answers.verdicts),
     )
+    layouts = published_layout.tables(study, [_figure(each) for each in answers.agreement])
     counted = [sentences.agreement(answers.agreement)]
     counted += [verdicts.counted(answers.verdicts)] if answers.verdicts else []
     source = study.source
@@ -86,7 +97,7 @@ def chapter(run: Run) -> Chapter:
         command=run.command,
         answer=conclusions.answer(report),
         counted=" ".join(filter(None, counted)),
-        tables=tuple(table for table in (figures, judged) if table.lines),
+        tables=tuple(table for table in (*layouts, figures, judged) if table.lines),
         limits=tuple(conclusions.limits(report)),
     )
 
@@ -135,6 +146,17 @@ def _lines(report: Report, agreement: Agreement) -> list[tuple[str, ...]]:
     if row.difference:
         lines.append((place, f"difference of {of}", f"{row.difference} {row.unit}", *_difference(agreement)))
     return lines
+
+
+def _figure(agreement: Agreement) -> published_layout.Figure:
+    cell = agreement.cell
+    value = (
+        numbers.with_half_width(cell)
+        if cell and cell.mean is not None and agreement.ratio is not None
+        else ""
+    )
+    change = "" if agreement.published_change is None else _change(agreement)[0].partition(" ")[0]
+    return published_layout.Figure(agreement.row, value, "" if change == "0" else change)
 
 
 def _value(agreement: Agreement) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from nettrial.cli import book as command
 from nettrial.errors import BadInput
 from nettrial.report import book
 from nettrial.report.book import Chapter
+from nettrial.report.formats import DataTable
 from nettrial.study import load, shipped
 from tests.unit.synthetic import make_run
 from tools import book as made_again
@@ -26,10 +27,30 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Chapter:
     return book.chapter(make_run(tmp_path_factory.mktemp("book") / "run", 2))
 
 
+def figures_of(chapter: Chapter) -> DataTable:
+    (found,) = (table for table in chapter.tables if table.name.endswith("-figures"))
+    return found
+
+
+def test_a_published_table_keeps_its_shape_beside_the_measured_figures(made: Chapter) -> None:
+    throughput = next(table for table in made.tables if table.name == "jumbo-ipv6-4-throughput")
+    linux, windows = "ubuntu-14.04", "windows-server-2012-r2"
+    pairs = [f"Sender {a} – Receiver {b}" for a in (linux, windows) for b in (linux, windows)]
+    assert throughput.groups == tuple(zip(pairs, (2, 1, 1, 1), strict=True))
+    assert throughput.headings == ("MTU", "published", "here", "published", "published", "published")
+    lines = {line[0]: line[1:] for line in throughput.lines}
+    assert list(lines) == ["1500 B", "4000 B", "9000 B"]
+    assert [lines["4000 B"][at] for at in (0, 2)] == ["895.53 (+19.25%)", "894.50 (+16.53%)"]
+    measured = {line[1]: line[3] for line in figures_of(made).lines if line[0] == "Table 4"}
+    of = f"Throughput, 4000 B, {linux}, {linux}"
+    mean, change = measured[of].partition(" Mbit/s")[0], measured[f"change of {of}"].partition(" ")[0]
+    assert lines["4000 B"][1] == f"{mean} ({change})"
+
+
 def test_every_published_figure_has_a_line_with_a_measured_one_or_the_reason(made: Chapter) -> None:
     study = load("jumbo-ipv6")
     rows = list(csv.DictReader((study.published_text() or "").splitlines()))
-    figures = made.tables[0]
+    figures = figures_of(made)
     expected = sum(bool(row["value"]) + bool(row["change_percent"]) for row in rows)
     assert len(figures.lines) == expected
     assert all(measured or verdict for *_, measured, verdict in figures.lines)
@@ -46,7 +67,15 @@ def test_a_chapter_tells_what_its_figures_rest_on(made: Chapter) -> None:
     assert "#1" not in made.facts
     judged = len(load("jumbo-ipv6").conclusions)
     assert f"Of {judged} conclusions of the source:" in made.counted
-    assert [table.name for table in made.tables] == ["jumbo-ipv6-figures", "jumbo-ipv6-conclusions"]
+    assert [table.name for table in made.tables] == [
+        *("jumbo-ipv6-2-rtt", "jumbo-ipv6-3-jitter", "jumbo-ipv6-4-throughput"),
+        *(
+            "jumbo-ipv6-5-cpu_sender",
+            "jumbo-ipv6-5-cpu_receiver",
+            "jumbo-ipv6-figures",
+            "jumbo-ipv6-conclusions",
+        ),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +93,7 @@ def test_a_published_standard_deviation_has_a_line_of_its_own(
     header = "table,response,mtu,sender,receiver,value,unit,change_percent,sd,n"
     line = f"4,throughput,1500 B,ubuntu-14.04,{receiver},,Mbit/s,,0.0001,{n}"
     run.__dict__["published_text"] = f"{header}\n{line}\n"
-    (found,) = book.chapter(run).tables[0].lines
+    (found,) = figures_of(book.chapter(run)).lines
     assert found[1] == f"standard deviation of Throughput, 1500 B, ubuntu-14.04, {receiver}"
     assert found[2] == f"0.0001 Mbit/s{f' (n {n})' if n else ''}"
     assert found[3].endswith(measured)
@@ -75,7 +104,7 @@ def test_a_published_standard_deviation_has_a_line_of_its_own(
 def test_a_factor_of_which_the_source_has_no_level_is_the_reason_for_no_counterpart(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", 1, {"network.delay": "5 ms,10 ms"})
     found = book.chapter(run)
-    assert {line[-1] for line in found.tables[0].lines} == {
+    assert {line[-1] for line in figures_of(found).lines} == {
         "the source prints no level of network.delay, a factor here"
     }
     said = "have no level of network.delay, which this run varies"
@@ -85,7 +114,7 @@ def test_a_factor_of_which_the_source_has_no_level_is_the_reason_for_no_counterp
 
 def test_page_and_markdown_have_the_same_lines(made: Chapter) -> None:
     text, page = book.markdown([made]), book.page([made])
-    for *_, published, measured, verdict in made.tables[0].lines:
+    for *_, published, measured, verdict in figures_of(made).lines:
         for said in (published, measured, verdict):
             assert said.replace("-", "−") in page.replace("-", "−").replace("&#43;", "+")
             assert said.replace("[", "").replace("]", "") in text.replace("[", "").replace("]", "")
