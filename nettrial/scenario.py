@@ -229,7 +229,14 @@ class Callbacks(Generated):
 class Figure(
     GeneratedRoot[
         Literal[
-            "channels", "controller", "cpu", "interfaces", "owd_error", "retransmissions", "round_trip_times"
+            "channels",
+            "controller",
+            "cpu",
+            "interfaces",
+            "owd_error",
+            "radio",
+            "retransmissions",
+            "round_trip_times",
         ]
     ]
 ):
@@ -815,12 +822,18 @@ class Wireless(Generated):
     model_config = ConfigDict(extra="forbid")
     access_point: str | None = None
     """The hardware address of the access point."""
+    failed_pkts: Annotated[int | None, Field(ge=0)] = None
+    """The number of these packets that the interface gave up."""
     frequency_mhz: Annotated[int | None, Field(ge=0)] = None
     """The middle of the primary channel, MHz."""
     received_bps: Annotated[int | None, Field(ge=0)] = None
     """The bit rate of frames received from the access point, bits per second."""
+    retries: Annotated[int | None, Field(ge=0)] = None
+    """The number of times that the interface retransmitted a packet to the access point."""
     sent_bps: Annotated[int | None, Field(ge=0)] = None
     """The bit rate of frames sent to the access point, bits per second."""
+    sent_pkts: Annotated[int | None, Field(ge=0)] = None
+    """The packets sent to the access point since the interface joined it."""
     signal_dbm: Annotated[int | None, Field(ge=-128, le=127)] = None
     """The signal strength of the access point at this interface, dBm."""
     width_mhz: Annotated[int | None, Field(ge=0)] = None
@@ -1305,6 +1318,18 @@ class GuestRecord(Generated):
     """The system's name in studies."""
 
 
+class RadioRecord(Generated):
+    """A host's radio just before the traffic and just after it."""
+
+    model_config = ConfigDict(extra="forbid")
+    after: Wireless
+    """The driver's report after the traffic."""
+    before: Wireless
+    """The driver's report before the traffic."""
+    interface: str
+    """The name of the host's interface on its machine."""
+
+
 class StackRecord(Generated):
     """A program whose TCP/IP a host had."""
 
@@ -1333,6 +1358,8 @@ class HostRecord(Generated):
     processor_shared_with: list[str]
     """The other nodes whose forwarding used the same CPU, and the engine's own work on it (`delay line`,
     `packet counter`, `queue sampler`)."""
+    radio: RadioRecord | None = None
+    """The radio of the host's Wi-Fi interface, if its driver reports it."""
     service_demand_us_per_kb: float | None = None
     """The CPU time per kilobyte (1000 bytes) of payload that the host's transfers moved, microseconds
     (netperf's service demand)."""
@@ -1341,6 +1368,9 @@ class HostRecord(Generated):
     was not measured, and is therefore part of the host's."""
     stack: StackRecord | None = None
     """The program whose TCP/IP the host had; absent if it had its kernel's."""
+    system: str | None = None
+    """The operating system of the user's machine that was the host, with its version, as it names itself;
+    absent elsewhere."""
 
 
 class InterfaceSample(Generated):

@@ -59,6 +59,11 @@ def record(trial: str = "") -> Record:
         "cpu_busy_ns": 1_330_000_000,
         "shaper_percent": 7.5,
         "service_demand_us_per_kb": 5.25,
+        "radio": {
+            "interface": "wlan0",
+            "before": {"sent_pkts": 1000, "retries": 10},
+            "after": {"sent_bps": 270_000_000, "signal_dbm": -52, "sent_pkts": 6000, "retries": 310},
+        },
     }
     return Record.model_validate(
         {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from nettrial.analysis.changes import change
+from nettrial.analysis.counterparts import Counterparts, SystemMatch
 from nettrial.analysis.intervals import Interval, StandardError
 from nettrial.analysis.run_model import pairs
 from nettrial.analysis.spreads import SpreadComparison, compare_spreads, kurtosis_of
@@ -14,6 +16,7 @@ from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline
 from nettrial.store import Run
 from nettrial.study import Study
 from nettrial.study.published import COMPUTED, PublishedRow, read
+from nettrial.study.source_levels import meaning
 
 
 def published(run: Run) -> list[PublishedRow]:
@@ -25,7 +28,7 @@ def published(run: Run) -> list[PublishedRow]:
 
 
 NO_TREATMENT = "no treatment here corresponds to it"
-"""The reason why a published figure whose levels the run lacks can't be compared."""
+"""The reason why a published figure whose levels the run has, but not together, can't be compared."""
 Direction: TypeAlias = Literal["same", "opposite", "not shown"]
 """The direction of a measured change relative to the published one; `not shown` if its interval contains 0,
 or if the published change is 0."""
@@ -39,6 +42,8 @@ class Agreement:
     """The published figure."""
     cell: Cell | None
     """The measured cell; None without a counterpart."""
+    systems: tuple[SystemMatch, ...]
+    """The operating systems among the figure's levels, each with the hosts that have it."""
     ratio: float | None
     """The measured mean over the published value."""
     inside: bool | None
@@ -68,59 +73,78 @@ class Agreement:
 
 def agreement(run: Run, summary: Summary) -> list[Agreement]:
     """Returns every published figure of a run's study with its measured counterpart, in the order of
-    publication.
+    publication. A figure has a counterpart at each level of the factors that the source does not name, each
+    of which is compared alone.
 
     Raises BadInput for published figures that can't be read."""
     rows = published(run)
+    if not rows:
+        return []
     factor = run.study.layout.rows
+    counterparts = Counterparts(run.study, summary)
     printed = {(row.table, row.response, tuple(row.levels.items())): row for row in rows if row.value}
     changes = {(row.response, tuple(row.levels.items())) for row in rows if row.change_percent}
-    found = []
+    ours = {level: meaning(run.study, factor, level).own for row in rows if (level := row.levels.get(factor))}
+    agreements: list[Agreement] = []
     for row in rows:
         base = None
-        for level in dict.fromkeys(other.levels.get(factor, "") for other in rows):
+        for level in ours:
             other = printed.get((row.table, row.response, tuple({**row.levels, factor: level}.items())))
-            if other and other.counterpart and other.counterpart[factor] == baseline(run.study):
+            if other and ours[level] == baseline(run.study):
                 base = other
         if not row.change_percent and (row.response, tuple(row.levels.items())) in changes:
             base = None
-        found.append(_agreement(run.study, summary, row, base))
-    return found
+        agreements += _agreements(counterparts, summary, row, base)
+    return agreements
 
 
-def _agreement(study: Study, summary: Summary, row: PublishedRow, base: PublishedRow | None) -> Agreement:
+def _agreements(
+    counterparts: Counterparts, summary: Summary, row: PublishedRow, base: PublishedRow | None
+) -> Iterator[Agreement]:
+    """Yields a published figure with each of its measured counterparts, or once with the reason why it has
+    none."""
     response = next((r for r in summary.responses if r.response.name == row.response), None)
-    cell = response.cell(row.counterpart) if response and row.counterpart else None
     theirs, computed = _published_change(row, base)
-    found = Agreement(row, cell, None, None, theirs, computed, None, None, None)
+    found = Agreement(row, None, (), None, None, theirs, computed, None, None, None)
     if response is None:
-        return replace(found, absent=f"the study has no response {row.response}")
+        yield replace(found, absent=f"the study has no response {row.response}")
+        return
+    treatments = counterparts.at(row.levels)
+    if not treatments:
+        yield replace(found, absent=NO_TREATMENT)
+    systems = counterparts.matches(row.levels)
+    for treatment in treatments:
+        of = replace(found, cell=response.cell(treatment), systems=systems)
+        yield _compared(counterparts, response, of)
+
+
+def _compared(counterparts: Counterparts, response: ResponseSummary, beside: Agreement) -> Agreement:
+    """Returns a published figure and its counterpart with their comparison."""
+    study, row, cell, theirs = counterparts.study, beside.row, beside.cell, beside.published_change
     if cell is None:
-        further = ", ".join(factor.title for name, factor in study.factors.items() if name not in row.levels)
-        reason = f"the source prints no level of {further}, a factor here" if further else NO_TREATMENT
-        return replace(found, absent=reason)
+        return replace(beside, absent=NO_TREATMENT)
     if cell.mean is None:
-        return replace(found, absent="; ".join(cell.absent) or "no trial of it has finished")
+        return replace(beside, absent="; ".join(cell.absent) or "no trial of it has finished")
     if row.unit == response.response.unit:
         value = float(row.value) if row.value else None
         if value is not None:
-            found = replace(
-                found, ratio=cell.mean / value if value else None, inside=_inside(study, cell, row)
+            beside = replace(
+                beside, ratio=cell.mean / value if value else None, inside=_inside(study, cell, row)
             )
         if row.sd:
             kurtosis = kurtosis_of(response.cells)
-            found = replace(found, spread=compare_spreads(cell, float(row.sd), row.n, kurtosis))
-        if row.difference and row.against:
-            found = _beside_difference(study, found, response)
+            beside = replace(beside, spread=compare_spreads(cell, float(row.sd), row.n, kurtosis))
+        if row.difference and row.other:
+            beside = _beside_difference(counterparts, beside, response)
     else:
-        found = replace(found, absent=f"published in {row.unit}, measured in {response.response.unit}")
+        beside = replace(beside, absent=f"published in {row.unit}, measured in {response.response.unit}")
     measured_change = cell.change
     if theirs is None or measured_change is None or measured_change.interval is None:
-        return found
+        return beside
     shown = not measured_change.interval.contains(0) and theirs != 0
     same = (measured_change.interval.low > 0) == (theirs > 0)
     direction: Direction = "not shown" if not shown else "same" if same else "opposite"
-    return replace(found, direction=direction, change_inside=measured_change.interval.contains(theirs))
+    return replace(beside, direction=direction, change_inside=measured_change.interval.contains(theirs))
 
 
 def _inside(study: Study, cell: Cell, row: PublishedRow) -> bool | None:
@@ -138,12 +162,19 @@ def _inside(study: Study, cell: Cell, row: PublishedRow) -> bool | None:
     return abs(cell.mean - value) <= half + float(row.reading_error or 0)
 
 
-def _beside_difference(study: Study, compared: Agreement, response: ResponseSummary) -> Agreement:
+def _beside_difference(
+    counterparts: Counterparts, compared: Agreement, response: ResponseSummary
+) -> Agreement:
     """Returns the figure with the measured difference of both treatments, paired by block."""
-    other = response.cell(compared.row.against or {})
-    if other is None or compared.cell is None:
+    row, cell = compared.row, compared.cell
+    if row.other is None or cell is None:
         return compared
-    measured = change(pairs(other.values, compared.cell.values), study.capabilities.deterministic)
+    changed = [name for name, level in row.other.items() if level != row.levels[name]]
+    others = counterparts.beside(cell.treatment, row.other, changed)
+    other = response.cell(others[0]) if others else None
+    if other is None:
+        return compared
+    measured = change(pairs(other.values, cell.values), counterparts.study.capabilities.deterministic)
     interval = measured.difference_interval
     inside = interval.contains(float(compared.row.difference)) if interval else None
     return replace(

@@ -4,19 +4,32 @@ of 100,000 trials don't fit into memory."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from nettrial.analysis.flow_distributions import FlowDistributions
 from nettrial.analysis.responses import Responses, TrialResponse
 from nettrial.design import PlannedTrial
 from nettrial.fields import without_collector
-from nettrial.scenario import DisturbanceRecord, Record, Warning
+from nettrial.scenario import DisturbanceRecord, HostRecord, Record, Warning
 from nettrial.store import Run, Trial
 from nettrial.store.lean import lean
+from nettrial.study.system_names import family
 
+LINUX = ("lab", "virtual")
+"""The backends whose hosts have a Linux kernel where they are no guests."""
 KEPT = "digest"
 """The name under which a run keeps its digest."""
+
+
+TreatmentKey: TypeAlias = tuple[tuple[str, str], ...]
+"""The levels of a treatment by factor, sorted."""
+
+
+def treatment_key(treatment: Mapping[str, str]) -> TreatmentKey:
+    """Returns the key of a treatment in mappings."""
+    return tuple(sorted(treatment.items()))
 
 
 @dataclass
@@ -41,6 +54,9 @@ class Digest:
     """The disturbances of the machines of each trial, by the trial's number; empty in simulated time."""
     distributions: FlowDistributions = field(default_factory=FlowDistributions)
     """The delays and the goodput of flows."""
+    systems: dict[TreatmentKey, dict[str, set[str]]] = field(default_factory=dict)
+    """The operating systems that each host reported, or the stack that is a program, by treatment;
+    empty for modelled hosts, and for studies whose source names no systems."""
     detailed: list[Trial] = field(default_factory=list)
     """The trials with sweeps, pacing, packet sizes or radio channels, with these parts of their records
     alone."""
@@ -77,10 +93,13 @@ def _read(run: Run) -> _Read:
         return kept
     found, measured = Digest(), Responses(run)
     has_placements = not run.study.capabilities.modelled_hosts
+    has_systems = has_placements and run.study.published is not None and bool(run.study.published.systems)
     with without_collector():
         for trial in run.each_trial():
             measured.add(trial)
             _add(found, trial, has_placements)
+            if has_systems:
+                _add_systems(found, trial)
     kept = _Read(revision, found, measured)
     run.kept[KEPT] = kept
     return kept
@@ -106,6 +125,26 @@ def _add(digest_so_far: Digest, trial: Trial, has_placements: bool) -> None:
     details = _details(record)
     if details is not None:
         digest_so_far.detailed.append(replace(trial, record=lean(details)))
+
+
+def _add_systems(digest_so_far: Digest, trial: Trial) -> None:
+    systems = digest_so_far.systems.setdefault(treatment_key(trial.planned.treatment), {})
+    for host in trial.record.hosts:
+        if reported := _system(trial.record, host):
+            systems.setdefault(host.name, set()).add(reported)
+
+
+def _system(record: Record, host: HostRecord) -> str | None:
+    """Returns what a host reported of its system; None if nothing is known of it. A stack that is a program
+    comes before the kernel, which only forwards its packets."""
+    if host.stack is not None:
+        return f"{host.stack.name} {host.stack.version}"
+    if host.guest is not None:
+        name = host.guest.system if family(host.guest.system) else f"Linux, {host.guest.system}"
+        return f"{name} ({host.guest.kernel})"
+    if host.system is not None or record.backend not in LINUX:
+        return host.system
+    return "Linux"
 
 
 def _details(record: Record) -> Record | None:

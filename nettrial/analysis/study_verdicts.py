@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from nettrial.analysis.changes import Change, change
+from nettrial.analysis.counterparts import Counterparts, SystemMatch
 from nettrial.analysis.intervals import Interval
 from nettrial.analysis.outcomes import Outcome, above, below, together, within
 from nettrial.analysis.run_model import changes, paired, pairs
@@ -17,6 +18,7 @@ from nettrial.analysis.warning_effects import HarmOfWarnings
 from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.metrics import METRICS
 from nettrial.study import Conclusion, Response, Study
+from nettrial.study.source_levels import levels_in_words
 
 Judged: TypeAlias = Literal["confirmed", "contradicted", "no change", "mixed", "not shown", "not testable"]
 """The verdict: the conclusion holds at every level of the factors that it does not name; at none; the change
@@ -86,6 +88,8 @@ class Verdict:
     """The smallest effect of interest, in percent."""
     doubt: Doubt | None = None
     """The warnings that may make the verdict wrong; None if there are none."""
+    systems: tuple[SystemMatch, ...] = ()
+    """The operating systems that the conclusion names, each with the hosts that have it."""
 
 
 def of_published_size(verdict: Verdict) -> tuple[float, float] | None:
@@ -106,13 +110,30 @@ def verdicts(study: Study, summary: Summary, warnings: Sequence[WarningGroup] = 
     has finished. `warnings` are those of the run."""
     if not any(cell.n for response in summary.responses for cell in response.cells):
         return ()
-    return tuple(_verdict(study, summary, each, warnings) for each in study.conclusions)
+    counterparts = Counterparts(study, summary)
+    return tuple(_verdict(counterparts, summary, each, warnings) for each in study.conclusions)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A cell of a conclusion, and what it is compared with."""
+
+    cell: Cell
+    base: Cell | None
+    against: str
+    """The name of `base`."""
+    elsewhere: tuple[Cell | None, Cell | None] | None = None
+    """The cell and the base of the change with which theirs is compared."""
 
 
 def _verdict(
-    study: Study, summary: Summary, conclusion: Conclusion, warnings: Sequence[WarningGroup]
+    counterparts: Counterparts, summary: Summary, conclusion: Conclusion, warnings: Sequence[WarningGroup]
 ) -> Verdict:
-    missing = conclusion.not_testable or _missing(study, conclusion)
+    study = counterparts.study
+    if conclusion.not_testable is not None:
+        return Verdict(conclusion, "not testable", (), "", conclusion.not_testable)
+    sets = _levels_named(conclusion)
+    missing = next(filter(None, map(counterparts.missing, sets)), None)
     if missing is not None:
         return Verdict(conclusion, "not testable", (), "", missing)
     known = {each.response.name: each for each in summary.responses}
@@ -122,28 +143,78 @@ def _verdict(
         units = [f"{each.response.title} in {each.response.unit}" for each in (response, other)]
         reason = f"the units differ: {', '.join(units)}"
         return Verdict(conclusion, "not testable", (), "", reason)
-    sides = [
-        (cell, reference, against)
-        for cell in response.cells
-        if _fits(cell.treatment, _named(conclusion))
-        for reference, against in _references(conclusion, response, other, cell)
-    ]
-    compared: list[tuple[Cell, Cell | None]] = [(cell, base) for cell, base, _ in sides]
-    concerned_cells: list[Cell | None] = [each for pair in compared for each in pair]
-    if conclusion.than_where:
-        found = _changes_of_changes(study, conclusion, response, compared)
-        concerned_cells += [each for pair in compared for each in _elsewhere(conclusion, response, pair)]
+    sides = _sides(counterparts, conclusion, response, other)
+    if not sides:
+        return Verdict(conclusion, "not testable", (), "", "no two treatments here are the two sides of it")
+    if conclusion.factor is not None and conclusion.than_where:
+        found = _changes_of_changes(study, conclusion, sides)
     else:
-        found = _changes(study, response, compared, between=other is not None)
+        found = _changes(study, response, [(side.cell, side.base) for side in sides], other is not None)
     places = _places(study, conclusion, response, zip(sides, found, strict=True))
     judged, absent = _judged(conclusion, places)
     doubt = None
     if judged != "not testable":
-        cells = [each for each in concerned_cells if each is not None]
+        cells = [
+            each
+            for side in sides
+            for each in (side.cell, side.base, *(side.elsewhere or ()))
+            if each is not None
+        ]
         concerned = [response.response] + ([other.response] if other else [])
         doubt = _doubt(cells, concerned, _measured_hosts(study), warnings)
     smallest = response.response.smallest_effect
-    return Verdict(conclusion, judged, places, response.response.unit, absent, smallest, doubt)
+    systems = dict.fromkeys(match for levels in sets for match in counterparts.matches(levels))
+    return Verdict(
+        *(conclusion, judged, places, response.response.unit, absent, smallest, doubt), tuple(systems)
+    )
+
+
+def _levels_named(conclusion: Conclusion) -> list[Levels]:
+    """Returns the levels at which the conclusion's own side is measured, and those of each other side."""
+    own = _named(conclusion)
+    found = [own]
+    if conclusion.factor is not None:
+        found += [{**own, conclusion.factor: level} for level in conclusion.than]
+    return [*found, *({**each, **levels} for each in tuple(found) for levels in conclusion.than_where)]
+
+
+def _sides(
+    counterparts: Counterparts,
+    conclusion: Conclusion,
+    response: ResponseSummary,
+    other: ResponseSummary | None,
+) -> list[_Side]:
+    """Returns the comparisons of a conclusion, cell by cell."""
+    named, factor = _named(conclusion), conclusion.factor
+
+    def beside(cell: Cell, levels: Levels, changed: Iterable[str]) -> list[Cell]:
+        found = (response.cell(each) for each in counterparts.beside(cell.treatment, levels, changed))
+        return [each for each in found if each is not None and each is not cell]
+
+    def elsewhere(cell: Cell, levels: Levels, than: str) -> Iterator[tuple[Cell | None, Cell | None]]:
+        assert factor is not None
+        for there in beside(cell, {**named, **levels}, levels):
+            for base in beside(there, {**named, **levels, factor: than}, [factor]):
+                yield there, base
+
+    found = []
+    for cell in filter(None, map(response.cell, counterparts.at(named))):
+        if other is not None:
+            found.append(_Side(cell, other.cell(cell.treatment), other.response.title))
+        elif factor is None:
+            for levels in conclusion.than_where:
+                against = levels_in_words(counterparts.study, levels)
+                found += [_Side(cell, base, against) for base in beside(cell, {**named, **levels}, levels)]
+        else:
+            for than in conclusion.than:
+                for base in beside(cell, {**named, factor: than}, [factor]):
+                    if not conclusion.than_where:
+                        found.append(_Side(cell, base, than))
+                    for levels in conclusion.than_where:
+                        where = levels_in_words(counterparts.study, levels)
+                        against = f"{than}, compared with that change at {where},"
+                        found += [_Side(cell, base, against, pair) for pair in elsewhere(cell, levels, than)]
+    return found
 
 
 def _changes(
@@ -163,29 +234,16 @@ def _changes(
     return changes([cell.values for cell in response.cells], compared, exact, sequential)
 
 
-def _elsewhere(
-    conclusion: Conclusion, response: ResponseSummary, pair: tuple[Cell | None, Cell | None]
-) -> tuple[Cell | None, Cell | None]:
-    """Returns the counterparts of two cells at the levels of `than_where`."""
-    cell, base = (each and response.cell({**each.treatment, **conclusion.than_where}) for each in pair)
-    return cell, base
-
-
-def _changes_of_changes(
-    study: Study,
-    conclusion: Conclusion,
-    response: ResponseSummary,
-    compared: Sequence[tuple[Cell, Cell | None]],
-) -> list[Change]:
+def _changes_of_changes(study: Study, conclusion: Conclusion, sides: Sequence[_Side]) -> list[Change]:
     """Returns how much larger the conclusion's changes are than those at `than_where`: within each block the
     ratio of both ratios, which are inverted if the conclusion's direction is down, or, if it names none, if
     the change at `than_where` is a fall."""
     exact, sequential = study.capabilities.deterministic, study.until is not None
     alone = []
-    for pair in compared:
+    for side in sides:
         here, there = (
             paired(base.values if base else {}, cell.values if cell else {})
-            for cell, base in (pair, _elsewhere(conclusion, response, pair))
+            for cell, base in ((side.cell, side.base), side.elsewhere or (None, None))
         )
         logs = {
             block: tuple(math.log(value / base) for base, value in (there[block], here[block]))
@@ -201,17 +259,6 @@ def _changes_of_changes(
     return family(alone, sequential)
 
 
-def _missing(study: Study, conclusion: Conclusion) -> str | None:
-    """Returns a sentence about the level that the run lacks for the comparison; None if it has all."""
-    wanted = [*conclusion.where.items(), *conclusion.than_where.items()]
-    if conclusion.factor is not None:
-        wanted += [(conclusion.factor, level) for level in [conclusion.level or "", *conclusion.than]]
-    for name, level in wanted:
-        if level not in study.factors[name].levels:
-            return f"this run has no {study.factors[name].title} {level}"
-    return None
-
-
 def _named(conclusion: Conclusion) -> Levels:
     """Returns the levels at which the conclusion's own side is measured."""
     if conclusion.factor is None:
@@ -219,42 +266,27 @@ def _named(conclusion: Conclusion) -> Levels:
     return {**conclusion.where, conclusion.factor: conclusion.level or ""}
 
 
-def _fits(treatment: Mapping[str, str], levels: Mapping[str, str]) -> bool:
-    return all(treatment[name] == level for name, level in levels.items())
-
-
-def _references(
-    conclusion: Conclusion, response: ResponseSummary, other: ResponseSummary | None, cell: Cell
-) -> list[tuple[Cell | None, str]]:
-    """Returns the cells with which a cell is compared, each with its name."""
-    if other is not None:
-        return [(other.cell(cell.treatment), other.response.title)]
-    assert conclusion.factor is not None
-    return [(response.cell({**cell.treatment, conclusion.factor: level}), level) for level in conclusion.than]
-
-
 def _places(
     study: Study,
     conclusion: Conclusion,
     response: ResponseSummary,
-    place_changes: Iterable[tuple[tuple[Cell, Cell | None, str], Change]],
+    side_changes: Iterable[tuple[_Side, Change]],
 ) -> tuple[JudgedPlace, ...]:
     """Returns the comparisons by the levels of the factors that the conclusion does not name."""
     subject = response.response.title
-    if conclusion.factor is not None:
-        subject = f"{study.factors[conclusion.factor].title} {conclusion.level}"
+    if conclusion.than_response is None and conclusion.factor is None:
+        subject = levels_in_words(study, conclusion.where)
+    elif conclusion.factor is not None:
+        subject = levels_in_words(study, {conclusion.factor: conclusion.level or ""})
     unnamed = [
         name
         for name, factor in study.factors.items()
         if len(factor.levels) > 1 and name not in _named(conclusion)
     ]
     by_levels: dict[tuple[str, ...], list[Compared]] = {}
-    for (cell, _, against), there in place_changes:
-        levels = tuple(cell.treatment[name] for name in unnamed)
-        if conclusion.than_where:
-            places = (f"{study.factors[name].title} {level}" for name, level in conclusion.than_where.items())
-            against = f"{against}, compared with that change at {', '.join(places)},"
-        by_levels.setdefault(levels, []).append(Compared(subject, against, there))
+    for side, there in side_changes:
+        levels = tuple(side.cell.treatment[name] for name in unnamed)
+        by_levels.setdefault(levels, []).append(Compared(subject, side.against, there))
     return tuple(
         JudgedPlace(
             dict(zip(unnamed, levels, strict=True)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from nettrial.analysis.changes import Change
 from nettrial.analysis.intervals import Interval, mean_interval, median_interval
 from nettrial.analysis.outlying_values import Outlier, outliers
 from nettrial.analysis.responses import TrialResponse
-from nettrial.analysis.run_digest import digest, trial_responses
+from nettrial.analysis.run_digest import TreatmentKey, digest, trial_responses
 from nettrial.analysis.run_model import changes
 from nettrial.analysis.sequential import widened
 from nettrial.store import Run
@@ -89,6 +89,8 @@ class Summary:
     """The number of changes that have an interval; if there are many, some miss the true value by chance."""
     sets: Mapping[int, str] = field(default_factory=dict)
     """The set of machines that ran each trial, by the trial's number; empty without sets."""
+    systems: Mapping[TreatmentKey, Mapping[str, Collection[str]]] = field(default_factory=dict)
+    """The operating systems that each host reported, by treatment; empty for modelled hosts."""
 
 
 def baseline(study: Study) -> str:
@@ -110,7 +112,7 @@ def summarise(run: Run) -> Summary:
         for response in found
         for cell in response.cells
     )
-    return Summary(found, comparisons, sets)
+    return Summary(found, comparisons, sets, digest(run).systems)
 
 
 def plan_treatments(run: Run) -> list[Levels]:

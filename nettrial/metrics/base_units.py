@@ -46,6 +46,7 @@ BASE_UNITS = {
     "paths": BaseUnit("paths"),
     "links": BaseUnit("links"),
     "rules": BaseUnit("rules"),
+    "dBm": BaseUnit("dbm"),
     "index": BaseUnit(""),
 }
 """The base units of the units of metrics."""

@@ -219,7 +219,8 @@ def add(
         if isinstance(value, str):
             return reason(record, name, of, value)
         if value is None or not math.isfinite(value):
-            return reason(record, name, of, f"the record has no {title.lower()} of {of}")
+            absent = f"the record has no {title.lower()} of {of}"
+            return reason(record, name, of, reason(record, needs.root, of, absent) if needs else absent)
         return value
 
     named: dict[Kind, object] = {"group": index, "flow": flow, "size": size, "host": host, "link": link}

@@ -130,7 +130,14 @@ def _lines(report: Report, agreement: Agreement) -> list[tuple[str, ...]]:
     row = agreement.row
     titles = {response.name: response.title for response in report.run.study.responses}
     place = f"Table {row.table}" if row.table.isdigit() else row.table
-    of = ", ".join([titles.get(row.response, row.response), *row.levels.values()])
+    further = {} if agreement.cell is None else agreement.cell.treatment
+    factors = report.run.study.factors
+    added = [
+        f"{factors[name].title} {level}"
+        for name, level in further.items()
+        if name not in row.levels and len(factors[name].levels) > 1
+    ]
+    of = ", ".join([titles.get(row.response, row.response), *row.levels.values(), *added])
     lines: list[tuple[str, ...]] = []
     if row.value:
         lines.append((place, of, tables.printed(row), *_value(agreement)))

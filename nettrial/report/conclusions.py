@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from nettrial.analysis import Contrast, Finding, baseline, clocks_are_known
 from nettrial.report import change_words, numbers, response_warnings
 from nettrial.report.content import Report
-from nettrial.report.tables import label
+from nettrial.report.tables import are_machines, label
 from nettrial.scenario import Figure
 from nettrial.study import HostCost, Study
+from nettrial.study.system_names import Precision
 
 MOST_LEVELS = 3
 """The largest number of levels of which the answer gives each change; of more, it gives the range."""
@@ -144,15 +145,18 @@ def limits(report: Report) -> list[str]:
     further = [
         study.factors[name].title
         for name in study.factors
-        if report.published and all(name not in row.levels for row in report.published)
+        if report.published
+        and all(name not in row.levels for row in report.published)
+        and not are_machines(study.factors[name])
     ]
     alone = _without_counterpart(report)
     if further:
         found.append(
             f"The published figures have no level of {numbers.listed(further)}, which this run varies. "
-            "So none of them has a counterpart here."
+            "Each is compared at every level of it, and never with an average."
         )
-    elif alone:
+    found += _systems(report)
+    if alone:
         found.append(
             f"The published figures also include {alone}. Nothing in this run corresponds to that, so "
             "this run neither confirms nor contradicts those figures."
@@ -233,10 +237,35 @@ def _costs_nothing(study: Study, host: str) -> bool:
     return study.hosts[host].cost == HostCost()
 
 
+_MATCHED = {
+    Precision.EXACT: "exactly",
+    Precision.FAMILY: "by its family only",
+}
+"""The precision with which systems correspond, in words."""
+
+
+def _systems(report: Report) -> list[str]:
+    """Returns a sentence for each operating system of the source about the hosts here that have it."""
+    factors = report.run.study.factors
+    answers = report.answers
+    named = [each.systems for each in answers.agreement] + [each.systems for each in answers.verdicts]
+    matches = dict.fromkeys(match for systems in named for match in systems)
+    titles: dict[tuple[str, Precision, tuple[str, ...]], list[str]] = {}
+    for match in matches:
+        if match.reported:
+            key = (match.level, match.precision, match.reported)
+            titles.setdefault(key, []).append(factors[match.factor].title)
+    return [
+        f"The source's {level} is matched {_MATCHED[precision]}, as {numbers.listed(of)}: the hosts report "
+        f"{numbers.listed(reported)}."
+        for (level, precision, reported), of in titles.items()
+    ]
+
+
 def _without_counterpart(report: Report) -> str:
     """Returns the published levels without a counterpart here, in words: "windows as sender and receiver"."""
     factors = report.run.study.factors
-    matched = {pair for row in report.published if row.counterpart for pair in row.levels.items()}
+    matched = {pair for each in report.answers.agreement if each.cell for pair in each.row.levels.items()}
     alone: dict[str, list[str]] = {}
     for name, factor in factors.items():
         for level in dict.fromkeys(row.levels[name] for row in report.published if name in row.levels):

@@ -172,7 +172,7 @@ def gather(run: Run) -> Report:
     read = digest(run)
     summary = summarise(run)
     found = answers(run, summary)
-    rows = [each.row for each in found.agreement]
+    rows = list({id(each.row): each.row for each in found.agreement}.values())
     groups = list(found.warnings)
     spans = [] if run.study.measured or run.study.capabilities.simulated_time else read.spans
     shares = [traffic / max(total, 1) for traffic, total in spans]
@@ -239,7 +239,7 @@ def _section(
         measured=measured,
         published=tables.published(run.study, response.name, rows),
         published_table=next((_where(row.table) for row in rows if row.response == response.name), ""),
-        comparisons=tables.comparisons(run.study, summary, measured, rows),
+        comparisons=tables.comparisons(run.study, summary, measured, answered.agreement),
         sentences=_sentences(run, summary, answered, groups),
     )
 

@@ -160,6 +160,10 @@ def _published(report: Report, section: Section) -> DataTable:
         *("sd", "n", "difference", "difference_from", "mark", "reading_error"),
     )
     rows = [row for row in report.published if row.response == section.response.response.name]
+    ours: dict[int, list[str]] = {}
+    for each in report.answers.agreement:
+        if each.cell is not None:
+            ours.setdefault(id(each.row), []).append(tables.label(study, each.cell.treatment))
     names = list(dict.fromkeys(name for row in rows for name in row.levels))
     factors = factor_columns(names, columns)
     lines = [
@@ -178,7 +182,7 @@ def _published(report: Report, section: Section) -> DataTable:
                 *(row.table, row.value or None, row.unit),
                 base_unit(row.unit).exact(row.value) if row.value else None,
                 float(row.change_percent) if row.change_percent else None,
-                tables.label(study, row.counterpart) if row.counterpart else None,
+                "; ".join(ours.get(id(row), ())) or None,
                 *(row.sd or None, row.n, row.difference or None),
                 tables.label(study, row.other) if row.other else None,
                 *(row.mark, row.reading_error or None),

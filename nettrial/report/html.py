@@ -188,7 +188,7 @@ def page(report: Report, live: str = "", earlier: Earlier | None = None) -> str:
         spreads_table=tables.spreads(study, report.answers.agreement),
         SPREADS=tables.SPREADS,
         verdicts=verdicts,
-        counterparts=tables.counterparts(study, report.published),
+        counterparts=tables.counterparts(study, report.answers.agreement),
         glance=_glance(report),
         legend=[tables.label(study, group) for group in tables.combinations(study)],
         networks=networks.draw(report),

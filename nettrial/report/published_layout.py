@@ -63,7 +63,8 @@ def _table(study: Study, place: str, response: str, unit: str, figures: Sequence
         line = [row]
         for column, has_counterpart in zip(columns, measured, strict=True):
             found = cells.get((row, column), [])
-            line.append(_joined([_published(each.row) for each in found]))
+            # One that has counterparts at several levels of added factors is printed once.
+            line.append(_joined(list(dict.fromkeys(_published(each.row) for each in found))))
             if has_counterpart:
                 line.append(_joined([_bracketed(each.value, each.change) for each in found]))
         lines.append(tuple(line))

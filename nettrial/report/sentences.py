@@ -249,9 +249,9 @@ def agreement(agreements: Sequence[Agreement]) -> str:
     if not compared:
         return ""
     directions = [each.direction for each in compared if each.direction]
-    have = "has" if len(compared) == 1 else "have"
-    published = numbers.counted(len(agreements), "published figure")
-    said = f"{len(compared)} of {published} {have} a counterpart here."
+    have = "has" if len({id(each.row) for each in compared}) == 1 else "have"
+    published = numbers.counted(len({id(each.row) for each in agreements}), "published figure")
+    said = f"{len({id(each.row) for each in compared})} of {published} {have} a counterpart here."
     if directions:
         words = {"same": "as published", "opposite": "opposite", "not shown": "not shown"}
         counts = [f"{directions.count(way)} {word}" for way, word in words.items() if way in directions]

@@ -112,7 +112,7 @@ def column_title(study: Study) -> str:
 def headings(study: Study, systems: Mapping[str, str]) -> dict[str, str]:
     """Returns the headings of rows and columns that are the user's machines, by name. `systems` has the
     operating system and version of each machine."""
-    chosen = {name for name, each in study.factors.items() if _are_machines(each)}
+    chosen = {name for name, each in study.factors.items() if are_machines(each)}
 
     def heading(levels: Levels) -> str:
         told = {name: f"{level} ({systems[level]})" for name, level in levels.items() if level in systems}
@@ -126,7 +126,8 @@ def headings(study: Study, systems: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in found.items() if name != text}
 
 
-def _are_machines(factor: Factor) -> bool:
+def are_machines(factor: Factor) -> bool:
+    """Returns true if the levels of a factor are the user's machines."""
     paths = factor.paths
     return bool(paths) and all(path.startswith("hosts.") and path.endswith(".machine") for path in paths)
 
@@ -223,15 +224,19 @@ def published_label(study: Study, row: PublishedRow) -> str:
     return label(study, {name: level for name, level in row.levels.items() if name != study.layout.rows})
 
 
-def counterparts(study: Study, rows: Sequence[PublishedRow]) -> dict[str, str | None]:
-    """Returns for each published group of columns its counterpart here, or None."""
-    found: dict[str, str | None] = {}
-    for row in rows:
-        theirs = published_label(study, row)
-        found.setdefault(theirs, None)
-        if row.counterpart:
-            found[theirs] = label(study, {name: row.counterpart[name] for name in combinations(study)[0]})
-    return found
+def counterparts(study: Study, agreements: Sequence[Agreement]) -> dict[str, str | None]:
+    """Returns for each published group of columns its counterparts here, or None."""
+    found: dict[str, dict[str, None]] = {}
+    for each in agreements:
+        ours = found.setdefault(published_label(study, each.row), {})
+        if each.cell is not None:
+            ours[_column(study, each.cell)] = None
+    return {theirs: "; ".join(ours) or None for theirs, ours in found.items()}
+
+
+def _column(study: Study, cell: Cell) -> str:
+    """Returns the name of a cell's group of columns."""
+    return label(study, {name: cell.treatment[name] for name in study.layout.columns})
 
 
 def printed(row: PublishedRow) -> str:
@@ -266,20 +271,19 @@ def _as_printed(change: str) -> str:
 
 
 def comparisons(
-    study: Study, response: ResponseSummary, table: Table, rows: Sequence[PublishedRow]
+    study: Study, response: ResponseSummary, table: Table, agreements: Sequence[Agreement]
 ) -> list[PublishedComparison]:
     """Returns the measured and published changes of treatments that have a published counterpart."""
     found = []
-    for row in rows:
-        ours = row.counterpart
-        if row.response != response.response.name or not ours or not row.change_percent:
+    for each in agreements:
+        row, cell = each.row, each.cell
+        if row.response != response.response.name or cell is None or not row.change_percent:
             continue
-        level = ours[study.layout.rows]
+        level = cell.treatment[study.layout.rows]
         if level == baseline(study):
             continue
-        names = label(study, {name: ours[name] for name in combinations(study)[0]})
-        cell = response.cell(ours)
-        interval = cell.change.interval if cell and cell.change else None
+        names = _column(study, cell)
+        interval = cell.change.interval if cell.change else None
         found.append(
             PublishedComparison(
                 row=level,

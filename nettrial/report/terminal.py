@@ -67,7 +67,7 @@ def _heading(report: Report, console: Console, spread: bool) -> None:
         _say(console, sentence)
     if report.general_warnings:
         _say(console, f"In every treatment: {numbers.numbered(report.general_warnings, 'warning')}.")
-    matches = tables.counterparts(study, report.published)
+    matches = tables.counterparts(study, report.answers.agreement)
     for theirs, ours in matches.items():
         if ours:
             _say(console, f"Published {theirs} is the counterpart of {ours} here.")

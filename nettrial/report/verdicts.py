@@ -10,6 +10,7 @@ from nettrial.analysis.study_verdicts import of_published_size
 from nettrial.report import numbers
 from nettrial.report.tables import UNCLEAR, label
 from nettrial.study import Study
+from nettrial.study.source_levels import levels_in_words
 
 COLUMNS = ("conclusion", "the source says", "verdict", "comparison", "expected")
 """The columns of the table of verdicts."""
@@ -112,7 +113,7 @@ def comparison(study: Study, verdict: Verdict) -> str:
         return verdict.absent or ""
     conclusion = verdict.conclusion
     title = next(each.title for each in study.responses if each.name == conclusion.response)
-    where = ", ".join(f"{study.factors[name].title} {level}" for name, level in conclusion.where.items())
+    where = levels_in_words(study, conclusion.where)
     subject = verdict.places[0].compared[0].subject
     of = title if conclusion.factor is None else f"{title}, {subject}"
     reason = f" ({verdict.absent})" if verdict.absent else ""

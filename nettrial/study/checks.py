@@ -4,7 +4,7 @@ other."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,9 @@ from nettrial.fields import Wrong, as_text, in_short, wrong
 from nettrial.metrics import METRICS
 from nettrial.registry import near
 from nettrial.study.conclusions import Conclusion
+from nettrial.study.flows import EVERY
 from nettrial.study.paths import LINKS, NoSuchSetting, setting, steps_of
+from nettrial.study.source_levels import checked, is_system
 
 if TYPE_CHECKING:
     from nettrial.study.model import Study
@@ -90,7 +92,9 @@ def _check_named_levels(study: Study) -> None:
     for factor, level, at in _named_levels(study):
         if factor not in study.factors:
             continue  # another check names the factors
-        canonical = study.checked_level(factor, level, at)
+        if is_system(study, factor, level):
+            continue
+        canonical = checked(study, factor, level, at)
         levels = [*study.factors[factor].levels, *_full_levels(study, factor)]
         if canonical not in levels:
             raise wrong(at, level, in_short(list(dict.fromkeys(levels))), near(canonical, levels))
@@ -255,12 +259,27 @@ def _check_headline(study: Study, as_written: bool) -> None:
 
 
 def _check_published(study: Study) -> None:
-    for factor, levels in (study.published.levels if study.published else {}).items():
-        at = ("published", "levels", factor)
-        if factor not in study.factors:
-            raise wrong(at, factor, ", ".join(study.factors), near(factor, study.factors))
+    published = study.published
+    if published is None:
+        return
+    for field in ("levels", "systems"):
+        for factor in getattr(published, field):
+            if factor not in study.factors:
+                at = ("published", field, factor)
+                raise wrong(at, factor, ", ".join(study.factors), near(factor, study.factors))
+    hosts = study.host_names()
+    for factor, of in published.systems.items():
+        for number, host in enumerate(of):
+            if host not in (EVERY, *hosts):
+                raise wrong(
+                    ("published", "systems", factor, number),
+                    host,
+                    f"{EVERY}, {in_short(hosts)}",
+                    near(host, hosts),
+                )
+    for factor, levels in published.levels.items():
         for theirs, ours in levels.items():
-            levels[theirs] = study.checked_level(factor, ours, (*at, theirs))
+            levels[theirs] = checked(study, factor, ours, ("published", "levels", factor, theirs))
 
 
 def _check_conclusions(study: Study, as_written: bool) -> None:
@@ -282,8 +301,10 @@ def _check_conclusions(study: Study, as_written: bool) -> None:
             name = getattr(each, field)
             if name is not None and name not in names:
                 raise wrong((*at, field), name, ", ".join(names), near(name, names))
-        if (each.factor is None) == (each.than_response is None):
-            raise wrong(at, "factor and than_response" if each.factor else "neither", "one of the two")
+        sides = {"factor": each.factor, "than_response": each.than_response}
+        given = [name for name, value in sides.items() if value is not None]
+        if len(given) > 1 or not (given or each.than_where):
+            raise wrong(at, " and ".join(given) or "neither", "one of the two, or `than_where`")
         if each.expect == "same" and not each.by:
             raise wrong(
                 (*at, "by"), "0", 'a percentage above 0, such as "5%"', "no two means are exactly equal"
@@ -299,30 +320,31 @@ def _with_levels(
     for name in [*filter(None, [conclusion.factor]), *conclusion.where]:
         if name not in study.factors:
             raise wrong((*at, "where"), name, ", ".join(study.factors), near(name, study.factors))
-    for name in conclusion.than_where:
-        if name not in conclusion.where:
-            expected = f"{', '.join(conclusion.where) or 'none'}: a factor that `where` names"
-            raise wrong((*at, "than_where"), name, expected)
-    if conclusion.direction is not None and not conclusion.than_where:
-        raise wrong((*at, "direction"), conclusion.direction, "nothing without `than_where`")
-    where, than_where = (
-        {
-            name: study.checked_level(name, level, (*at, field, name))
-            for name, level in getattr(conclusion, field).items()
-        }
-        for field in ("where", "than_where")
-    )
+    for number, levels in enumerate(conclusion.than_where):
+        for name in levels:
+            if name not in conclusion.where:
+                expected = f"{', '.join(conclusion.where) or 'none'}: a factor that `where` names"
+                raise wrong((*at, "than_where", number, name), name, expected)
+    if conclusion.direction is not None and not (conclusion.than_where and conclusion.factor):
+        expected = "nothing without `factor` and `than_where`"
+        raise wrong((*at, "direction"), conclusion.direction, expected)
+
+    def canonical(field: str, levels: Mapping[str, str]) -> dict[str, str]:
+        return {name: checked(study, name, level, (*at, field, name)) for name, level in levels.items()}
+
+    where = canonical("where", conclusion.where)
+    than_where = [canonical("than_where", levels) for levels in conclusion.than_where]
     factor, level = conclusion.factor, conclusion.level
     if factor is None:
-        if than_where:
-            raise wrong((*at, "than_where"), "without a factor", "factor and level")
-        return conclusion.model_copy(update={"where": where})
-    if factor in than_where:
+        if than_where and conclusion.than_response is not None:
+            raise wrong((*at, "than_where"), "together with than_response", "one of the two")
+        return conclusion.model_copy(update={"where": where, "than_where": than_where})
+    if any(factor in levels for levels in than_where):
         raise wrong((*at, "than_where"), factor, "another factor than the one whose levels are compared")
     if level is None:
         raise wrong((*at, "level"), "none", f"a level of {factor}")
-    level = study.checked_level(factor, level, (*at, "level"))
-    than = [study.checked_level(factor, other, (*at, "than", i)) for i, other in enumerate(conclusion.than)]
+    level = checked(study, factor, level, (*at, "level"))
+    than = [checked(study, factor, other, (*at, "than", i)) for i, other in enumerate(conclusion.than)]
     than = than or [study.factors[factor].baseline or study.factors[factor].levels[0]]
     if as_written and level in than:
         raise wrong((*at, "level"), level, "another level than those it is compared with", "see `than`")

@@ -60,9 +60,13 @@ class Conclusion(Strict):
     where: Annotated[dict[str, Level], Field(default_factory=dict)]
     """The levels of other factors at which it is tested, by factor. At each level of the factors that are not
     named, it is judged alone."""
-    than_where: Annotated[dict[str, Level], Field(default_factory=dict)]
-    """Other levels of factors that `where` names: the change is compared with the same change there, in the
-    direction that it has there, and expected to be larger (`higher`), smaller (`lower`) or the same."""
+    than_where: Annotated[
+        list[dict[str, Level]],
+        BeforeValidator(_as_list, json_schema_input_type=list[dict[str, Level]] | dict[str, Level]),
+    ] = []
+    """Other levels of factors that `where` names, or several of such sets of levels: the change is compared
+    with the same change there, in the direction that it has there, and expected to be larger (`higher`),
+    smaller (`lower`) or the same. Without a factor, the response is compared with itself there."""
     direction: Literal["higher", "lower"] | None = None
     """With `than_where`, the direction of both changes in the source: a change in the other direction counts
     as negative. Without it, the direction is that of the change at `than_where`."""

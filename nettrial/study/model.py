@@ -175,6 +175,11 @@ class Published(Strict):
     """A CSV file in the directory of the study file."""
     levels: dict[str, dict[str, Level]] = {}
     """The publication's levels with the equivalent levels of the study, by factor."""
+    systems: dict[str, list[str]] = {}
+    """The factors whose levels are operating systems in the publication, each with the hosts that have them;
+    `every` stands for all hosts. Such a level, for example `ubuntu-14.04`, is compared with what these hosts
+    report in a trial: the same system, or another of its family, such as any Linux. The name of a family
+    stands for all of it."""
 
 
 class Until(Strict):

@@ -61,8 +61,6 @@ class PublishedRow:
     """The unit of the figures."""
     change_percent: str
     """The change as printed, with the sign of a change of the value; empty if none is printed."""
-    counterpart: Levels | None
-    """The equivalent treatment here, or None."""
     sd: str = ""
     """The standard deviation over the source's trials as printed, in `unit`; empty if none is printed."""
     n: int | None = None
@@ -71,8 +69,6 @@ class PublishedRow:
     """The published difference from the figure at `other`, in `unit`; empty if none is published."""
     other: Levels | None = None
     """The source's levels from which `difference` is measured; None without a difference."""
-    against: Levels | None = None
-    """The treatment here that is equivalent to `other`, or None."""
     mark: str = PRINTED
     """The origin of the row's figures, one of `MARKS`."""
     reading_error: str = ""
@@ -198,12 +194,10 @@ def _row(study: Study, names: list[str], line: Line) -> PublishedRow:
         value=line.figure("value"),
         unit=line.text("unit"),
         change_percent=line.figure("change_percent"),
-        counterpart=_counterpart(study, levels),
         sd=line.figure("sd", lambda sd: sd >= 0, "a number of 0 or more"),
         n=int(float(trials)) if trials else None,
         difference=difference,
         other=other,
-        against=_counterpart(study, other) if other else None,
         mark=mark,
         reading_error=error,
     )
@@ -223,17 +217,3 @@ def _other(study: Study, levels: Levels, line: Line) -> Levels:
         expected = f"factor: level, with a factor of {', '.join(levels)}"
         line.bad("against", expected, "it gives the treatment from which the difference is measured")
     return {**levels, factor: level}
-
-
-def _counterpart(study: Study, levels: Levels) -> Levels | None:
-    """Returns our treatment for the source's levels; a level without a mapping must be the name of one of
-    ours."""
-    if study.published is None or set(levels) != set(study.factors):
-        return None
-    ours = {}
-    for name, level in levels.items():
-        mapped = study.published.levels.get(name, {}).get(level, level)
-        if mapped not in study.factors[name].levels:
-            return None
-        ours[name] = mapped
-    return ours

@@ -8,7 +8,16 @@ from statistics import fmean
 import polars as pl
 import pytest
 
-from nettrial.analysis import baseline, change, failures, mean_interval, published, summarise, warnings
+from nettrial.analysis import (
+    agreement,
+    baseline,
+    change,
+    failures,
+    mean_interval,
+    published,
+    summarise,
+    warnings,
+)
 from nettrial.analysis.changes import ALIKE
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
@@ -219,26 +228,30 @@ def test_failures_that_differ_in_numbers_are_one_group(tmp_path: Path) -> None:
 
 
 def test_published_figures_name_their_counterpart_or_none(run: Run) -> None:
-    rows = published(run)
-    assert len(rows) == 36 + 16
-    linux = [row for row in rows if set(row.levels.values()) >= {"ubuntu-14.04"} and row.counterpart]
+    found = agreement(run, summarise(run))
+    assert len(found) == 36 + 16
+    linux = [each for each in found if each.cell]
     assert len(linux) == 9 + 4
-    (row,) = [row for row in linux if row.response == "throughput" and row.levels["mtu"] == "9000 B"]
+    (one,) = [
+        each for each in linux if each.row.response == "throughput" and each.row.levels["mtu"] == "9000 B"
+    ]
+    row = one.row
     assert (row.table, row.value, row.unit, row.change_percent) == ("4", "938.88", "Mbit/s", "25.03")
-    assert row.counterpart == {"mtu": "9000 B", "sender": "linux-cubic", "receiver": "linux-cubic"}
-    assert not any("windows" in " ".join((row.counterpart or {}).values()) for row in rows)
+    assert one.cell
+    assert one.cell.treatment == {"mtu": "9000 B", "sender": "linux-cubic", "receiver": "linux-cubic"}
 
 
 def test_a_level_that_was_not_run_has_no_counterpart(tmp_path: Path) -> None:
-    rows = published(make_run(tmp_path / "run", overrides={"mtu": "1500,9000"}, trials=0))
-    assert {row.levels["mtu"] for row in rows if row.counterpart} == {"1500 B", "9000 B"}
+    short = make_run(tmp_path / "run", overrides={"mtu": "1500,9000"}, trials=0)
+    found = agreement(short, summarise(short))
+    assert {each.row.levels["mtu"] for each in found if each.cell} == {"1500 B", "9000 B"}
 
 
-def test_a_factor_the_source_did_not_have_leaves_no_counterpart(tmp_path: Path) -> None:
-    overrides = {"network.rate": "100 Mbit/s,1 Gbit/s"}
-    rows = published(make_run(tmp_path / "run", overrides=overrides, trials=0))
-    assert len(rows) == 52
-    assert not any(row.counterpart for row in rows)
+def test_a_factor_the_source_did_not_have_leaves_a_counterpart_at_each_level(tmp_path: Path) -> None:
+    rates = make_run(tmp_path / "run", overrides={"network.rate": "100 Mbit/s,1 Gbit/s"}, trials=0)
+    found = [each for each in agreement(rates, summarise(rates)) if each.cell]
+    assert len(found) == 2 * (9 + 4)
+    assert {each.cell.treatment["network.rate"] for each in found if each.cell} == {"100 Mbit/s", "1 Gbit/s"}
 
 
 WITH_ALL = "table,response,mtu,value,unit,change_percent,difference,against,sd,n,mark,reading_error\n"
@@ -256,9 +269,8 @@ def test_a_published_figure_may_have_a_spread_a_difference_and_a_mark(tmp_path: 
     first, second, third = published(run)
     assert (first.sd, first.n, first.difference, first.mark) == ("0.2", 40, "-0.5", "computed")
     assert first.other == {"mtu": "1500 B", "sender": "ubuntu-14.04", "receiver": "ubuntu-14.04"}
-    assert first.against == {"mtu": "1500 B", "sender": "linux-cubic", "receiver": "linux-cubic"}
-    assert (second.against or {})["mtu"] == "9000 B"
-    assert (third.mark, third.reading_error, third.against) == ("read off a figure", "0.1", None)
+    assert (second.other or {})["mtu"] == "9000 B"
+    assert (third.mark, third.reading_error, third.other) == ("read off a figure", "0.1", None)
 
 
 @pytest.mark.parametrize(

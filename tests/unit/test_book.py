@@ -101,15 +101,14 @@ def test_a_published_standard_deviation_has_a_line_of_its_own(
     assert found[4].startswith(verdict)
 
 
-def test_a_factor_of_which_the_source_has_no_level_is_the_reason_for_no_counterpart(tmp_path: Path) -> None:
+def test_a_figure_is_told_at_each_level_of_a_factor_that_the_source_does_not_name(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", 1, {"network.delay": "5 ms,10 ms"})
-    found = book.chapter(run)
-    assert {line[-1] for line in figures_of(found).lines} == {
-        "the source prints no level of network.delay, a factor here"
-    }
-    said = "have no level of network.delay, which this run varies"
-    assert [limit for limit in found.limits if limit.startswith("The published figures") and said in limit]
-    assert "also include" not in "".join(found.limits)
+    lines = figures_of(book.chapter(run)).lines
+    told = [line for line in lines if line[1].startswith("Throughput, 9000 B, ubuntu-14.04, ubuntu-14.04")]
+    assert [line[1].rpartition(", ")[2] for line in told] == ["network.delay 5 ms", "network.delay 10 ms"]
+    assert all(line[3].endswith(" Mbit/s (n 1)") for line in told)
+    said = "have no level of network.delay, which this run varies. Each is compared at every level of it"
+    assert any(said in limit for limit in book.chapter(run).limits)
 
 
 def test_page_and_markdown_have_the_same_lines(made: Chapter) -> None:

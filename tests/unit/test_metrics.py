@@ -40,7 +40,7 @@ def test_every_metric_is_read_and_described(name):
     value = metric.read(full_record(), OF[metric.of])
     assert isinstance(value, float)
     assert math.isfinite(value)
-    assert value >= 0
+    assert value >= 0 or metric.unit == "dBm"
 
 
 @pytest.mark.parametrize("name", OF_RECORDS)
@@ -69,7 +69,7 @@ def test_a_record_without_the_figure_gives_a_reason_and_never_a_number(name):
     flow.connect_us = flow.srtt_us = none
     flow.min_rtt_us = flow.active_ns = 0
     found.hosts[0].cpu_percent = found.hosts[0].shaper_percent = None
-    found.hosts[0].service_demand_us_per_kb = None
+    found.hosts[0].service_demand_us_per_kb = found.hosts[0].radio = None
     assert isinstance(metric.read(found, OF[metric.of]), str)
 
 
@@ -136,6 +136,9 @@ VALUES = {
     "cpu": 66.5,
     "cpu_shaper": 7.5,
     "service_demand": 5.25,
+    "radio_rate": 270.0,
+    "radio_signal": -52.0,
+    "radio_retries": 6.0,
     "queue_length": 12,
     "queue_length_p99": 90,
     "queue_length_max": 90,
@@ -312,6 +315,21 @@ def test_part_of_a_group_is_no_group():
     assert said == "the record has no goodput of transfer-2"
 
 
+def test_an_absent_radio_has_its_reason():
+    found = full_record()
+    host = found.hosts[0]
+    host.radio.after.retries = None
+    assert (
+        METRICS["radio_retries"].read(found, host.name)
+        == "the record has no retries of the radio of " + host.name
+    )
+    host.radio = None
+    reason = "its machine's interfaces are no Wi-Fi interfaces of which a driver tells: eth0"
+    found.absent = [Absence(metric="radio", object=host.name, reason=reason)]
+    for name in ("radio_rate", "radio_signal", "radio_retries"):
+        assert METRICS[name].read(found, host.name) == reason
+
+
 def test_one_flow_is_itself():
     assert METRICS["rtt_p99"].combined(full_record(), ["transfer"]) == pytest.approx(2.5)
 
@@ -321,11 +339,13 @@ def test_what_a_host_and_a_interface_need_is_a_capability():
         needed = {"host": "cpu", "link": "interfaces", "station": "channels", "controller": "controller"}.get(
             metric.of
         )
+        if metric.name.startswith("radio_") and metric.of == "host":
+            needed = "radio"  # an interface of a machine, and not a modelled station
         assert needed is None or metric.needs.root == needed, metric.name
         expected = ["hosts", "lab", "sim", "virtual"]
         if not metric.needs:
             expected = ["fluid", *expected]
-        if metric.name == "owd_error":
+        if metric.name == "owd_error" or needed == "radio":
             expected = ["hosts"]  # All hosts of one machine have the same clock.
         elif metric.of in ("link", "station"):
             expected = ["lab", "sim", "virtual"]

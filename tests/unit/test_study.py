@@ -13,7 +13,7 @@ from nettrial.topology import TOPOLOGIES
 from nettrial.units import SIZE
 
 SHIPPED = Path(__file__).parents[2] / "studies"
-BEYOND = "    expect: lower\n    where: {sender: linux-cubic, receiver: linux-cubic}\n  - name: jitter-"
+BEYOND = "    expect: lower\n    where: {sender: ubuntu-14.04, receiver: ubuntu-14.04}\n  - name: jitter-"
 """The lines after the levels of the conclusion `rtt-beyond-4000`."""
 TEXT = (SHIPPED / "jumbo-ipv6" / "study.yaml").read_text()
 
@@ -234,8 +234,8 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         ),
         (
             "sender: {ubuntu-14.04: linux-cubic}",
-            "sender: {ubuntu-14.04: linux}",
-            "published.levels.sender.ubuntu-14.04: linux",
+            "sender: {ubuntu-14.04: windoze}",
+            "published.levels.sender.ubuntu-14.04: windoze\n  expected: linux-cubic, classic; or a system",
         ),
         (
             "    sender: {ubuntu",
@@ -291,13 +291,13 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
             "conclusions.rtt-beyond-4000.level: 9000 B\n",
         ),
         (
-            "    response: rtt\n    factor: mtu\n    level: 9000 B\n    expect",
-            "    response: rtt\n    factor: mtu\n    level: 8000 B\n    expect",
+            "    level: 9000 B\n    expect: lower\n    size: 24.74%",
+            "    level: 8000 B\n    expect: lower\n    size: 24.74%",
             "conclusions.rtt.level: 8000 B\n  expected: 1500 B, 4000 B, 9000 B",
         ),
         (
-            "    where: {sender: linux-cubic, receiver: linux-cubic}\n  - name: jitter\n",
-            "    where: {sender: linux-reno, receiver: linux-cubic}\n  - name: jitter\n",
+            "    where: {sender: ubuntu-14.04, receiver: ubuntu-14.04}\n  - name: jitter\n",
+            "    where: {sender: linux-reno, receiver: ubuntu-14.04}\n  - name: jitter\n",
             "mine/study.yaml:LINE: conclusions.rtt.where.sender: linux-reno\n  expected: linux-cubic",
         ),
     ],

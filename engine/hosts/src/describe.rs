@@ -149,6 +149,9 @@ fn wireless(index: u32) -> Option<Wireless> {
         signal_dbm: found.signal_dbm,
         sent_bps: found.sent_bps,
         received_bps: found.received_bps,
+        sent_pkts: found.sent_pkts.map(u64::from),
+        retries: found.retries.map(u64::from),
+        failed_pkts: found.failed_pkts.map(u64::from),
     })
 }
 

@@ -4,7 +4,7 @@
 use crate::mapping::Mapping;
 use crate::message::{Counted, Observation};
 use crate::pace;
-use nettrial_scenario::{Check, FlowRecord, Scenario, Traffic, Wireless};
+use nettrial_scenario::{Check, FlowRecord, RadioRecord, Scenario, Traffic, Wireless};
 use nettrial_session::Findings;
 
 /// The bytes of other packets on an interface that are tolerated, as a share of the flows' bytes.
@@ -100,7 +100,10 @@ pub fn disturbances(
 /// Notes the state of a Wi-Fi interface's radio before and after the traffic, and warns if it roamed, or changed
 /// its channel or rate.
 fn wireless(object: &str, was: &Wireless, is: &Wireless, findings: &mut Findings) {
-    let still = |radio: &Wireless| Wireless { signal_dbm: None, received_bps: None, ..radio.clone() };
+    let still = |radio: &Wireless| {
+        let counts = Wireless { sent_pkts: None, retries: None, failed_pkts: None, ..radio.clone() };
+        Wireless { signal_dbm: None, received_bps: None, ..counts }
+    };
     let passed = still(was) == still(is);
     let found = format!("{}; after it {}", in_words(was), in_words(is));
     let message = format!("before the traffic {found}");
@@ -116,6 +119,22 @@ fn wireless(object: &str, was: &Wireless, is: &Wireless, findings: &mut Findings
     } else if !passed {
         findings.warn("radio_changed", object, message, "the rate was different during part of the trial");
     }
+}
+
+/// Returns the state of a machine's radio before and after the traffic, or the reason why it is absent.
+pub fn radio(before: &Observation, after: &Observation) -> Result<RadioRecord, String> {
+    let mut interfaces = before.interfaces.iter().zip(&after.interfaces);
+    let of = |(was, is): (&Counted, &Counted)| {
+        let (before, after) = (was.wireless.clone()?, is.wireless.clone()?);
+        Some(RadioRecord { interface: was.name.clone(), before, after })
+    };
+    interfaces.find_map(of).ok_or_else(|| {
+        let names: Vec<&str> = before.interfaces.iter().map(|counted| counted.name.as_str()).collect();
+        format!(
+            "its machine's interfaces are no Wi-Fi interfaces of which a driver tells: {}",
+            names.join(", ")
+        )
+    })
 }
 
 fn in_words(radio: &Wireless) -> String {
@@ -248,7 +267,8 @@ mod tests {
             access_point: Some("02:00:00:00:00:01".into()),
             signal_dbm: Some(-52),
             sent_bps: Some(866_700_000),
-            received_bps: None,
+            retries: Some(7),
+            ..Wireless::default()
         }
     }
 
@@ -288,8 +308,8 @@ mod tests {
     #[test]
     fn a_radio_is_told_before_and_after_and_its_changes_are_warned_of() {
         let still = findings_after(|seen| {
-            let signal_dbm = Some(-60);
-            seen.interfaces[0].wireless = Some(Wireless { signal_dbm, ..radio() });
+            let (signal_dbm, retries) = (Some(-60), Some(9));
+            seen.interfaces[0].wireless = Some(Wireless { signal_dbm, retries, ..radio() });
         });
         assert!(still.warnings.is_empty());
         let check = still.checks.iter().find(|check| check.name == "radio").unwrap();
@@ -311,6 +331,19 @@ mod tests {
             findings_after(|_| ()).checks.iter().all(|check| check.name != "radio"),
             "a wired interface has none"
         );
+    }
+
+    #[test]
+    fn a_radio_is_recorded_and_an_absent_one_has_its_reason() {
+        let mut seen = observation();
+        let told = super::radio(&seen, &seen).unwrap_err();
+        assert_eq!(told, "its machine's interfaces are no Wi-Fi interfaces of which a driver tells: wlan0");
+        seen.interfaces[0].wireless = Some(radio());
+        let mut later = seen.clone();
+        later.interfaces[0].wireless = Some(Wireless { retries: Some(9), ..radio() });
+        let found = super::radio(&seen, &later).unwrap();
+        let retries = [&found.before, &found.after].map(|radio| radio.retries);
+        assert_eq!((found.interface.as_str(), retries), ("wlan0", [Some(7), Some(9)]));
     }
 
     #[test]

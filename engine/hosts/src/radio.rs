@@ -104,6 +104,7 @@ pub fn netsh(text: &str, name: &str) -> Option<Wireless> {
             .or_else(|| strength_dbm(value("Signal")?)),
         sent_bps: value("Transmit rate (Mbps)").and_then(megabits),
         received_bps: value("Receive rate (Mbps)").and_then(megabits),
+        ..Wireless::default()
     })
 }
 
@@ -134,7 +135,7 @@ pub fn system_profiler(text: &str, name: &str) -> Option<Wireless> {
         signal_dbm: word("spairport_signal_noise")
             .and_then(|text| text.split_whitespace().next()?.parse().ok()),
         sent_bps: word("spairport_network_rate").as_deref().and_then(megabits),
-        received_bps: None,
+        ..Wireless::default()
     })
 }
 
@@ -160,7 +161,7 @@ pub fn ifconfig(about: &str, stations: &str) -> Option<Wireless> {
         sent_bps: rate.and_then(|rate| megabits(rate.strip_suffix('M')?)),
         access_point,
         signal_dbm: None,
-        received_bps: None,
+        ..Wireless::default()
     })
 }
 
@@ -206,6 +207,7 @@ There are 2 interfaces on the system:
             signal_dbm: Some(-58),
             sent_bps: Some(864_700_000),
             received_bps: Some(1_201_000_000),
+            ..Wireless::default()
         };
         assert_eq!(netsh(NETSH, "Wi-Fi"), Some(expected));
         let other = netsh(NETSH, "Wi-Fi 2").unwrap();
@@ -249,7 +251,7 @@ There are 2 interfaces on the system:
             access_point: None,
             signal_dbm: Some(-52),
             sent_bps: Some(864_000_000),
-            received_bps: None,
+            ..Wireless::default()
         };
         assert_eq!(found, expected);
         assert_eq!(system_profiler(&of("6"), "en0").unwrap().frequency_mhz, Some(2437));
@@ -275,7 +277,7 @@ There are 2 interfaces on the system:
             access_point: Some("02:00:00:aa:bb:cc".into()),
             signal_dbm: None,
             sent_bps: Some(270_000_000),
-            received_bps: None,
+            ..Wireless::default()
         };
         assert_eq!(ifconfig(about, stations), Some(expected));
         let narrow = about.replace("36 (5180 MHz 11a ht/40+)", "6 (2437 MHz 11g)");

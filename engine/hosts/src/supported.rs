@@ -23,7 +23,13 @@ pub fn capabilities() -> Capabilities {
         media: vec![Medium::Cable],
         disciplines: vec!["drop_tail".to_owned()],
         // Links are not nettrial's: no figures of interfaces.
-        figures: vec![Figure::Cpu, Figure::OwdError, Figure::Retransmissions, Figure::RoundTripTimes],
+        figures: vec![
+            Figure::Cpu,
+            Figure::OwdError,
+            Figure::Radio,
+            Figure::Retransmissions,
+            Figure::RoundTripTimes,
+        ],
         settings: vec![
             Setting::Block,
             Setting::FiltersIcmp,

@@ -1,6 +1,6 @@
 //! Runs one trial, from the settings of its machines to its record.
 
-use crate::disturbances::disturbances;
+use crate::disturbances::{disturbances, radio};
 use crate::error::{Error, Result};
 use crate::expectations;
 use crate::inventory::InterfaceEntry;
@@ -346,7 +346,7 @@ fn clock_check(machine: &str, offset: Offset) -> Check {
     }
 }
 
-/// Returns the record of each host, and the reasons for absent CPU times. Verifies that the machines did nothing else.
+/// Returns the record of each host, and the reasons for absent figures. Verifies that the machines did nothing else.
 fn hosts(
     mapping: &Mapping,
     machines: &BTreeMap<String, Machine>,
@@ -382,7 +382,7 @@ fn hosts(
             passed: true,
         }));
     }
-    host_records(scenario, flows, |host| match readings(host) {
+    let (mut records, mut absent) = host_records(scenario, flows, |host| match readings(host) {
         _ if shared.contains(&host) => {
             Err("its machine runs the same kernel as the machine of another node".to_owned())
         }
@@ -393,7 +393,21 @@ fn hosts(
             let busy_ns = spent.values().map(|spent| spent.busy_ns).fold(0, u64::saturating_add);
             Ok(CpuTime { busy_ns, busy_percent: busy_ns as f64 / all_ns.max(1) as f64 * 100.0 })
         }
-    })
+    });
+    for record in &mut records {
+        record.system = on(mapping, machines, &record.name).map(|machine| machine.system.clone());
+        let seen = |observed: &'_ [(&str, Observation)]| {
+            observed.iter().find(|(name, _)| *name == record.name).map(|(_, seen)| seen.clone())
+        };
+        match seen(before).zip(seen(after)).map(|(before, after)| radio(&before, &after)) {
+            Some(Ok(found)) => record.radio = Some(found),
+            Some(Err(reason)) => {
+                absent.push(Absence { metric: "radio".into(), object: record.name.clone(), reason });
+            }
+            None => {}
+        }
+    }
+    (records, absent)
 }
 
 /// Returns the disturbances of each machine, and the reasons for absent ones.

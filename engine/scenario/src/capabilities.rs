@@ -64,6 +64,8 @@ pub enum Figure {
     Interfaces,
     /// The error of one-way delays between two clocks: `owd_error_us` of `flows`.
     OwdError,
+    /// The state of a host's Wi-Fi interface: `radio` of `hosts`.
+    Radio,
     /// Segments that were retransmitted: `retransmissions_pkts` of `flows` and their subflows.
     Retransmissions,
     /// Round-trip times, and the windows that go with them: `connect_us`, `rtt_us`, `srtt_us`, `min_rtt_us` and

@@ -64,8 +64,8 @@ pub use record::{
     Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, ControllerRecord, DelaySample,
     Distribution, DisturbanceRecord, FlowRecord, GuestRecord, Histogram, HostRecord, InterfaceRecord,
     InterfaceSample, Interval, OutageRecord, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord,
-    RateSample, RateUse, Record, SizeRecord, Span, StackRecord, StationRecord, SubflowRecord, ToolRecord,
-    Warning,
+    RadioRecord, RateSample, RateUse, Record, SizeRecord, Span, StackRecord, StationRecord, SubflowRecord,
+    ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};

@@ -132,6 +132,15 @@ pub struct Wireless {
     /// The bit rate of frames received from the access point, bits per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_bps: Option<u64>,
+    /// The packets sent to the access point since the interface joined it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_pkts: Option<u64>,
+    /// The number of times that the interface retransmitted a packet to the access point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u64>,
+    /// The number of these packets that the interface gave up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_pkts: Option<u64>,
 }
 
 impl Wireless {

@@ -1,6 +1,6 @@
 //! The record of a trial.
 
-use crate::{Flow, IpVersion, QueueDrops, Scenario, Transport, is_zero};
+use crate::{Flow, IpVersion, QueueDrops, Scenario, Transport, Wireless, is_zero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -554,6 +554,13 @@ pub struct HostRecord {
     /// The program whose TCP/IP the host had; absent if it had its kernel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackRecord>,
+    /// The operating system of the user's machine that was the host, with its version, as it names itself; absent
+    /// elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// The radio of the host's Wi-Fi interface, if its driver reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radio: Option<RadioRecord>,
 }
 
 impl HostRecord {
@@ -569,6 +576,8 @@ impl HostRecord {
             service_demand_us_per_kb: None,
             guest: None,
             stack: None,
+            system: None,
+            radio: None,
         }
     }
 
@@ -600,6 +609,18 @@ pub struct GuestRecord {
     pub memory_bytes: u64,
     /// True if its instructions were carried out by software, and not by the machine's CPUs (KVM).
     pub emulated: bool,
+}
+
+/// A host's radio just before the traffic and just after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RadioRecord {
+    /// The name of the host's interface on its machine.
+    pub interface: String,
+    /// The driver's report before the traffic.
+    pub before: Wireless,
+    /// The driver's report after the traffic.
+    pub after: Wireless,
 }
 
 /// A program whose TCP/IP a host had.

@@ -11,12 +11,14 @@ use windows_sys::Win32::NetworkManagement::IpHelper;
 use windows_sys::Win32::NetworkManagement::Ndis::{IfOperStatusUp, NET_LUID_LH};
 use windows_sys::Win32::Networking::WinSock::{AF_INET, AF_INET6, AF_UNSPEC, SOCKET_ADDRESS};
 use windows_sys::Win32::Security::{GetTokenInformation, TOKEN_ELEVATION, TOKEN_QUERY, TokenElevation};
-use windows_sys::Win32::System::SystemInformation::OSVERSIONINFOW;
+use windows_sys::Win32::System::SystemInformation::OSVERSIONINFOEXW;
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
 /// The number of bytes tried first for the list of interfaces, as the documentation of GetAdaptersAddresses
 /// advises.
 const LIST_BYTES: u32 = 15_000;
+/// The product type of systems that are not for servers (VER_NT_WORKSTATION).
+const WORKSTATION: u8 = 1;
 /// The value that stands for an unknown speed.
 const NO_SPEED: u64 = u64::MAX;
 
@@ -31,8 +33,8 @@ pub fn describe() -> Description {
             (system_name(), system_name(), boot)
         }
         None => {
-            let version = version();
-            (format!("Windows {version}"), format!("Windows NT {version}"), variable("COMPUTERNAME"))
+            let (edition, version) = version();
+            (format!("{edition} {version}"), format!("Windows NT {version}"), variable("COMPUTERNAME"))
         }
     };
     let processor = variable("PROCESSOR_IDENTIFIER");
@@ -112,15 +114,17 @@ fn entries(luid: NET_LUID_LH) -> impl Iterator<Item = IpHelper::MIB_IPINTERFACE_
     })
 }
 
-/// Returns the system's version, such as "10.0.22631".
-fn version() -> String {
-    let mut found = OSVERSIONINFOW {
-        dwOSVersionInfoSize: u32::try_from(size_of::<OSVERSIONINFOW>()).unwrap_or(0),
+/// Returns the system's edition, for servers or for workstations, and its version, such as "10.0.22631".
+fn version() -> (&'static str, String) {
+    let mut found = OSVERSIONINFOEXW {
+        dwOSVersionInfoSize: u32::try_from(size_of::<OSVERSIONINFOEXW>()).unwrap_or(0),
         ..Default::default()
     };
     // SAFETY: the structure is writable, and contains its size. The call does not fail.
-    unsafe { RtlGetVersion(&raw mut found) };
-    format!("{}.{}.{}", found.dwMajorVersion, found.dwMinorVersion, found.dwBuildNumber)
+    unsafe { RtlGetVersion((&raw mut found).cast()) };
+    let is_server = found.wProductType != WORKSTATION;
+    let version = format!("{}.{}.{}", found.dwMajorVersion, found.dwMinorVersion, found.dwBuildNumber);
+    (if is_server { "Windows Server" } else { "Windows" }, version)
 }
 
 /// Returns the machine's interfaces, with the names that the user sees (GetAdaptersAddresses).
