@@ -16,7 +16,7 @@ def render(run: Run, console: Console) -> None:
     console.print(f"{len(run.trials())} of {len(run.plan)} trials, failed: {len(run.failures())}")
 
 
-def write(run: Run, report: object) -> Path:
+def write(run: Run, report: object, earlier: object = None) -> Path:
     file = run.directory / "report.html"
     file.write_text("a report")
     return file
