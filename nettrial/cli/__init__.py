@@ -22,13 +22,13 @@ def main() -> None:
     """Runs a command and ends the process with its exit status. No traceback reaches the user."""
     # Most objects live until the end: garbage collection would take a tenth of a short command's time.
     gc.set_threshold(100_000, 20)
-    from nettrial.cli.app import app
+    from nettrial.cli.app import parser_of
 
     write_unicode()
     status = FAILED
     try:
         with streams.safe():
-            status = _run(app)
+            status = _run(parser_of(sys.argv[1] if len(sys.argv) > 1 else ""))
     except OSError as error:  # the rest could not be written to an output, such as a file on a full disk
         print(f"error: {_in_words(error)}", file=sys.stderr)
     finally:

@@ -11,7 +11,7 @@ import typer
 
 from nettrial.backends import BACKENDS
 from nettrial.cli import listing, measure, options
-from nettrial.cli.app import app
+from nettrial.cli.app import app, parser_of
 from nettrial.cli.help import EXAMPLES, GROUPS
 from nettrial.design import scenario_of
 from nettrial.machines import Inventory
@@ -599,3 +599,19 @@ def test_a_place_that_cannot_be_written_is_told(nettrial_process):
 
 def test_help_names_every_list():
     assert tuple(listing.LISTS) == options.LISTS
+
+
+@pytest.mark.parametrize("command", ["path", "systems", "systems list"])
+def test_a_command_has_the_same_help_alone_as_among_all(command, capsys):
+    words, helps = command.split(), []
+    assert parser_of(words[0]) is not app
+    for parser in (app, parser_of(words[0])):
+        with pytest.raises(SystemExit):
+            parser([*words, "--help"], prog_name="nettrial")
+        helps.append(capsys.readouterr().out)
+    assert helps[0] == helps[1] != ""
+
+
+@pytest.mark.parametrize("command", ["", "pth", "--version"])
+def test_what_is_no_command_is_read_among_all(command):
+    assert parser_of(command) is app
