@@ -40,7 +40,7 @@ def captured(directory: Path, *arguments: str) -> dict[str, Path]:
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize("backend", ["sim", "lab"])
+@pytest.mark.parametrize("backend", [pytest.param("sim", marks=pytest.mark.slow), "lab"])
 def test_a_transfer_is_captured_whole(backend: str, tmp_path: Path) -> None:
     files = captured(tmp_path, *ARGUMENTS, "--backend", backend)
     assert {name.split("-")[2] for name in files} == {"sender", "router", "receiver"}
@@ -67,7 +67,7 @@ def test_simulated_multipath_connections_have_their_options(tmp_path: Path) -> N
         "tcp.options.timestamp.tsval",
         "_ws.malformed",
     )
-    changes = ("switches=25", "control=lia", "workload.incast.traffic.duration=200 ms")
+    changes = ("switches=25", "control=lia", "workload.incast.traffic.duration=60 ms")
     words = [word for change in changes for word in ("--set", change)]
     files = captured(tmp_path, "jellyfish-mptcp", "--backend", "sim", *words, "--capture", "first")
     seen = [

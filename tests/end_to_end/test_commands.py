@@ -36,7 +36,7 @@ def test_the_readme_shows_what_its_first_commands_print(tmp_path: Path) -> None:
 
 @pytest.mark.end_to_end
 def test_the_first_study_runs_and_reports(tmp_path: Path) -> None:
-    short = [f"--set=workload.{flow}.traffic.duration=500 ms" for flow in ("transfer", "probe")]
+    short = [f"--set=workload.{flow}.traffic.duration=200 ms" for flow in ("transfer", "probe")]
     common = ("--replicates", "2", "--seed", "7", "--out", "runs/mine")
     done = nettrial(tmp_path, "run", "jumbo-ipv6", *short, "--set=receiver=linux-cubic", *common)
     assert done.returncode == 0, done.stderr

@@ -155,6 +155,7 @@ def test_tables_have_the_numbers_and_charts_are_drawn(browser: Browser, run: Run
         assert box["height"] > 150
 
 
+@pytest.mark.slow
 def test_text_and_charts_stand_out_in_either_scheme(browser: Browser, run: Run) -> None:
     page = opened(browser, run)
 
@@ -224,6 +225,7 @@ def test_rows_of_tables_are_cards_on_a_phone(browser: Browser, run: Run) -> None
         assert table.evaluate("element => element.scrollWidth <= element.parentElement.clientWidth")
 
 
+@pytest.mark.slow
 def test_labels_of_an_axis_do_not_touch(browser: Browser) -> None:
     drawn = ""
     for values in ((-76, 204), (-5, 1234), (0, 0.031), (-31.5, 152), (-99.9, 8765.4)):
@@ -238,6 +240,7 @@ def test_labels_of_an_axis_do_not_touch(browser: Browser) -> None:
     page.close()
 
 
+@pytest.mark.slow
 def test_labels_of_charts_do_not_overlap(browser: Browser, run: Run, sweep: Run) -> None:
     for each in (run, sweep):
         page = opened(browser, each)
@@ -319,6 +322,7 @@ def test_the_theme_is_chosen_and_kept(context: BrowserContext, run: Run) -> None
     assert not button.is_visible()
 
 
+@pytest.mark.slow
 def test_marks_say_their_values_to_the_pointer(browser: Browser, run: Run) -> None:
     page = opened(browser, run)
     chart = page.locator("#chart-throughput-values")
@@ -374,6 +378,7 @@ def test_all_is_reached_and_read_by_keyboard(browser: Browser, run: Run) -> None
     assert not page.locator("#tip").is_visible()
 
 
+@pytest.mark.slow
 def test_a_run_without_trials_opens(browser: Browser, tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", trials=0)
     html.write(run)

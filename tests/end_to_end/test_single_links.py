@@ -21,7 +21,7 @@ def goodputs(directory: Path, run: str, factor: str) -> dict[str, float]:
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize("backend", ["sim", "lab"])
+@pytest.mark.parametrize("backend", [pytest.param("sim", marks=pytest.mark.slow), "lab"])
 def test_the_rate_of_one_link_is_a_factor(tmp_path: Path, backend: str) -> None:
     """The study's factor is the rate up, of 2 and 4 Mbit/s, and the option makes the rate down another."""
     asymmetric(tmp_path, backend)
@@ -33,7 +33,7 @@ def test_the_rate_of_one_link_is_a_factor(tmp_path: Path, backend: str) -> None:
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize("backend", ["sim", "lab"])
+@pytest.mark.parametrize("backend", [pytest.param("sim", marks=pytest.mark.slow), "lab"])
 def test_a_network_of_mininet_runs_with_its_rates(tmp_path: Path, backend: str) -> None:
     """A transfer goes over the link to the server, which the option gives another rate."""
     done = nettrial(tmp_path, "init", "mine", "--from-mininet", str(HOME), report=False)

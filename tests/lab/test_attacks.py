@@ -6,7 +6,9 @@ import pytest
 from tests.attacks import NAMESPACE, attacked, unserved
 
 
-@pytest.mark.parametrize("port", ["pages", "ndt7", "stamp", "engine"])
+@pytest.mark.parametrize(
+    "port", ["engine", *(pytest.param(port, marks=pytest.mark.slow) for port in ("pages", "ndt7", "stamp"))]
+)
 def test_honest_clients_are_served_under_attack_over_ipv6(port: str, as_user: list[str]) -> None:
     alone = [*as_user, "unshare", "--user", "--map-root-user", "--net"]
     assert unserved(attacked(port, 6, *alone, "sh", "-c", NAMESPACE + 'exec "$@"', "sh")) == {}

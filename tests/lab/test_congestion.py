@@ -98,8 +98,10 @@ def test_the_registry_has_what_the_engine_has(lab: Backend) -> None:
     assert not [name for name in there if name.startswith("nt_")]
 
 
-@pytest.mark.parametrize("number", [2, 8])
-@pytest.mark.parametrize("ip", [4, 6])
+@pytest.mark.parametrize(
+    ("ip", "number"),
+    [(4, 2), (6, 8), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((4, 8), (6, 2)))],
+)
 def test_each_runs_on_every_subflow_and_sees_the_others(
     ip: int, number: int, paths: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:
@@ -120,7 +122,7 @@ def test_each_runs_on_every_subflow_and_sees_the_others(
     assert found["congestion_control_coupled"]
 
 
-@pytest.mark.parametrize("ip", [4, 6])
+@pytest.mark.parametrize("ip", [4, pytest.param(6, marks=pytest.mark.slow)])
 def test_each_runs_on_plain_tcp_and_couples_nothing(
     ip: int, paths: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:
@@ -216,7 +218,7 @@ def start() -> Iterator[Callable[[Scenario], Running]]:
         yield begin
 
 
-@pytest.mark.parametrize("how", ["closed", "killed"])
+@pytest.mark.parametrize("how", [pytest.param("closed", marks=pytest.mark.slow), "killed"])
 def test_nothing_stays_registered(
     how: str, paths: Callable[..., Scenario], start: Callable[[Scenario], Running]
 ) -> None:

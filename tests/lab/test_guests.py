@@ -140,6 +140,7 @@ def test_the_machine_of_a_guest_has_no_privileges(guests: Backend) -> None:
         assert (status["Seccomp"], status["NoNewPrivs"]) == ("2", "1")
 
 
+@pytest.mark.slow
 def test_a_guest_is_a_router_that_takes_another_way_where_one_fails(guests: Backend) -> None:
     """The guest has three interfaces, and routes that the path MTU checks follow."""
     scenario = diamond(4).scenario({"policy": "ecmp", "seed": 1}, flows=6)
@@ -186,6 +187,7 @@ def test_what_guests_can_not_do_is_refused_where_it_is(guests: Backend) -> None:
     assert (problem.pointer, problem.value) == ("/nodes/0/guest/pinned", "4096")
 
 
+@pytest.mark.slow
 def test_a_rate_above_what_guests_were_found_to_carry_is_refused_with_the_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guests: Backend
 ) -> None:

@@ -235,6 +235,7 @@ def without_warm_up(machines: Machines, study: str) -> str:
     return str(folder)
 
 
+@pytest.mark.slow
 def test_the_other_studies_run_unchanged_between_four_machines(row: Machines) -> None:
     # In the study, a switch forwards jumbo frames, and the machines in its place must do so too.
     jumbo = [(name, interface) for name in ("left", "right") for interface in row.interfaces[name]]
@@ -441,6 +442,7 @@ def test_versions_that_differ_never_talk(machines: Machines) -> None:
     assert machines.nettrial("machines", "check").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_full_disk_there_is_told_and_nothing_is_changed(machines: Machines) -> None:
     before = machines.state()
     state = "/var/lib"
@@ -459,6 +461,7 @@ def test_a_full_disk_there_is_told_and_nothing_is_changed(machines: Machines) ->
     machines.do("receiver", "umount", str(engines))
 
 
+@pytest.mark.slow
 def test_a_machine_of_another_kind_gets_the_engine_that_is_named(machines: Machines) -> None:
     machines.write(receiver="ssh: root@receiver\n    binary: other-engine")
     other = machines.folder / "other-engine"

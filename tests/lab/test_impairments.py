@@ -212,6 +212,7 @@ def test_losses_in_bursts_have_their_share_and_length(
     assert (first.longest_loss_burst_pkts or 0) >= 20
 
 
+@pytest.mark.slow
 def test_the_same_seed_loses_the_same_packets(
     resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:

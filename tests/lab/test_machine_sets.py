@@ -95,6 +95,7 @@ def test_sets_share_a_run_and_a_killed_runner_leaves_every_machine_as_it_was(pai
     assert sorted(machine.name for machine in first_session.environment.machines or []) == sorted(pairs.names)
 
 
+@pytest.mark.slow
 def test_a_set_whose_machine_vanishes_costs_its_trial_and_the_run_goes_on(pairs: Machines) -> None:
     before = pairs.state()
     with pairs.start(*study("1 s", replicates=4), "--out=lost-set") as runner:
