@@ -2562,9 +2562,9 @@ class Scenario(Generated):
     routing: RoutingPolicy
     """The policy by which one of several paths is chosen."""
     seed: Annotated[int | None, Field(ge=0)] = None
-    """Seed of the random numbers of a simulated trial that have no seed of their own: the ports of
-    connections, and the start of each flow within its first millisecond. Real hosts choose both
-    themselves."""
+    """Seed of the random numbers of a trial, simulated or in virtual time, that have no seed of their
+    own: the start of each flow within its first millisecond, and the ports of connections, or all that
+    the kernel in virtual time draws. Real hosts choose these themselves."""
     workload: list[Flow]
     """The flows, all started relative to the same instant."""
 

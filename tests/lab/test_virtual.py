@@ -231,7 +231,7 @@ def test_frames_of_a_gso_packet_arrive_one_by_one(backend, tmp_path):
     # A frame of 1538 bytes on the wire takes 12304 ns at 1 Gbit/s. Programs that read the clock, which takes
     # 256 ns each time, delay some time stamps.
     assert gaps.count(12304) > 10_000
-    assert min(gaps) >= 12304 - 2 * 256
+    assert min(gaps) >= 12304 - 4 * 256
 
 
 def test_a_preflight_tells_the_kernel_and_all_cpus_of_the_machine(backend):
@@ -485,7 +485,8 @@ def test_a_fabric_at_its_papers_rate_is_the_same_at_any_load(kernel, switches):
     record = same_at_any_load(kernel, scenario)
     assert len(record.flows) == switches - 1
     assert sum(flow.bytes for flow in record.flows) > 0
-    assert max(len(flow.subflows) for flow in record.flows) == 2
+    # Where the first segment of a subflow is lost, the kernel opens another.
+    assert max(len(flow.subflows) for flow in record.flows) in (2, 3)
     assert {warning.code for warning in record.warnings} <= {"mptcp_fallback"}
 
 

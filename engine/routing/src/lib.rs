@@ -34,7 +34,7 @@ use ipnet::IpNet;
 use nettrial_scenario::{Flow, Interface, IpVersion, RoutingPolicy, Scenario};
 pub use routes::{NextHop, Route};
 pub use segment::{Segment, segment_headers};
-pub use sockets::{EPHEMERAL_PORTS, Sockets};
+pub use sockets::{EPHEMERAL_PORTS, Sockets, late_ps};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;

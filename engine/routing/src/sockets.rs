@@ -1,7 +1,7 @@
 //! The addresses and ports of a flow's connections, the same for every backend whose hosts are models.
 
 use crate::{FiveTuple, Paths};
-use nettrial_scenario::{Connecting, Flow, RoutingPolicy, Traffic, Transport};
+use nettrial_scenario::{Connecting, Flow, RoutingPolicy, Scenario, Traffic, Transport};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use std::net::{IpAddr, SocketAddr};
@@ -16,6 +16,23 @@ const LATEST_START_PS: u64 = 1_000_000_000;
 const SOURCE_PORTS: usize = 64;
 /// Subflows of a connection at most.
 const SUBFLOWS: usize = 8;
+
+/// Returns the picoseconds by which flow number `number` of `scenario` starts after its time, less than a millisecond:
+/// [`Sockets::late_ps`] without the rest.
+pub fn late_ps(scenario: &Scenario, number: u32) -> u64 {
+    draw_late_ps(&mut random_of(scenario, number))
+}
+
+/// Returns the random numbers of flow number `number` of `scenario`.
+fn random_of(scenario: &Scenario, number: u32) -> ChaCha8Rng {
+    let mut random = ChaCha8Rng::seed_from_u64(scenario.seed);
+    random.set_stream(u64::from(number));
+    random
+}
+
+fn draw_late_ps(random: &mut ChaCha8Rng) -> u64 {
+    random.random_range(0..LATEST_START_PS)
+}
 
 /// The random choices of a flow before it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +49,8 @@ impl Sockets {
     /// seed and that number alone.
     pub fn of(paths: &Paths<'_>, flow: &Flow, number: u32) -> Self {
         let scenario = paths.graph.scenario;
-        let mut random = ChaCha8Rng::seed_from_u64(scenario.seed);
-        random.set_stream(u64::from(number));
-        let late_ps = random.random_range(0..LATEST_START_PS);
+        let mut random = random_of(scenario, number);
+        let late_ps = draw_late_ps(&mut random);
         let destination_port = random.random_range(EPHEMERAL_PORTS);
         let pairs = paths.subflow_pairs(flow);
         let depends_on_port = matches!(scenario.routing, RoutingPolicy::Ecmp { .. });

@@ -104,8 +104,9 @@ pub struct Scenario {
     /// The links and nodes that fail while traffic goes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Outage>,
-    /// Seed of the random numbers of a simulated trial that have no seed of their own: the ports of connections,
-    /// and the start of each flow within its first millisecond. Real hosts choose both themselves.
+    /// Seed of the random numbers of a trial, simulated or in virtual time, that have no seed of their own: the start
+    /// of each flow within its first millisecond, and the ports of connections, or all that the kernel in virtual time
+    /// draws. Real hosts choose these themselves.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub seed: u64,
 }

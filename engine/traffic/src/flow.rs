@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::protocol::Side;
 use crate::sampler::Sampler;
-use crate::{exchange, file_transfer, packets, sweep, tool, transfer};
+use crate::{exchange, file_transfer, packets, platform, sweep, tool, transfer};
 use nettrial_scenario::{FlowRecord, Traffic, Warning};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -15,6 +15,9 @@ pub fn run(
     sample_period: Duration,
 ) -> Result<(FlowRecord, Vec<Warning>)> {
     let origin = Instant::now();
+    if side.virtual_time {
+        platform::wake_promptly(); // the kernel has nothing to gain from late timers
+    }
     std::thread::sleep(side.flow.start.as_std());
     if let Traffic::Packets(settings) = &side.flow.traffic {
         return packets::send(side, settings, destination, origin, sample_period);

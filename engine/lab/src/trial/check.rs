@@ -13,11 +13,13 @@ use crate::mptcp;
 use crate::network::{Network, Refused};
 use crate::programs;
 use crate::settings;
+use nettrial_routing::late_ps;
 use nettrial_scenario::{Capture, Check, During, Flow, GuestRecord, Scenario};
 use nettrial_session::{Agents, Plan, Ready, prepare};
 use nettrial_traffic::{ClockOffset, Cookie, Side};
 use socket2::Socket;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The hosts of a trial, ready for the traffic.
 pub struct Endpoints {
@@ -130,8 +132,12 @@ fn ready(built: &Built, mut agents: Agents, findings: &mut Findings) -> Result<E
     let Built { home, layout, network, .. } = built;
     let cookie = Cookie(rand::random());
     findings.path_mtus(&mut agents, layout, cookie)?;
-    let ready =
+    let mut ready =
         prepare(&mut agents, &layout.directory, &LabFlows { clock: home.clock, layout, cookie }, findings)?;
+    if home.clock == Clock::Virtual {
+        start_apart(layout.scenario, &mut ready);
+        std::thread::sleep(closing_time(&ready));
+    }
     let mut subflow_listeners = Vec::new();
     for Ready { side, destination } in &ready {
         let port = destination.port();
@@ -139,6 +145,21 @@ fn ready(built: &Built, mut agents: Agents, findings: &mut Findings) -> Result<E
         subflow_listeners.extend(listeners);
     }
     Ok(Endpoints { agents, ready, subflow_listeners })
+}
+
+/// Delays the start of each flow by its own part of a millisecond, as the simulator does: the virtual clock would start all
+/// flows at the same instant, after which equal ones run in step.
+fn start_apart(scenario: &Scenario, ready: &mut [Ready]) {
+    for (number, Ready { side, .. }) in (0..).zip(ready) {
+        side.flow.start.0 += late_ps(scenario, number) / 1000;
+    }
+}
+
+/// Returns the time in which the connections that were inspected have closed: their last segments would be frames of
+/// the traffic, and shift the fates of all later ones. It costs nothing on the virtual clock.
+fn closing_time(ready: &[Ready]) -> Duration {
+    let longest = ready.iter().filter_map(|ready| ready.side.round_trip).max();
+    Duration::from_millis(10) + 3 * longest.map_or(Duration::ZERO, |longest| longest.as_std())
 }
 
 /// The flows between the hosts of a network of the lab.
