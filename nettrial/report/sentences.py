@@ -31,7 +31,7 @@ MOST_NAMED = 4
 """The largest number of exceptions or treatments that a sentence names; further ones are only counted."""
 TOLD = 0.001
 """The share of the variation below which shares are reported together."""
-NOT_NORMAL = "residuals are not normal: there may be effects that F tests do not show"
+NOT_NORMAL = "residuals are not normal: they may miss effects"
 """The caution about the tests if residuals are not normal; the rate of false positives still holds."""
 _KINDS = {
     "opposite": "the opposite direction",
@@ -52,7 +52,7 @@ def findings(study: Study, results: Sequence[Finding]) -> list[str]:
             silent.setdefault(reason, []).append(study.factors[each.factor].title)
     for reason, titles in silent.items():
         name = quantity(results[0].response.title)
-        said.append(f"{numbers.listed(titles)}: nothing can be said about {name}: {reason}.")
+        said.append(f"The effect of {numbers.listed(titles)} on {name} is not known: {reason}.")
     return said
 
 
@@ -63,14 +63,14 @@ def _shown_effects(result: Finding) -> list[LevelEffect]:
 
 def finding(study: Study, result: Finding) -> str:
     """Returns the effect of a factor on a response in a sentence: "MTU 9000 B raises throughput by 5.2% to
-    5.6% over 1500 B; no pair of Sender and Receiver is an exception". At least one level must have a
+    5.6% over 1500 B, in every pair of Sender and Receiver". At least one level must have a
     finding."""
     name, shown = quantity(result.response.title), _shown_effects(result)
     if len(result.effects) > MOST_LEVELS:
         return f"{_many(study, result, shown)}{_exceptions(study, result)}."
     phrases = [_effect(study, result, effect, name if i == 0 else "it") for i, effect in enumerate(shown)]
     phrases += [
-        f"nothing can be said about {study.factors[result.factor].title} {effect.level}: "
+        f"the effect of {study.factors[result.factor].title} {effect.level} is not known: "
         f"{effect.overall.absent}"
         for effect in result.effects
         if effect not in shown
@@ -147,26 +147,35 @@ def _many(study: Study, result: Finding, effects: Sequence[LevelEffect]) -> str:
 
 
 def _exceptions(study: Study, result: Finding) -> str:
-    """Returns the exceptions in words, if there are other factors."""
+    """Returns where the effect differs, in words, if there are other factors."""
     if not result.others:
         return ""
     titles = [study.factors[name].title for name in result.others]
+    kind = {1: "level", 2: "pair"}.get(len(titles), "combination")
+    of = f"of {numbers.listed(titles)}"
     named = [(effect, place) for effect in result.effects for place in effect.places if place.is_exception]
     unshown = any(place.exceptional in ("not shown", "absent") for e in result.effects for place in e.places)
     if not named and not any(effect.overall.shown for effect in result.effects):
         return ""
     if not named:
-        kind = {1: "level", 2: "pair"}.get(len(titles), "combination")
-        group = f"{kind} of {numbers.listed(titles)}"
-        alone = ", though not each of them shows it separately" if unshown else ""
-        return f"; no {group} is an exception{alone}"
+        if unshown:
+            return f"; no difference between {kind}s {of} shown, but the effect is not significant in each"
+        return f", in every {kind} {of}"
+    apart = {label(study, {name: place.others[name] for name in result.others}) for _, place in named}
+    every = {
+        label(study, {name: place.others[name] for name in result.others})
+        for effect in result.effects
+        for place in effect.places
+    }
+    if len(apart) == len(every) > 1:
+        return f"; the effect differs between the {len(every)} {kind}s {of}: see the table"
     said = [_exception(study, result, effect, place) for effect, place in named[:MOST_NAMED]]
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    return f"; {'exception' if len(named) == 1 else 'exceptions'}: {'; '.join(said)}{more}"
+    return f"; the effect differs at {'; '.join(said)}{more}"
 
 
 def _exception(study: Study, result: Finding, effect: LevelEffect, place: SimpleEffect) -> str:
-    """Returns one exception in words: its place, its level and its kind."""
+    """Returns in words where an effect differs, at which level, and how."""
     where = label(study, {name: place.others[name] for name in result.others})
     by, unit = _bounds(place.change, result.response.unit)
     level = f"{effect.level}, " if len(result.effects) > 1 else ""
@@ -182,16 +191,16 @@ def variation(study: Study, shares: Variation) -> str:
     small = sum(term.share < TOLD for term in shares.terms)
     if small:
         parts.append(f"{'all else' if small > 1 else 'the rest'} under {100 * TOLD:g}%")
-    scale = "the logarithm's variation" if shares.scale == "logarithm" else "the variation"
+    scale = "variation of the logarithm" if shares.scale == "logarithm" else "variation"
     left = f"; {numbers.counted(shares.left_out, 'incomplete block')} left out" if shares.left_out else ""
-    said = f"Of {scale}: {', '.join(parts)} (eta squared{left})."
+    said = f"Shares of the {scale} (eta squared{left}): {', '.join(parts)}."
     if shares.absent:
         return f"{said} No test: {shares.absent}."
-    pairs = [" and ".join(study.factors[name].title for name in each.factors) for each in shares.interactions]
+    pairs = [" × ".join(study.factors[name].title for name in each.factors) for each in shares.interactions]
     if any(term.kind == "interaction" for term in shares.terms):
-        what = f"interaction of {'; of '.join(pairs)}" if pairs else "no interaction"
+        what = f"Significant interactions: {', '.join(pairs)}" if pairs else "No significant interaction"
         weak = shares.normality is not None and shares.normality < NORMALITY_LEVEL
-        said += f" Shown by F tests: {what}{f' ({NOT_NORMAL})' if weak else ''}."
+        said += f" {what} (F tests{f'; {NOT_NORMAL}' if weak else ''})."
     return said
 
 

@@ -113,7 +113,7 @@ def test_a_sentence_says_by_how_much_and_that_none_is_an_exception(run: Run) -> 
     assert effect is not None
     assert f"MTU 9000 B raises it by {effect.low:.1f}% to {effect.high:.1f}% over 1500 B" in said
     assert said.startswith("MTU 4000 B raises throughput by ")
-    assert said.endswith("; no pair of Sender and Receiver is an exception.")
+    assert said.endswith(", in every pair of Sender and Receiver.")
     cpu = findings(run.study, summarise(run).responses[3])[0]
     assert sentences.finding(run.study, cpu).startswith("MTU 4000 B lowers CPU, sender by ")
 
@@ -134,7 +134,7 @@ def test_an_exception_is_named(tmp_path: Path, times: float, kind: str, words: s
     assert place.exceptional == kind
     assert finding.effects[0].exceptions == ()
     said = sentences.finding(changed.study, finding)
-    assert f"; exception: Sender classic – Receiver classic (9000 B, {words}" in said
+    assert f"; the effect differs at Sender classic – Receiver classic (9000 B, {words}" in said
 
 
 def test_a_change_in_one_place_only_is_an_exception_to_none(tmp_path: Path) -> None:
@@ -155,7 +155,9 @@ def test_a_place_that_shows_nothing_by_itself_is_no_exception(tmp_path: Path) ->
     jitter = findings(noisy.study, summarise(noisy).responses[1])[0]
     kinds = {place.exceptional for effect in jitter.effects for place in effect.places}
     assert "not shown" in kinds
-    assert "though not each of them shows it separately" in sentences.finding(noisy.study, jitter)
+    assert "no difference between pairs of Sender and Receiver shown, but" in sentences.finding(
+        noisy.study, jitter
+    )
 
 
 def test_what_has_no_ratio_is_told_by_its_difference(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_many_levels_are_counted(tmp_path: Path) -> None:
 def test_factors_of_which_nothing_can_be_said_share_a_sentence(tmp_path: Path) -> None:
     single = EDGE_RUNS["one_block"](tmp_path / "run")
     assert sentences.findings(single.study, findings(single.study, throughput(single))) == [
-        "MTU, Sender and Receiver: nothing can be said about throughput: one block gives no interval."
+        "The effect of MTU, Sender and Receiver on throughput is not known: one block gives no interval."
     ]
 
 
@@ -207,7 +209,7 @@ def test_an_interaction_is_found_and_has_means_to_draw(tmp_path: Path) -> None:
     assert point.mean == pytest.approx(fmean(cell.mean for cell in cells if cell.mean is not None))
     assert point.interval is not None
     assert point.interval.contains(point.mean)
-    assert "interaction of MTU and Sender" in sentences.variation(changed.study, found)
+    assert "interactions: MTU × Sender" in sentences.variation(changed.study, found)
 
 
 def test_without_interaction_none_is_found(run: Run) -> None:
@@ -219,7 +221,7 @@ def test_without_interaction_none_is_found(run: Run) -> None:
         *("higher", "block", "residual"),
     }
     assert shares["mtu"] > 0.99
-    assert sentences.variation(run.study, found).endswith("Shown by F tests: no interaction.")
+    assert sentences.variation(run.study, found).endswith("No significant interaction (F tests).")
 
 
 def test_equal_residuals_are_not_tested() -> None:
