@@ -3,6 +3,7 @@ rank. They have no intervals, because values within a trial are no replicates.""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ SHARES = (0.0, *(each / 100 for each in range(1, 100)), 0.995, 0.999, 1.0)
 """The shares of values whose delays are drawn."""
 SPOKEN = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 """The shares that show their delays on demand."""
+TITLE_LETTERS = 50
+"""The largest number of letters in a line of a title, which is as wide as the chart."""
 LOGARITHMIC_FROM = 20.0
 """The ratio of the largest to the smallest delay from which the axis is logarithmic."""
 KINDS = {"rtt": "Round-trip time", "owd": "One-way delay"}
@@ -124,11 +127,11 @@ def _delay_chart(name: str, title: str, group: str, lines: Mapping[str, Delays],
         axis = {"title": title, "grid": False, "tickCount": 5, "labelOverlap": "greedy"}
         x = {"field": "at", "type": "quantitative", "scale": {"type": "log"}, "axis": axis}
     places = {"x": x, "y": y("value", {"domain": [0, 100]}, tickCount=5)}
-    heading = ", ".join(filter(None, [f"{title.removesuffix(', ms')}: share of values, %", group]))
+    heading = f"{title.removesuffix(', ms')}: share of values, %"
     what = f"The cumulative distribution of all values of all trials: {title}"
     said = f"{what}{f', {group}' if group else ''}; a line for each level"
     said += ", on a logarithmic scale." if is_wide else "."
-    return _chart(name, heading, said, rows, speaking, places, note, interpolate="step-after")
+    return _chart(name, heading, group, said, rows, speaking, places, note, interpolate="step-after")
 
 
 def _rank_chart(name: str, title: str, group: str, lines: Mapping[str, Any], note: str) -> Chart:
@@ -152,12 +155,13 @@ def _rank_chart(name: str, title: str, group: str, lines: Mapping[str, Any], not
     places = {"x": {"field": "at", **shown}, "y": y("value", {"zero": True})}
     said = f"{title}, from the lowest to the highest, the mean of each rank over the trials"
     said += f", {group}; a line for each level." if group else "; a line for each level."
-    return _chart(name, ", ".join(filter(None, [title, group])), said, rows, speaking, places, note)
+    return _chart(name, title, group, said, rows, speaking, places, note)
 
 
 def _chart(
     name: str,
     title: str,
+    group: str,
     said: str,
     rows: list[Row],
     speaking: list[Row],
@@ -172,4 +176,6 @@ def _chart(
         layer("line", silent(rows), coloured, strokeWidth=1.5, **line),
         layer("point", speaking, {**coloured, "shape": channels["shape"]}, size=22, filled=True, opacity=0.9),
     ]
-    return Chart(name, title, said, layered(layers, title), legend=labels, note=note)
+    spec = layered(layers, title) | {"title": [title, *textwrap.wrap(group, TITLE_LETTERS)]}
+    about = title if group else ""
+    return Chart(name, group or title, said, spec, about, legend=labels, note=note)

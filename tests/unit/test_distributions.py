@@ -118,8 +118,8 @@ def test_delays_of_all_trials_are_drawn_as_shares_by_level(run: Run) -> None:
     charts, note = distribution_charts.delays(gather(run))
     receivers = ["linux-cubic", "classic"]
     assert [chart.name for chart in charts] == ["probe-rtt-ecdf-1", "probe-rtt-ecdf-2"]
-    assert [chart.title for chart in charts] == [
-        f"Round-trip time: share of values, %, Receiver {each}" for each in receivers
+    assert [chart.spec["title"] for chart in charts] == [
+        ["Round-trip time: share of values, %", f"Receiver {each}"] for each in receivers
     ]
     assert note == ""
     for chart in charts:
