@@ -169,11 +169,12 @@ def test_machines_are_added_and_listed(nettrial, tmp_path):
     assert list(Inventory.load(tmp_path / "machines.yaml").machines) == ["alpha", "beta"]
 
 
-def test_the_study_of_the_how_to_is_one(tmp_path):
-    text = HOW_TO.with_name("repeat-a-study-on-your-own-machines.md").read_text()
-    (study,) = re.findall(r"```yaml\n(.*?)```", text, re.S)
-    (tmp_path / "wifi.yaml").write_text(study)
-    assert load(str(tmp_path / "wifi.yaml")).backend == "hosts"
+def test_the_study_for_real_radios_has_the_figures_of_its_modelled_form():
+    machines, modelled = load("wlan-machines"), load("wlan-stacks")
+    assert machines.backend == "hosts"
+    assert machines.network.wlan is None
+    assert machines.published_text() == modelled.published_text()
+    assert machines.conclusions == modelled.conclusions
 
 
 def test_headings_say_which_system_a_machine_has():

@@ -259,7 +259,7 @@ def _studies() -> str:
             one.title,
             ", ".join(one.factors),
             one_line(one.question),
-            ", ".join(f"`{name}`" for name in backends[one.study]),
+            ", ".join(f"`{name}`" for name in backends[one.study] or [one.backend]),
         )
         for one in found
     ]
