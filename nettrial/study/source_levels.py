@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from nettrial.fields import wrong
 from nettrial.registry import near
+from nettrial.stacks import STACKS
 from nettrial.study.system_names import FAMILIES, family
 
 if TYPE_CHECKING:
@@ -50,13 +51,8 @@ def is_system(study: Study, factor: str, level: str) -> bool:
     known = study.factors[factor]
     if level in known.levels or not isinstance(known.sets, str):
         return level not in (*known.levels, *known.sets)
-    if known.sets.endswith(".machine"):  # any name may be a machine's
-        return True
-    try:
-        study.checked_level(factor, level, ())
-    except PydanticCustomError:
-        return True
-    return False
+    # `linux-cubic` is a stack that this run lacks; any other name may be a machine's or a system's.
+    return not known.sets.endswith(".stack") or level not in (*STACKS, *study.stacks)
 
 
 def checked(study: Study, factor: str, level: str, at: tuple[str | int, ...]) -> str:
