@@ -26,15 +26,15 @@ Windows more."""
 
 def _address(text: str) -> str:
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         raise wrong(expected="an IPv4 or IPv6 address, such as 192.0.2.1 or 2001:db8::1") from None
-    if found.is_multicast or found.is_unspecified or found.is_link_local:
+    if address.is_multicast or address.is_unspecified or address.is_link_local:
         hint = "its zone names an interface of one machine, which means nothing to the others"
         raise wrong(
-            expected="a unicast address that is not link-local", hint=hint if found.is_link_local else ""
+            expected="a unicast address that is not link-local", hint=hint if address.is_link_local else ""
         )
-    return str(found)
+    return str(address)
 
 
 def _target(text: str) -> str:
@@ -143,14 +143,14 @@ class Inventory(Strict):
         """Reads an inventory; raises BadInput with every fault found."""
         document = Document.load(path, READING)
         try:
-            found = cls.model_validate(document.data)
+            inventory = cls.model_validate(document.data)
         except ValidationError as error:
             raise document.bad(error, cls.model_validate) from None
         beside = {
             name: machine.model_copy(update={"binary": machine.binary and path.parent / machine.binary})
-            for name, machine in found.machines.items()
+            for name, machine in inventory.machines.items()
         }
-        return found.model_copy(update={"machines": beside})
+        return inventory.model_copy(update={"machines": beside})
 
     def only(self, names: Iterable[str]) -> Inventory:
         """The inventory with these machines alone; raises BadInput where it has one of them not."""

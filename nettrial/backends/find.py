@@ -59,6 +59,6 @@ def reinstall() -> str:
 def _installed_with(packages: Path) -> list[Path]:
     """Returns the paths of the engine in the lists of installed files of a directory of packages: with
     `pip install --user` or `--prefix`, the engine is in none of this Python's directories."""
-    found = Distribution.discover(name="nettrial", path=[str(packages)])
-    files = [file for one in found for file in one.files or [] if file.name == ENGINE]
+    distributions = Distribution.discover(name="nettrial", path=[str(packages)])
+    files = [file for one in distributions for file in one.files or [] if file.name == ENGINE]
     return [Path(os.path.normpath(str(file.locate()))) for file in files]

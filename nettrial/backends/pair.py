@@ -42,9 +42,9 @@ class Pair:
 
         Raises Unreached, TrialFailed, and CannotRun if the engine here does not answer."""
         with self._backend as backend:
-            found = self._described(thorough=False)
+            machines = self._described(thorough=False)
             interval = max(INTERVAL_SECONDS, streams * seconds / MOST_SAMPLES)
-            scenario = as_they_are(found[source], found[target], flow, streams, interval)
+            scenario = as_they_are(machines[source], machines[target], flow, streams, interval)
             record = backend.run("1", scenario, seconds + GRACE_SECONDS)
         warnings = [each for each in record.warnings if each.code not in EXPECTATIONS]
         return record.model_copy(update={"warnings": warnings})
@@ -55,10 +55,10 @@ class Pair:
 
         Raises Unreached, TrialFailed, and CannotRun if the engine here does not answer."""
         with self._backend:
-            found = self._described(thorough=True)
+            machines = self._described(thorough=True)
         sizes = {
             (machine.name, reach.to): reach.passed_bytes
-            for machine in found.values()
+            for machine in machines.values()
             for reach in machine.reaches or []
         }
         if {(source, target), (target, source)} - set(sizes):
@@ -67,12 +67,12 @@ class Pair:
 
     def _described(self, thorough: bool) -> dict[str, Machine]:
         """Returns the descriptions of the machines by name; `thorough` also tries packets between them."""
-        found = self._backend.preflight(thorough)
-        machines = {machine.name: machine for machine in found.environment.machines or []}
-        said = "; ".join(f"{lack.what}: {lack.why}" for lack in found.missing)
+        preflight = self._backend.preflight(thorough)
+        machines = {machine.name: machine for machine in preflight.environment.machines or []}
+        said = "; ".join(f"{lack.what}: {lack.why}" for lack in preflight.missing)
         if len(machines) < 2:
-            raise Unreached(said, [lack.kind.root for lack in found.missing if lack.kind])
-        if found.missing:
+            raise Unreached(said, [lack.kind.root for lack in preflight.missing if lack.kind])
+        if preflight.missing:
             raise TrialFailed(said)
         return machines
 

@@ -57,7 +57,7 @@ class Gathered:
             return self._has(line)
 
     def _has(self, line: bytes) -> bool:
-        return any(found.strip() == line for found in self._kept.splitlines())
+        return any(kept.strip() == line for kept in self._kept.splitlines())
 
     def whole(self) -> str:
         """Waits for the end of the output, and returns it as text; bytes that are not UTF-8 are replaced."""

@@ -66,10 +66,10 @@ def find_server(host: str, port: int, ip: int | None) -> tuple[str, int]:
             raise LookupError("no such address was found") from None
     family = {None: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}[ip]
     try:
-        found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
         raise LookupError("no such address was found") from None
-    text, _, *six = found[0][4]
+    text, _, *six = addresses[0][4]
     address = ipaddress.ip_address(str(text).partition("%")[0])
     # The zone of a link-local address is the number of an interface of this machine.
     zone = f"%{six[1]}" if six and six[1] else ""

@@ -33,9 +33,9 @@ def find_kernel() -> Path | None:
     given = os.environ.get(VARIABLE)
     if given is not None:
         return Path(given).absolute() if given else None
-    found = importlib.util.find_spec(PACKAGE)
-    if found is not None and found.origin is not None:
-        return Path(found.origin).with_name("linux")
+    package = importlib.util.find_spec(PACKAGE)
+    if package is not None and package.origin is not None:
+        return Path(package.origin).with_name("linux")
     return Catalogue().newest_program()
 
 

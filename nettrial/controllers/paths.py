@@ -89,8 +89,8 @@ def shortest_paths(graph: nx.Graph, source: int, destination: int, count: int) -
         return [[source]]
     if first not in graph or last not in graph or not nx.has_path(graph, first, last):
         return []
-    found = list(islice(nx.shortest_simple_paths(graph, first, last), count))
-    return found if source == first else [path[::-1] for path in found]
+    paths = list(islice(nx.shortest_simple_paths(graph, first, last), count))
+    return paths if source == first else [path[::-1] for path in paths]
 
 
 def random_shortest_path(

@@ -113,8 +113,8 @@ class Fabric:
             path = self._path_of_pair(flow.source, flow.destination)
             if path is not None and switch in path:
                 return path[path.index(switch) :]
-        found = shortest_paths(self.graph, switch, host.switch, 1)
-        return found[0] if found else None
+        paths = shortest_paths(self.graph, switch, host.switch, 1)
+        return paths[0] if paths else None
 
 
 def addresses(source: str, destination: str) -> Match:

@@ -82,14 +82,14 @@ def slowest_transfer_bps(trial: Scenario) -> int | None:
         if isinstance(flow.traffic.root, scenario.TransferTraffic | scenario.FileTransferTraffic)
     }
     hops = {hop for pair in ends for hop in pairwise(nx.shortest_path(graph, *pair))}
-    found = []
+    rates_bps = []
     for node, other in hops:
         for edge in graph[node][other].values():
             link = trial.links[edge["number"]]
             back = link.reverse if link.ends[0].node != node else None
             rate = (back and back.rate) or link.rate
-            found += [units.RATE.parse(rate.root)] if rate else []
-    return min(found, default=None)
+            rates_bps += [units.RATE.parse(rate.root)] if rate else []
+    return min(rates_bps, default=None)
 
 
 def traffic_seconds(trial: Scenario) -> float:

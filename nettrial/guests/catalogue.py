@@ -184,11 +184,11 @@ class Catalogue:
         for what, hash in entry.files.items():
             try:
                 with (self.directory / hash).open("rb") as file:
-                    found = hashlib.file_digest(file, "sha256").hexdigest()
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError as error:
                 problems.append(f"the file of its {what} can't be read: {error.strerror}")
                 continue
-            if found != hash:
+            if digest != hash:
                 problems.append(f"the file of its {what} has changed since it was added")
         return problems
 
@@ -196,8 +196,8 @@ class Catalogue:
         """Returns the goodput in bits per second of the transfer between two emulated guests that an engine
         measured on this machine; None if it was not measured."""
         try:
-            found = json.loads(read_text(self.directory / _CALIBRATION, _MOST_ENTRY_BYTES))
-            return float(found["goodput_bps"])
+            calibration = json.loads(read_text(self.directory / _CALIBRATION, _MOST_ENTRY_BYTES))
+            return float(calibration["goodput_bps"])
         except (Unreadable, ValueError, KeyError, TypeError):
             return None
 

@@ -106,6 +106,6 @@ def _contents(file: Path) -> bytes:
 
 def depends(module: bytes) -> list[str]:
     """Returns the modules on which a module depends, from its section .modinfo."""
-    found = re.search(rb"\0depends=([^\0]*)\0", module)
-    names = found[1].decode("ascii", "replace").split(",") if found else []
+    entry = re.search(rb"\0depends=([^\0]*)\0", module)
+    names = entry[1].decode("ascii", "replace").split(",") if entry else []
     return [name.replace("-", "_") for name in names if name]

@@ -124,10 +124,10 @@ def version(tree: Path) -> tuple[int, int]:
     numbers = [re.search(rf"^{name} = (\d+)$", text, re.MULTILINE) for name in ("VERSION", "PATCHLEVEL")]
     if not all(numbers) or not (tree / "arch" / "um" / "Kconfig").is_file():
         raise Unfit(f"{tree} is no tree of Linux's source; expected {expected}")
-    found = tuple(int(number[1]) for number in numbers if number)
-    if found < OLDEST:
-        raise Unfit(f"{tree} is Linux {found[0]}.{found[1]}; expected {OLDEST[0]}.{OLDEST[1]} or later")
-    return found[0], found[1]
+    release = tuple(int(number[1]) for number in numbers if number)
+    if release < OLDEST:
+        raise Unfit(f"{tree} is Linux {release[0]}.{release[1]}; expected {OLDEST[0]}.{OLDEST[1]} or later")
+    return release[0], release[1]
 
 
 def lacks() -> list[Lack]:
@@ -139,11 +139,11 @@ def lacks() -> list[Lack]:
         if why is not None:
             absent[_STATIC_C[0]] = _STATIC_C[1]
     remedy = f"apt-get install {' '.join(sorted(set(absent.values())))}"
-    found = [Lack(what, "it is not installed", remedy) for what in absent]
+    lacking = [Lack(what, "it is not installed", remedy) for what in absent]
     if platform.machine() != _CPU:
         why, other = f"this machine's is {platform.machine()}", "run the study with `--backend lab` or `sim`"
-        found.append(Lack("an x86-64 CPU", why, other))
-    return found
+        lacking.append(Lack("an x86-64 CPU", why, other))
+    return lacking
 
 
 def unpack_source(package: str, directory: Path) -> Path:
@@ -223,8 +223,8 @@ def build(tree: Path, progress: Progress = lambda step: None) -> UserMode:
 def _apply(patch: Path, tree: Path) -> None:
     """Applies a patch, unless the tree has what its header names."""
     text = read_text(patch, _MOST_TEXT_BYTES)
-    for name, found in _UNLESS.findall(text):
-        if found in read_text(tree / name, _MOST_TEXT_BYTES):
+    for name, condition in _UNLESS.findall(text):
+        if condition in read_text(tree / name, _MOST_TEXT_BYTES):
             return
     for name in _PATCHED.findall(text):
         _separate(tree / name)

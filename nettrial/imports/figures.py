@@ -180,7 +180,7 @@ def distribution(values: Sequence[float], counts: Sequence[int] | None = None) -
         return dict(NONE)
     mean = math.fsum(value * count for value, count in pairs) / total
     square = math.fsum((value - mean) ** 2 * count for value, count in pairs)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "count": total,
         "mean": mean,
         "deviation": math.sqrt(square / (total - 1)) if total > 1 else 0.0,
@@ -192,6 +192,6 @@ def distribution(values: Sequence[float], counts: Sequence[int] | None = None) -
         for value, count in pairs:
             passed += count
             if passed >= rank:
-                found[name] = value
+                figures[name] = value
                 break
-    return found
+    return figures

@@ -267,9 +267,9 @@ def _counts(
 def _packets(sent: int, lost: int, reordered: int | None, duplicated: int | None) -> dict[str, int]:
     if lost > sent:
         raise Unusable(f"{lost} packets of {sent} lost", "no more packets lost than sent")
-    found = {"sent_pkts": sent, "lost_pkts": lost, "received_pkts": sent - lost, "send_errors_pkts": 0}
-    found |= {} if reordered is None else {"reordered_pkts": reordered}
-    return found if duplicated is None else {**found, "duplicated_pkts": duplicated}
+    counts = {"sent_pkts": sent, "lost_pkts": lost, "received_pkts": sent - lost, "send_errors_pkts": 0}
+    counts |= {} if reordered is None else {"reordered_pkts": reordered}
+    return counts if duplicated is None else {**counts, "duplicated_pkts": duplicated}
 
 
 def _requests(source: FigureSource, seconds: list[float]) -> None:

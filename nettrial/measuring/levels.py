@@ -96,7 +96,7 @@ class Varied:
 
 def varied(texts: Sequence[str], kind: str) -> list[Varied]:
     """Returns the settings that the values of `--set` name, for a kind of measurement; raises BadInput."""
-    found: list[Varied] = []
+    settings: list[Varied] = []
     for text in texts:
         name, equals, values = text.partition("=")
         name = name.strip()
@@ -106,12 +106,12 @@ def varied(texts: Sequence[str], kind: str) -> list[Varied]:
         setting = SETTINGS[name]
         if kind not in setting.kinds:
             raise BadInput(READING_OPTIONS, OPTION, text, f"no {name} with {kind}")
-        if any(name == other.name for other in found):
+        if any(name == other.name for other in settings):
             raise BadInput(READING_OPTIONS, OPTION, text, "each setting once")
         levels = [setting.level(value.strip()) for value in values.split(",")]
         if not 2 <= len(levels) <= MOST_LEVELS or len(set(levels)) < len(levels):
             expected = f"2 to {MOST_LEVELS} different values, separated by commas"
             hint = "the first one is the baseline" if len(levels) > 1 else f"such as {name}={values},…"
             raise BadInput(READING_OPTIONS, OPTION, text, expected, hint)
-        found.append(Varied(name, tuple(levels)))
-    return found
+        settings.append(Varied(name, tuple(levels)))
+    return settings

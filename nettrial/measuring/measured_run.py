@@ -62,8 +62,8 @@ def keep(
     trials = plan(study, len(records), seed)
     if environment is None:
         environment = _this_machine()
-    found = {trial.number: record for trial, record in zip(trials, records, strict=True)}
-    _store(directory, json.dumps(document, indent=2), study, trials, seed, found, environment)
+    by_trial = {trial.number: record for trial, record in zip(trials, records, strict=True)}
+    _store(directory, json.dumps(document, indent=2), study, trials, seed, by_trial, environment)
 
 
 def comparison(
@@ -141,16 +141,16 @@ def _this_machine() -> Environment:
     """Returns the properties of this machine that are known without privileges; others are empty. Raises
     CannotRun without an engine."""
     with Backend("sim") as backend:  # it needs no privileges
-        found = backend.preflight().environment
+        environment = backend.preflight().environment
     system = platform.uname()
     kernel = " ".join([system.system, system.release, system.version])
     return Environment(
         congestion_controls=[],
-        engine_version=found.engine_version,
+        engine_version=environment.engine_version,
         kernel=kernel,
         privileges="",
-        processor=found.processor,
-        processors=found.processors,
+        processor=environment.processor,
+        processors=environment.processors,
         sysctls={},
     )
 

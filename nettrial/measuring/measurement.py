@@ -55,7 +55,7 @@ class RepeatedMetric:
 def metrics_of(outcomes: Sequence[ProtocolOutcome]) -> list[RepeatedMetric]:
     """Returns the metrics over the outcomes of repeats that gave a value."""
     kinds = {(each.direction, each.metric): each for outcome in outcomes for each in outcome.figures}
-    found = []
+    metrics = []
     for kind, first in kinds.items():
         values = {
             number: each.value
@@ -65,8 +65,8 @@ def metrics_of(outcomes: Sequence[ProtocolOutcome]) -> list[RepeatedMetric]:
         }
         if values:
             cell = cell_of({}, values, {number: number for number in values}, {})
-            found.append(RepeatedMetric(*kind, first.title, first.unit, cell))
-    return found
+            metrics.append(RepeatedMetric(*kind, first.title, first.unit, cell))
+    return metrics
 
 
 class Measurement(ABC, Generic[R]):
@@ -177,7 +177,7 @@ def refuse_directory(directory: Path | None) -> None:
 def repeat(measurement: Measurement[R], listener: Listener, stop: Stop) -> Repeats[R]:
     """Measures as many times as the options say, until a request to `stop`. The failure of a first repeat
     that no warm-up preceded is raised as CannotRun; others are kept."""
-    found: Repeats[R] = Repeats()
+    repeats: Repeats[R] = Repeats()
     for number in range(1, measurement.count + 1):
         if stop.wanted:
             break
@@ -192,9 +192,9 @@ def repeat(measurement: Measurement[R], listener: Listener, stop: Stop) -> Repea
                 kind = error.kind if isinstance(error, RepeatFailed) else "other"
                 raise measurement.cannot(str(error), kind) from None
             event = RepeatFinished(number, failure=str(error))
-            found.failures.append(str(event))
+            repeats.failures.append(str(event))
         else:
-            found.results.append(result)
+            repeats.results.append(result)
             event = RepeatFinished(number, measurement.warnings(result))
         listener(event)
-    return found
+    return repeats

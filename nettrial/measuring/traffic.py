@@ -110,8 +110,8 @@ class TrafficMeasurement(Measurement[Record]):
     def metrics(self, results: Sequence[Record]) -> list[RepeatedMetric]:
         """Returns the metrics of all streams together, over the repeats."""
         return [
-            RepeatedMetric("", found.metric.name, found.metric.title, found.metric.unit, found.cell)
-            for found in repeated(results, self.streams)
+            RepeatedMetric("", metric.metric.name, metric.metric.title, metric.metric.unit, metric.cell)
+            for metric in repeated(results, self.streams)
         ]
 
     def warnings(self, result: Record) -> int:

@@ -117,8 +117,8 @@ class Metric:
 
     def of_network(self, scenario: Scenario) -> float | str:
         """Returns the figure of a trial's network, or the reason for its absence."""
-        found = self.network(scenario) if self.network else None
-        return f"the network has no {self.title.lower()}" if found is None else found
+        value = self.network(scenario) if self.network else None
+        return f"the network has no {self.title.lower()}" if value is None else value
 
     def backends(self) -> list[str]:
         """Returns the names of the backends whose capabilities allow this metric."""
@@ -207,13 +207,13 @@ def add(
             known = flows.get(of) if flows else next((each for each in record.flows if each.name == of), None)
             value = flow(known) if known is not None else None
         elif size is not None:
-            value = next((size(found, sizes) for found, sizes in _sizes(record, of)), None)
+            value = next((size(part, sizes) for part, sizes in _sizes(record, of)), None)
         elif host is not None:
-            value = next((host(found) for found in record.hosts if found.name == of), None)
+            value = next((host(part) for part in record.hosts if part.name == of), None)
         elif link is not None:
-            value = next((link(found) for found in _interfaces(record, of)), None)
+            value = next((link(part) for part in _interfaces(record, of)), None)
         elif station is not None:
-            value = next((station(*found) for found in _stations(record, of)), None)
+            value = next((station(*part) for part in _stations(record, of)), None)
         elif controller is not None and record.controller is not None:
             value = controller(record.controller)
         if isinstance(value, str):
@@ -264,14 +264,14 @@ def _sizes(record: Record, of: str) -> list[tuple[SizeRecord, Sequence[SizeRecor
 def _interfaces(record: Record, of: str) -> list[InterfaceRecord]:
     """Returns the interfaces of that name: NODE.INTERFACE, or a node with a single interface."""
     node, _, interface = of.partition(".")
-    found = [found for found in record.ends if found.node == node and interface in ("", found.interface)]
-    return found if len(found) == 1 else []
+    interfaces = [end for end in record.ends if end.node == node and interface in ("", end.interface)]
+    return interfaces if len(interfaces) == 1 else []
 
 
 def _stations(record: Record, of: str) -> list[tuple[ChannelRecord, StationRecord]]:
     """Returns the stations of that node, each with its channel."""
     channels = record.channels or []
-    return [(channel, found) for channel in channels for found in channel.stations if found.node == of]
+    return [(channel, station) for channel in channels for station in channel.stations if station.node == of]
 
 
 def mean_of(values: Distribution | None, divisor: float = 1000) -> float | None:

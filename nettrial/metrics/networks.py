@@ -10,22 +10,22 @@ from nettrial.topology.scenario_graph import graph_of
 def _mean(scenario: Scenario) -> float | None:
     from nettrial.topology.facts import switch_paths  # it is slow to load, and few studies ask for it
 
-    found = switch_paths(graph_of(scenario))
-    return found[1].mean if found else None
+    paths = switch_paths(graph_of(scenario))
+    return paths[1].mean if paths else None
 
 
 def _several(scenario: Scenario) -> float | None:
     from nettrial.topology.facts import switch_paths
 
-    found = switch_paths(graph_of(scenario))
-    return 100 * found[1].several if found else None
+    paths = switch_paths(graph_of(scenario))
+    return 100 * paths[1].several if paths else None
 
 
 def _distance(scenario: Scenario) -> float | None:
     from nettrial.topology.facts import switch_paths
 
-    found = switch_paths(graph_of(scenario))
-    return found[0].mean if found else None
+    paths = switch_paths(graph_of(scenario))
+    return paths[0].mean if paths else None
 
 
 add(

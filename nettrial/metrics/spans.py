@@ -74,11 +74,11 @@ def why_apart(groups: Sequence[Sequence[FlowRecord]]) -> str | None:
 
 def _times(flows: Sequence[FlowRecord], time: Callable[[FlowRecord], Time | None]) -> list[Time] | str:
     """Returns the time of each flow, or the reason why a record lacks one of them."""
-    found = [time(flow) for flow in flows]
-    known = [each for each in found if each is not None]
-    if len(known) == len(found):
+    times = [time(flow) for flow in flows]
+    known = [each for each in times if each is not None]
+    if len(known) == len(times):
         return known
-    lacking = flows[found.index(None)]
+    lacking = flows[times.index(None)]
     why = (
         f"the tool of {lacking.name} does not report when its traffic began and ended"
         if lacking.tool

@@ -70,7 +70,7 @@ class Alert:
 
     def document(self) -> bytes:
         """Returns the alert as JSON."""
-        found = {
+        content = {
             "format": 1,
             "nettrial": __version__,
             "document": "alert",
@@ -82,7 +82,7 @@ class Alert:
             "to": self.target,
             "text": self.text,
         }
-        return json.dumps(found, ensure_ascii=False).encode()
+        return json.dumps(content, ensure_ascii=False).encode()
 
 
 class States:

@@ -311,8 +311,8 @@ class Archive:
         which a damaged file may have in spite of the types of its columns."""
         is_tuple = get_origin(kind) is tuple
         try:
-            found = [row if is_tuple else ArgsKwargs(row) for row in rows]
-            return cast(list[Kind], _adapter(cast(Any, kind)).validate_python(found))
+            arguments = [row if is_tuple else ArgsKwargs(row) for row in rows]
+            return cast(list[Kind], _adapter(cast(Any, kind)).validate_python(arguments))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise self._damaged(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
@@ -578,8 +578,8 @@ class Archive:
             NOT_DRAWN,
         )
         tasks = [task for task, _, _ in rows]
-        found = [(times.get(task), figures.get(task, {}), reason, detail) for task, reason, detail in rows]
-        return dict(zip(tasks, self._read(Latest, found), strict=True))
+        results = [(times.get(task), figures.get(task, {}), reason, detail) for task, reason, detail in rows]
+        return dict(zip(tasks, self._read(Latest, results), strict=True))
 
     def values(self, task: int, metric: str, since_s: float) -> list[tuple[float, float]]:
         """Returns the times and values of a metric since a moment, in the order of the entries."""
@@ -598,11 +598,11 @@ class Archive:
             "WHERE task = ? AND metric = ? AND hour >= ?",
             *(float(HOUR), task, metric, since_s // HOUR),
         )
-        found = {int(point.at_s // HOUR): point for point in self._read(ArchivedValues, rows)}
+        points = {int(point.at_s // HOUR): point for point in self._read(ArchivedValues, rows)}
         for at_s, value in self.values(task, metric, since_s // HOUR * HOUR):
             hour, point = int(at_s // HOUR), ArchivedValues(at_s // HOUR * HOUR, 1, value, 0.0, value, value)
-            found[hour] = found[hour].and_also(point) if hour in found else point
-        return [found[hour] for hour in sorted(found)]
+            points[hour] = points[hour].and_also(point) if hour in points else point
+        return [points[hour] for hour in sorted(points)]
 
     def gaps(self, task: int, since_s: float) -> list[KnownGap]:
         """Returns the gaps of a task that ended after a moment, in the order of the entries."""

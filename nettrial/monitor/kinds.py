@@ -112,9 +112,9 @@ class TrafficKind:
 def of_record(record: Record, flows: list[str]) -> MeasuredValues:
     """Returns the figures of a record's flows."""
     figures = [
-        MeasuredValue(found.metric.name, found.metric.title, found.metric.unit, found.cell.mean)
-        for found in repeated([record], flows)
-        if found.cell.mean is not None
+        MeasuredValue(metric.metric.name, metric.metric.title, metric.metric.unit, metric.cell.mean)
+        for metric in repeated([record], flows)
+        if metric.cell.mean is not None
     ]
     if not figures:
         raise Missed("failed", "the record has no figures")
@@ -169,40 +169,40 @@ class PathKind:
             raise Missed("host gone", "; ".join(bad.faults[0].lines())) from None
         if not report.paths:
             raise Missed("host gone", "; ".join(each.reason for each in report.absent))
-        found = report.paths[0]
-        if not found.answers:
-            reasons = dict.fromkeys(each.reason for each in found.absent)
-            raise Missed("host gone", f"{found.address} answers no probe: {'; '.join(reasons)}")
+        path = report.paths[0]
+        if not path.answers:
+            reasons = dict.fromkeys(each.reason for each in path.absent)
+            raise Missed("host gone", f"{path.address} answers no probe: {'; '.join(reasons)}")
         return MeasuredValues(
-            path_figures(found),
+            path_figures(path),
             0,
             report.model_dump_json(by_alias=True, exclude_none=True),
-            path_states(found),
+            path_states(path),
         )
 
 
 def path_figures(path: PathRecord) -> list[MeasuredValue]:
     """Returns the figures of a path that were measured."""
-    found = []
+    figures = []
     if path.forward:
-        found.append(MeasuredValue("path_mtu", "Path MTU", "B", path.forward.mtu_bytes))
+        figures.append(MeasuredValue("path_mtu", "Path MTU", "B", path.forward.mtu_bytes))
     if path.reverse:
-        found.append(MeasuredValue("reverse_path_mtu", "Path MTU back", "B", path.reverse.mtu_bytes))
+        figures.append(MeasuredValue("reverse_path_mtu", "Path MTU back", "B", path.reverse.mtu_bytes))
     if path.rtt:
-        found.append(
+        figures.append(
             MeasuredValue("path_rtt", "Median round-trip time of probes", "ms", path.rtt.median_us / 1e3)
         )
-        found.append(
+        figures.append(
             MeasuredValue(
                 "path_rtt_min", "Smallest round-trip time of probes", "ms", path.rtt.minimum_us / 1e3
             )
         )
         lost = 1 - path.rtt.received_pkts / path.rtt.sent_pkts if path.rtt.sent_pkts else None
         if lost is not None:
-            found.append(MeasuredValue("path_loss", "Lost probes", "%", 100 * lost))
+            figures.append(MeasuredValue("path_loss", "Lost probes", "%", 100 * lost))
     if path.hops:
-        found.append(MeasuredValue("hops", "Hops", "hops", len(path.hops)))
-    return found
+        figures.append(MeasuredValue("hops", "Hops", "hops", len(path.hops)))
+    return figures
 
 
 def path_states(path: PathRecord) -> dict[str, str]:

@@ -56,9 +56,9 @@ class Measurement(MeasurementSettings):
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns the pairs of hosts, without pairs of a host with itself."""
-        found = [(source, target) for source in self.from_ for target in self.to if source != target]
-        found += [(target, source) for source, target in found] if self.both_directions else []
-        return list(dict.fromkeys(found))
+        pairs = [(source, target) for source in self.from_ for target in self.to if source != target]
+        pairs += [(target, source) for source, target in pairs] if self.both_directions else []
+        return list(dict.fromkeys(pairs))
 
 
 class Mesh(Strict):
@@ -183,14 +183,14 @@ def load(path: Path) -> Mesh:
             raise BadInput(
                 READING, place, host.machine, f"a machine of {inventory}: {in_short(machines)}", hint
             )
-    found = mesh.model_copy(update={"archive": archive, "machines": inventory, "hosts": hosts})
-    found._machines = machines
-    for task in found.tasks():
+    loaded = mesh.model_copy(update={"archive": archive, "machines": inventory, "hosts": hosts})
+    loaded._machines = machines
+    for task in loaded.tasks():
         expected = KINDS[task.settings.kind].problem(task)
         if expected:
             place = document.where(("measurements", task.measurement))
             raise BadInput(READING, place, f"{task.source} to {task.target}", expected)
-    return found
+    return loaded
 
 
 def _beside(mesh: Path, host: HostSettings) -> HostSettings:

@@ -47,7 +47,7 @@ def pair_page(history: History, live: str) -> str:
         live,
         history=history,
         counts=", ".join(counts) or "none",
-        charts=[(series.title, found) for series in history.series if (found := charts(series, history))],
+        charts=[(series.title, drawn) for series in history.series if (drawn := charts(series, history))],
     )
 
 
@@ -76,17 +76,17 @@ def moment(at_s: float) -> str:
 
 def charts(series: MetricSeries, history: History) -> list[Chart]:
     """Returns the charts of a metric: the values of the last 24 hours, and all of them by hour."""
-    found = []
+    drawn = []
     if series.day:
         points = [ArchivedValues(at_s, 1, value, 0.0, value, value) for at_s, value in series.day]
         merged = merge(points, DAY / MOST_POINTS if len(points) > MOST_POINTS else 0.0)
-        found.append(_chart(series, history, f"{series.name}-day", "the last 24 hours", merged))
+        drawn.append(_chart(series, history, f"{series.name}-day", "the last 24 hours", merged))
     if len(series.hours) > 1:
         span = series.hours[-1].at_s - series.hours[0].at_s + HOUR
         width = max(HOUR, math.ceil(span / MOST_POINTS / HOUR) * HOUR)
         by = "by hour" if width == HOUR else f"by {PERIOD.print(width)}"
-        found.append(_chart(series, history, f"{series.name}-all", by, merge(series.hours, width)))
-    return found
+        drawn.append(_chart(series, history, f"{series.name}-all", by, merge(series.hours, width)))
+    return drawn
 
 
 def merge(points: Sequence[ArchivedValues], width_s: float) -> list[ArchivedValues]:
@@ -94,11 +94,11 @@ def merge(points: Sequence[ArchivedValues], width_s: float) -> list[ArchivedValu
     merges none."""
     if not width_s:
         return sorted(points, key=lambda point: point.at_s)
-    found: dict[int, ArchivedValues] = {}
+    merged: dict[int, ArchivedValues] = {}
     for point in points:
         place = int(point.at_s // width_s)
-        found[place] = found[place].and_also(point) if place in found else point
-    return [found[place] for place in sorted(found)]
+        merged[place] = merged[place].and_also(point) if place in merged else point
+    return [merged[place] for place in sorted(merged)]
 
 
 def interval(point: ArchivedValues) -> tuple[float, float] | None:
@@ -116,10 +116,10 @@ def _chart(
     rows, bars = [], []
     for point in points:
         said = f"{moment(point.at_s)}: {point.mean:.5g} {series.unit}"
-        found = interval(point)
-        if found:
-            said += f" [{found[0]:.5g}, {found[1]:.5g}], {point.n} measurements"
-            bars.append({"at": _ms(point.at_s), "low": found[0], "high": found[1]})
+        bounds = interval(point)
+        if bounds:
+            said += f" [{bounds[0]:.5g}, {bounds[1]:.5g}], {point.n} measurements"
+            bars.append({"at": _ms(point.at_s), "low": bounds[0], "high": bounds[1]})
         rows.append({"at": _ms(point.at_s), "value": point.mean, "said": said})
     first, last = points[0].at_s, points[-1].at_s + 1
     y = vega.y("value")

@@ -90,10 +90,10 @@ class Ndt7:
             raise Missed("failed", why) from None
         direction = "download" if task.reverse else "upload"
         try:
-            found = ndt7.transfer(client, direction, task.seconds(ndt7.LONGEST))
+            transfer = ndt7.transfer(client, direction, task.seconds(ndt7.LONGEST))
         except RepeatFailed as failed:
             raise _missed(failed) from None
-        return _measured("ndt7", self.headline, outcome(found), {direction: ""}, found.num_bytes)
+        return _measured("ndt7", self.headline, outcome(transfer), {direction: ""}, transfer.num_bytes)
 
 
 class Stamp:

@@ -106,13 +106,13 @@ class Threads:
     def wait(self, seconds: float) -> list[Ended]:
         """Waits until a measurement ends, at most this number of seconds. Returns the measurements that have
         ended."""
-        found = []
+        ended = []
         try:
-            found.append(self._ended.get(timeout=seconds))
+            ended.append(self._ended.get(timeout=seconds))
             while True:
-                found.append(self._ended.get_nowait())
+                ended.append(self._ended.get_nowait())
         except queue.Empty:
-            return found
+            return ended
 
 
 @dataclass(frozen=True)
@@ -331,11 +331,11 @@ class Monitor:
 
     def _events(self, key: str, measured: MeasuredValues, at_s: float) -> list[StoredEvent]:
         """Returns the events that a measurement shows: changes of states, and changes of metrics."""
-        found = []
+        events = []
         for name, value in measured.states.items():
             before = self._states.get((key, name))
             if before is not None and differs(before, value):
-                found.append(StoredEvent(at_s, name, f"{name}: {before} → {value}"))
+                events.append(StoredEvent(at_s, name, f"{name}: {before} → {value}"))
             self._states[key, name] = value
         task = self._tasks[key]
         for figure in measured.figures:
@@ -343,8 +343,8 @@ class Monitor:
                 change = self._detector(key, figure.name).add(figure.value)
                 if change:
                     text = f"{figure.title}: median {change.before:.4g} → {change.after:.4g} {figure.unit}"
-                    found.append(StoredEvent(at_s, "change", text, figure.name))
-        return found
+                    events.append(StoredEvent(at_s, "change", text, figure.name))
+        return events
 
     def _detector(self, key: str, metric: str) -> Detector:
         """Returns the detector for a metric of a task. It starts with the values since the last change."""

@@ -227,8 +227,8 @@ class Schedule:
 
     def _refusal(self, state: _State, now: Moment) -> str:
         plan = state.plan
-        found = (self.budget.refusal(end, now.wall_s, plan.expected_s, state.bytes) for end in plan.ends)
-        return next(filter(None, found), "")
+        refusals = (self.budget.refusal(end, now.wall_s, plan.expected_s, state.bytes) for end in plan.ends)
+        return next(filter(None, refusals), "")
 
     def interval(self, key: str) -> int:
         """Returns the interval of a task's running measurement."""

@@ -50,8 +50,8 @@ class Task:
 
     def seconds(self, most: float | None = None) -> float:
         """Returns the duration of the traffic in seconds, which is at most `most`."""
-        found = self.settings.seconds(TRAFFIC_SECONDS)
-        return found if most is None else min(found, most)
+        seconds = self.settings.seconds(TRAFFIC_SECONDS)
+        return seconds if most is None else min(seconds, most)
 
     def from_here(self) -> str:
         """Returns the requirement that one host is this machine and the other has an address, if the task

@@ -140,15 +140,15 @@ def overview(archive: Archive) -> Overview:
     pairs = _pairs(archive, [task for task in tasks.values() if task.current])
     grids = []
     for measurement in dict.fromkeys(pair.task.measurement for pair in pairs):
-        found = [pair for pair in pairs if pair.task.measurement == measurement]
+        of_measurement = [pair for pair in pairs if pair.task.measurement == measurement]
         grids.append(
             Grid(
                 measurement,
-                found[0].task.title,
-                found[0].task.every_s,
-                list(dict.fromkeys(pair.task.source for pair in found)),
-                list(dict.fromkeys(pair.task.target for pair in found)),
-                {(pair.task.source, pair.task.target): pair for pair in found},
+                of_measurement[0].task.title,
+                of_measurement[0].task.every_s,
+                list(dict.fromkeys(pair.task.source for pair in of_measurement)),
+                list(dict.fromkeys(pair.task.target for pair in of_measurement)),
+                {(pair.task.source, pair.task.target): pair for pair in of_measurement},
             )
         )
     sessions = archive.sessions()
@@ -202,19 +202,19 @@ def history(archive: Archive, number: int) -> History | None:
 
 def _together(gaps: Sequence[KnownGap]) -> list[KnownGap]:
     """Returns the gaps; those that follow each other for the same reason are merged."""
-    found: list[KnownGap] = []
+    merged: list[KnownGap] = []
     for gap in gaps:
-        before = found[-1] if found else None
+        before = merged[-1] if merged else None
         same = before and (before.ended_s, before.reason, before.detail) == (
             gap.began_s,
             gap.reason,
             gap.detail,
         )
         if before and same:
-            found[-1] = replace(before, ended_s=gap.ended_s, intervals=before.intervals + gap.intervals)
+            merged[-1] = replace(before, ended_s=gap.ended_s, intervals=before.intervals + gap.intervals)
         else:
-            found.append(gap)
-    return found
+            merged.append(gap)
+    return merged
 
 
 def _pairs(archive: Archive, tasks: Sequence[KnownTask]) -> list[PairState]:

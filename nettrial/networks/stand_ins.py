@@ -129,11 +129,11 @@ class Topo:
 
     def links(self, sort: bool = False, withKeys: bool = False, withInfo: bool = False) -> list[Any]:
         """Returns the links, with their keys or their options where these are requested."""
-        found = [
+        links = [
             (one, other, *((key,) if withKeys else ()), *((opts,) if withInfo else ()))
             for one, other, key, opts in self.edges
         ]
-        return sorted(found, key=lambda link: (natural(link[0]), natural(link[1]))) if sort else found
+        return sorted(links, key=lambda link: (natural(link[0]), natural(link[1]))) if sort else links
 
     iterLinks = links
 

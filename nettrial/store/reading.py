@@ -63,20 +63,20 @@ def planned(
 def facts(text: Any, unreadable: Unreadable) -> dict[str, str]:
     """Returns the fingerprint of a session; raises BadInput if it is not a mapping of texts."""
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (TypeError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        content = None
+    if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
         raise unreadable("session", f"the fingerprint {str(text)[:40]}")
-    return found
+    return content
 
 
 def moment(text: Any, unreadable: Unreadable) -> datetime:
     """Returns the time at which a session began or ended; raises BadInput for an invalid time."""
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         raise unreadable("session", f"the time {str(text)[:40]}") from None
-    if found.tzinfo is None:
+    if time.tzinfo is None:
         raise unreadable("session", f"the time {text} without a time zone")
-    return found
+    return time

@@ -369,17 +369,17 @@ class Run:
         which they were made. No figure of the run includes them."""
         if not self.stores_disturbed:
             return []
-        planned, found = self._planned(), []
+        planned, trials = self._planned(), []
         for attempt, number, record, reason in self._rows(
             "SELECT attempt, number, record, reason FROM disturbed ORDER BY attempt"
         ):
             if number not in planned:
                 raise self.unreadable("disturbed trial", f"trial {number} is not in the plan")
             read = partial(self._scenario, attempt, "disturbed", "attempt")
-            found.append(
+            trials.append(
                 DisturbedTrial(planned[number], self._read(Record, record), read, reason=str(reason))
             )
-        return found
+        return trials
 
     def _scenario(self, number: int, table: str = "trial", key: str = "number") -> Scenario:
         query = f"SELECT scenario FROM {table} WHERE {key} = ?"
@@ -398,12 +398,12 @@ class Run:
             "SELECT number, message, max(failure) FROM failure "  # SQLite: message is that of max(failure)
             "WHERE number NOT IN (SELECT number FROM trial) GROUP BY number ORDER BY number"
         )
-        planned, found = self._planned(), []
+        planned, failures = self._planned(), []
         for number, message, _ in rows:
             if number not in planned:
                 raise self.unreadable("failure", f"trial {number} is not in the plan")
-            found.append(Failure(planned[number], str(message)))
-        return found
+            failures.append(Failure(planned[number], str(message)))
+        return failures
 
     def pending(self) -> list[PlannedTrial]:
         """Returns the trials that have no record, including failed ones, in run order."""

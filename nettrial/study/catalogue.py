@@ -39,8 +39,8 @@ def examples() -> list[str]:
 def runs_on() -> dict[str, list[str]]:
     """Returns the backends on which each shipped study and example runs as it is, by its name. A test asks
     the engine about each."""
-    found: dict[str, list[str]] = json.loads(RUNS_ON.read_text(encoding="utf-8"))
-    return found
+    backends: dict[str, list[str]] = json.loads(RUNS_ON.read_text(encoding="utf-8"))
+    return backends
 
 
 def near_study(name: str, names: Sequence[str]) -> str:

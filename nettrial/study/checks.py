@@ -150,15 +150,15 @@ def canonical_level(study: Study, factor: str, level: str, at: tuple[str | int, 
         names = ", ".join(error.names)
         raise wrong(place, error.path, names, near(error.path.split(".")[-1], error.names)) from None
     except ValidationError as error:
-        found = Wrong.of(error)[0]
+        fault = Wrong.of(error)[0]
         if not isinstance(sets, str):
-            said = f"{found.value} ({'.'.join(map(str, found.place))})"
-            raise wrong((*place, level), said, found.expected, found.hint) from None
-        if found.unknown_field and found.place[-1] == sets.split(".")[-1]:
-            raise wrong(place, sets, found.expected, found.hint) from None
-        if found.place == tuple(steps_of(sets))[:-1] and found.place[:2] == LINKS:
-            raise wrong(place, found.value, found.expected, found.hint) from None
-        raise wrong(at, level, found.expected, found.hint) from None
+            said = f"{fault.value} ({'.'.join(map(str, fault.place))})"
+            raise wrong((*place, level), said, fault.expected, fault.hint) from None
+        if fault.unknown_field and fault.place[-1] == sets.split(".")[-1]:
+            raise wrong(place, sets, fault.expected, fault.hint) from None
+        if fault.place == tuple(steps_of(sets))[:-1] and fault.place[:2] == LINKS:
+            raise wrong(place, fault.value, fault.expected, fault.hint) from None
+        raise wrong(at, level, fault.expected, fault.hint) from None
     text = as_text(setting(settings.model_dump(by_alias=True), sets)) if isinstance(sets, str) else level
     if len(_CANONICAL) == MOST_CANONICAL:
         _CANONICAL.clear()

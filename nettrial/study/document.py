@@ -162,7 +162,7 @@ class Document:
         self, missing: Sequence[tuple[str | int, ...]], validate: Callable[[Any], object]
     ) -> dict[tuple[str | int, ...], str]:
         """Returns what is expected of missing fields, in words: what the error for a wrong value says."""
-        found: dict[tuple[str | int, ...], str] = {}
+        expected: dict[tuple[str | int, ...], str] = {}
         for value in WRONG_FOR_MOST:
             data = copy.deepcopy(self.data)
             for place in missing:
@@ -178,6 +178,6 @@ class Document:
                 for wrong in reversed(Wrong.of(error)):
                     for place in missing:
                         if wrong.place[: len(place)] == place and wrong.expected:
-                            found[place] = wrong.expected
-            missing = [place for place in missing if place not in found]
-        return found
+                            expected[place] = wrong.expected
+            missing = [place for place in missing if place not in expected]
+        return expected

@@ -49,7 +49,7 @@ def members(flow: FlowSettings, hosts: Sequence[str], block: Block = FIRST) -> l
         senders = [host for host in hosts if host != flow.to]
     first, stagger = units.DURATION.parse(flow.start), units.DURATION.parse(flow.stagger)
     at = units.DURATION.print(first)
-    found = []
+    flows = []
     for place, (sender, to) in enumerate(zip(senders, _receivers(flow, senders, block), strict=True)):
         for number in range(flow.count):
             name = "-".join(
@@ -58,11 +58,11 @@ def members(flow: FlowSettings, hosts: Sequence[str], block: Block = FIRST) -> l
             if stagger:  # large fabrics have 100,000 flows, most without a stagger
                 at = units.DURATION.print(first + (place * flow.count + number) * stagger)
             if flow.both_directions:
-                found.append(Member(f"{name}-forward", sender, to, at))
-                found.append(Member(f"{name}-reverse", to, sender, at))
+                flows.append(Member(f"{name}-forward", sender, to, at))
+                flows.append(Member(f"{name}-reverse", to, sender, at))
             else:
-                found.append(Member(name, sender, to, at))
-    return found
+                flows.append(Member(name, sender, to, at))
+    return flows
 
 
 def _receivers(flow: FlowSettings, senders: Sequence[str], block: Block) -> list[str]:

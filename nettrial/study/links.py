@@ -158,13 +158,13 @@ class Cable:
         places: list[dict[str, Place]] = [{}, {}]
         made: list[DirectionSettings] = []
         for number, is_reverse in enumerate((False, True)):
-            found = {}
+            settings = {}
             for name in (*OF_DIRECTION, "mtu"):
                 value = next(filter(None, (layer.value(name, is_reverse) for layer in layers)), None)
                 if value is not None:
-                    found[name], places[number][name] = value
-            mtu = found.pop("mtu")
-            made.append(DirectionSettings.model_construct(**found))
+                    settings[name], places[number][name] = value
+            mtu = settings.pop("mtu")
+            made.append(DirectionSettings.model_construct(**settings))
         for one, other in ((0, 1), (1, 0)):
             if made[one].rate is not None and made[other].rate is None:
                 rate = made[one].rate
@@ -218,7 +218,7 @@ def _named(
     graph: nx.MultiGraph, edges: Sequence[Edge], links: Mapping[str, NamedLinkSettings]
 ) -> dict[int, Layer]:
     """Returns the layer of each link that the study names, by the link's number."""
-    found: dict[int, Layer] = {}
+    layers: dict[int, Layer] = {}
     called: dict[int, str] = {}
     known = _names(edges) if any(settings.between is None for settings in links.values()) else {}
     for name, settings in links.items():
@@ -238,8 +238,8 @@ def _named(
                 hint = f"{called[number]} is the same link"
                 raise wrong(place, name, "each link under one name", hint)
             called[number] = name
-            found[number] = Layer(settings, place, is_reversed)
-    return found
+            layers[number] = Layer(settings, place, is_reversed)
+    return layers
 
 
 def _names(edges: Sequence[Edge]) -> dict[str, list[tuple[int, bool]]]:

@@ -64,8 +64,8 @@ def ending_in(settings: dict[str, Any], name: str) -> list[str]:
     """Returns the dotted paths of plain data whose last step is `name`, in any capitals, or a synonym of it;
     those with the fewest steps first."""
     wanted = {name.lower(), SYNONYMS.get(name.lower())}
-    found = [path for path in _paths(settings) if path[-1].lower() in wanted]
-    return [".".join(path) for path in sorted(found, key=len)]
+    paths = [path for path in _paths(settings) if path[-1].lower() in wanted]
+    return [".".join(path) for path in sorted(paths, key=len)]
 
 
 def _paths(parent: Any) -> Iterator[list[str]]:

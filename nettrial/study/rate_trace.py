@@ -112,8 +112,8 @@ def read(folder: Path, name: str) -> TraceData:
     of it; raises TraceError."""
 
     def parse(lines: list[Line]) -> tuple[TraceData, int]:
-        found = _table(name, lines) if "," in lines[0][1] else _mahimahi(name, lines)
-        return found, len(found.from_ns)
+        trace = _table(name, lines) if "," in lines[0][1] else _mahimahi(name, lines)
+        return trace, len(trace.from_ns)
 
     return trace_file.read(folder, name, FORMATS, parse)
 

@@ -53,10 +53,10 @@ def _options(
 ) -> dict[str, tuple[OptionValue, ...]]:
     """Returns the values by option: `flags` names those without a value, and the keys of `valued` name those
     with values, each by all its names."""
-    found: dict[str, tuple[OptionValue, ...]] = dict.fromkeys(flags.split(), ())
+    options: dict[str, tuple[OptionValue, ...]] = dict.fromkeys(flags.split(), ())
     for names, values in valued.items():
-        found |= dict.fromkeys(names.split(), values if not isinstance(values, OptionValue) else (values,))
-    return found
+        options |= dict.fromkeys(names.split(), values if not isinstance(values, OptionValue) else (values,))
+    return options
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,13 @@ class Program:
         """Returns the arguments that are not among these options with values of their shape. A value may be
         the next argument, or follow in the same one (`-w1M`, `--window=1M`). Abbreviations of names and
         several options in one argument are not recognised."""
-        found, rest = [], list(arguments)
+        others, rest = [], list(arguments)
         while rest:
             taken = self._known(rest)
             if not taken:
-                found.append(rest[0])
+                others.append(rest[0])
             rest = rest[taken or 1 :]
-        return found
+        return others
 
     def _known(self, arguments: Sequence[str]) -> int:
         """Returns how many arguments the option at the beginning takes up; 0 if it is not a known one."""

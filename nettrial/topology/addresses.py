@@ -90,11 +90,11 @@ def _addresses(
         several = [end for end in ends if kinds[end[1]] == "host" for _ in range(count - 1)]
         bits = max(least, (len(ends) + len(several) + 1).bit_length())
         begin = -(-begin >> bits) << bits
-        found: dict[tuple[int, str], list[str | None]] = defaultdict(list)
+        addresses: dict[tuple[int, str], list[str | None]] = defaultdict(list)
         for offset, end in enumerate([*ends, *several], start=1):
             address = socket.inet_ntop(family, (begin + offset).to_bytes(length))
-            found[end].append(f"{address}/{BITS[ip] - bits}")
-        yield from found.items()
+            addresses[end].append(f"{address}/{BITS[ip] - bits}")
+        yield from addresses.items()
         begin += 1 << bits
 
 

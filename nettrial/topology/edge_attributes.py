@@ -80,7 +80,7 @@ def settings_of(data: Mapping[Any, Any]) -> EdgeSettings | None:
     given = {
         str(name): value for name, value in data.items() if is_relevant(name) and value not in (None, "")
     }
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     reverse: dict[str, Any] = {}
     said: dict[tuple[bool, str], str] = {}
     without_zoo = {name: value for name, value in given.items() if name.lower() not in ZOO}
@@ -92,7 +92,7 @@ def settings_of(data: Mapping[Any, Any]) -> EdgeSettings | None:
             expected = "links without it: the study's network.links sets it"
             raise BadAttribute(f"has the attribute {name}", expected)
         if plain == NAME and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", str(value)):
-            found["name"] = str(value)
+            settings["name"] = str(value)
         attribute = ATTRIBUTES.get(plain)
         if attribute is None:
             continue
@@ -105,10 +105,10 @@ def settings_of(data: Mapping[Any, Any]) -> EdgeSettings | None:
         said[is_reverse, setting] = name
         read = attribute.read(value)
         _check(name, setting, value, read)
-        (reverse if is_reverse else found)[setting] = read
+        (reverse if is_reverse else settings)[setting] = read
     if reverse:
-        found["reverse"] = reverse
-    return EdgeSettings.model_validate(found) if found else None
+        settings["reverse"] = reverse
+    return EdgeSettings.model_validate(settings) if settings else None
 
 
 def _check(name: str, setting: str, value: Any, read: Any) -> None:

@@ -164,8 +164,8 @@ def _paths(apart: Matrix, count: Matrix) -> Paths | None:
     np.fill_diagonal(weight, count * (count - 1))
     reached = np.isfinite(apart)
     pairs = np.bincount(apart[reached].astype(int), weights=weight[reached])
-    found = {length: round(twice / 2) for length, twice in enumerate(pairs) if twice}
-    return Paths(found) if found else None
+    counts = {length: round(twice / 2) for length, twice in enumerate(pairs) if twice}
+    return Paths(counts) if counts else None
 
 
 def _equal_paths(links: Matrix, apart: Matrix) -> EqualPaths | None:
@@ -175,10 +175,10 @@ def _equal_paths(links: Matrix, apart: Matrix) -> EqualPaths | None:
     for length in range(1, longest + 1):
         before = np.where(apart == length - 1, count, 0)
         count = np.where(apart == length, before @ links, count)
-    found = count[np.isfinite(apart) & (apart > 0)]
-    if not found.size:
+    counts = count[np.isfinite(apart) & (apart > 0)]
+    if not counts.size:
         return None
-    return EqualPaths(float(found.mean()), float((found > 1).mean()), int(found.max()))
+    return EqualPaths(float(counts.mean()), float((counts > 1).mean()), int(counts.max()))
 
 
 def _between_hosts(graph: nx.MultiGraph, hosts: list[str], devices: list[str], apart: Matrix) -> Paths | None:
@@ -190,8 +190,8 @@ def _between_hosts(graph: nx.MultiGraph, hosts: list[str], devices: list[str], a
     if devices and () not in groups:
         from_group = np.stack([apart[list(group)].min(axis=0) for group in groups])
         between = np.stack([from_group[:, list(group)].min(axis=1) for group in groups]) + 2
-        found = _paths(between, np.array(list(groups.values()), dtype=float))
-        pairs = Counter(found.pairs) if found else Counter()
+        paths = _paths(between, np.array(list(groups.values()), dtype=float))
+        pairs = Counter(paths.pairs) if paths else Counter()
         order = {group: place for place, group in enumerate(groups)}
     else:
         between, pairs, order = None, Counter(), {}

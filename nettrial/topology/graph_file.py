@@ -178,13 +178,13 @@ def _json(data: bytes) -> nx.Graph:
 
 
 def _entries(document: Mapping[str, Any], *names: str) -> list[Mapping[str, Any]]:
-    found = next((document[name] for name in names if name in document), None)
-    if not isinstance(found, list) or not all(isinstance(entry, Mapping) for entry in found):
+    entries = next((document[name] for name in names if name in document), None)
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise GraphError(
             f"there is no list of {names[0]}",
             "node-link JSON: nodes with an id, links with source and target",
         )
-    return found
+    return entries
 
 
 def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,12 +241,12 @@ def _settings(graph: nx.Graph, ends: tuple[str, str], data: Mapping[str, Any]) -
     """Returns the settings of a link from its source to its target; `data` has its attributes."""
     if isinstance(merged := data.get(MERGED), EdgeSettings):
         return merged
-    found = _of_edge(graph, ends, data)
-    if found is not None and found.reverse is not None and SOURCE not in data:
+    settings = _of_edge(graph, ends, data)
+    if settings is not None and settings.reverse is not None and SOURCE not in data:
         name = next(str(name) for name in data if str(name).lower().startswith(REVERSE))
         expected = "a directed graph, or JSON: other undirected graphs do not say where a link begins"
         raise GraphError(f"the link {_between(graph, ends)} has the attribute {name}", expected)
-    return found
+    return settings
 
 
 def _of_edge(graph: nx.Graph, ends: tuple[str, str], data: Mapping[str, Any]) -> EdgeSettings | None:

@@ -96,11 +96,11 @@ def _is_even(graph: nx.Graph, devices: list[str]) -> bool:
 def _hosts_of(graph: nx.Graph, devices: list[str]) -> dict[str, list[str]]:
     """Returns the hosts to draw near each device; each host is drawn at one of its devices."""
     known = set(devices)
-    found: dict[str, list[str]] = {device: [] for device in devices}
+    hosts: dict[str, list[str]] = {device: [] for device in devices}
     for host in graph:
         if host not in known:
-            found[next((node for node in graph[host] if node in known), devices[0])].append(host)
-    return found
+            hosts[next((node for node in graph[host] if node in known), devices[0])].append(host)
+    return hosts
 
 
 def _on_circle(graph: nx.Graph, devices: list[str]) -> dict[str, Position]:

@@ -171,14 +171,14 @@ def kernel_figures(connection: Options, elapsed_us: int) -> TcpInfo | None:
         raw = connection.getsockopt(socket.IPPROTO_TCP, option, 256)
     except OSError:
         return None
-    found = {
+    figures = {
         name: struct.unpack_from(form, raw, at)[0]
         for name, (form, at) in _TCP_INFO.items()
         if at + struct.calcsize(form) <= len(raw)
     }
-    if found.get("min_rtt") == _UNKNOWN_RTT:
-        del found["min_rtt"]
-    return TcpInfo(elapsed_time=elapsed_us, **found)
+    if figures.get("min_rtt") == _UNKNOWN_RTT:
+        del figures["min_rtt"]
+    return TcpInfo(elapsed_time=elapsed_us, **figures)
 
 
 def congestion_control(connection: Options) -> str | None:

@@ -94,10 +94,10 @@ def own_estimate(timestamping_seconds: float) -> ErrorEstimate:
     is unknown. The estimate is then only the error of taking the timestamp, and states that the clock is not
     synchronised."""
     if IS_LINUX:
-        found = _Timex()
-        state = _system().adjtimex(ctypes.byref(found))
-        error = found.maxerror / 1e6
-        if state >= 0 and not found.status & _UNSYNCHRONISED and error < _COARSEST:
+        timex = _Timex()
+        state = _system().adjtimex(ctypes.byref(timex))
+        error = timex.maxerror / 1e6
+        if state >= 0 and not timex.status & _UNSYNCHRONISED and error < _COARSEST:
             return ErrorEstimate(True, False, error + timestamping_seconds)
     return ErrorEstimate(False, False, timestamping_seconds)
 

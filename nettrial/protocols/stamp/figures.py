@@ -128,9 +128,9 @@ def _agree(result: StampResult, firsts: Sequence[StampReply]) -> bool:
 
 def outcome(result: StampResult) -> ProtocolOutcome:
     """Returns the figures and the warnings of a session."""
-    found = directions(result)
+    delays = directions(result)
     figures = []
-    for direction in found:
+    for direction in delays:
         if direction.name == WHOLE:
             figures += _delays(direction, "rtt", "round-trip time")
         else:
@@ -144,7 +144,7 @@ def outcome(result: StampResult) -> ProtocolOutcome:
                 COUNTS, (direction.lost, direction.reordered, direction.duplicated), strict=True
             )
         ]
-    one_way = [each for direction in found[1:] if not direction.absent for each in direction.delays]
+    one_way = [each for direction in delays[1:] if not direction.absent for each in direction.delays]
     return ProtocolOutcome(figures, _warnings(result, _firsts(result.answers), one_way))
 
 
@@ -162,13 +162,13 @@ def _rtt(answer: StampReply) -> float:
 def _delays(direction: StampDirection, name: str, title: str) -> list[MetricValue]:
     """Returns the mean and percentiles of delays, or the reason why they are absent."""
     values = direction.absent or direction.delays
-    found: list[tuple[str, str, float | str]] = [
+    metrics: list[tuple[str, str, float | str]] = [
         (f"{name}_min", f"{title}, smallest", _of(values, 0)),
         (name, f"{title}, mean", values if isinstance(values, str) else float(np.mean(values))),
         (f"{name}_p50", f"{title}, median", _of(values, 50)),
         (f"{name}_p99", f"{title}, 99th percentile", _of(values, 99)),
     ]
-    return [MetricValue(direction.name, metric, words, "ms", value) for metric, words, value in found]
+    return [MetricValue(direction.name, metric, words, "ms", value) for metric, words, value in metrics]
 
 
 def _of(values: Sequence[float] | str, percent: float) -> float | str:
@@ -265,30 +265,34 @@ def _disorder(direction: str, answers: Sequence[StampReply]) -> tuple[Counted, C
 
 def _warnings(result: StampResult, firsts: Sequence[StampReply], one_way: Sequence[float]) -> list[str]:
     timed = [each for each in firsts if _is_possible(each)]
-    known, found = _agree(result, timed), []
+    known, warnings = _agree(result, timed), []
     if one_way and not known:
         whose = [] if result.own.synchronised else ["this machine's clock"]
         whose += [] if all(each.estimate.synchronised for each in firsts) else ["the reflector's clock"]
-        found.append(
+        warnings.append(
             f"one-way delays contain the difference of the clocks: {' and '.join(whose)} "
             f"{'is' if len(whose) == 1 else 'are'} not synchronised, by the error estimates; their variation "
             "and the round-trip times are right"
         )
     elif one_way and isinstance(error := _error(result, timed), str):
-        found.append(f"one-way delays have an error that is not known: {error}")
+        warnings.append(f"one-way delays have an error that is not known: {error}")
     elif one_way:
-        found.append("one-way delays are right within their error, which follows from both error estimates")
+        warnings.append(
+            "one-way delays are right within their error, which follows from both error estimates"
+        )
     if one_way and min(one_way) < 0:
-        found.append("some one-way delays are negative: the clocks differ by more than the delay")
+        warnings.append("some one-way delays are negative: the clocks differ by more than the delay")
     if impossible := [each for each in firsts if not _is_possible(each)]:
         count = f"{len(impossible)} of {len(firsts)} packets have no delays: "
-        found.append(count + _impossible(impossible[0]))
+        warnings.append(count + _impossible(impossible[0]))
     if all(each.received_ns == each.reflected_ns for each in firsts):
-        found.append("the reflector has one time for arrival and departure: its own time counts as delay")
+        warnings.append("the reflector has one time for arrival and departure: its own time counts as delay")
     if not result.arrivals:
-        found.append("this system has no kernel timestamps of arrivals: delays include the time to be told")
+        warnings.append(
+            "this system has no kernel timestamps of arrivals: delays include the time to be told"
+        )
     if not result.departures:
-        found.append("departures have no kernel timestamps: delays include the time to hand over a packet")
+        warnings.append("departures have no kernel timestamps: delays include the time to hand over a packet")
     if result.foreign:
-        found.append("packets that are no answers arrived: damaged, forged, or with another key")
-    return found
+        warnings.append("packets that are no answers arrived: damaged, forged, or with another key")
+    return warnings

@@ -206,14 +206,14 @@ def _verify(packet: bytes, key: bytes | None) -> None:
 
 def _flag(answer: bytearray, packet: bytes, base: int, key: bytes | None) -> None:
     """Sets the flags of the extensions in an answer to a packet, and seals them (RFC 8972, 4 and 4.8)."""
-    found, whole = _extensions(packet, base)
-    genuine = _is_genuine(packet, base, found, key)
-    for at, kind, _ in found:
+    extensions, whole = _extensions(packet, base)
+    genuine = _is_genuine(packet, base, extensions, key)
+    for at, kind, _ in extensions:
         flags = 0 if kind in (PADDING_TYPE, HMAC_TYPE) else UNKNOWN
         answer[at] = flags | (0 if genuine else NOT_GENUINE)
-    if found and not whole:
-        answer[found[-1][0]] |= MALFORMED
-    last = next((at for at, kind, _ in found if kind == HMAC_TYPE), None)
+    if extensions and not whole:
+        answer[extensions[-1][0]] |= MALFORMED
+    last = next((at for at, kind, _ in extensions if kind == HMAC_TYPE), None)
     if key is not None and genuine and last is not None:
         answer[last + TLV_HEADER : last + TLV_HEADER + HMAC_SIZE] = digest(
             answer[:4] + answer[base:last], key
@@ -222,12 +222,12 @@ def _flag(answer: bytearray, packet: bytes, base: int, key: bytes | None) -> Non
 
 def _extensions(packet: bytes, base: int) -> tuple[list[tuple[int, int, int]], bool]:
     """Returns the offset, the type and the size of each extension, and whether the last one is whole."""
-    found, at = [], base
+    extensions, at = [], base
     while at + TLV_HEADER <= len(packet):
         _, kind, size = struct.unpack_from("!BBH", packet, at)
-        found.append((at, kind, size))
+        extensions.append((at, kind, size))
         at += TLV_HEADER + size
-    return found, at == len(packet)
+    return extensions, at == len(packet)
 
 
 def _is_genuine(packet: bytes, base: int, fields: list[tuple[int, int, int]], key: bytes | None) -> bool:

@@ -121,19 +121,19 @@ class Port:
 
     def departures(self) -> dict[int, int]:
         """Returns the times at which packets have left since the last call, by their numbers from 0."""
-        found: dict[int, int] = {}
+        times: dict[int, int] = {}
         if not IS_LINUX:
-            return found
+            return times
         while True:
             try:
                 _, told, _, _ = self.socket.recvmsg(0, _ROOM, _ERRORS | _DO_NOT_WAIT)
             except OSError:
-                return found
+                return times
             taken = next((_nanoseconds(data) for level, kind, data in told if kind == _TIMESTAMPING), 0)
             # The last number of struct sock_extended_err is that of the packet.
             numbers = [data for level, kind, data in told if kind != _TIMESTAMPING and len(data) >= 16]
             if taken and numbers:
-                found[struct.unpack_from("=IBBBBII", numbers[-1])[6]] = taken
+                times[struct.unpack_from("=IBBBBII", numbers[-1])[6]] = taken
 
 
 def _nanoseconds(data: bytes) -> int:

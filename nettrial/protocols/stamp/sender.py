@@ -116,8 +116,8 @@ class Sender:
         port = Port(socket.AF_INET6 if ":" in session.address else socket.AF_INET, session.dscp, True)
         try:
             # Two values alone would be an address without its zone.
-            found = socket.getaddrinfo(session.address, session.port, type=socket.SOCK_DGRAM)
-            port.socket.connect(found[0][4])
+            addresses = socket.getaddrinfo(session.address, session.port, type=socket.SOCK_DGRAM)
+            port.socket.connect(addresses[0][4])
             port.socket.setblocking(False)
             result = _Run(session, port, self._ended).run()
         finally:
@@ -239,27 +239,27 @@ class _Run:
             except OSError:
                 return
             try:
-                found = read_reflected(arrival.payload, self._session.key)
+                reflected = read_reflected(arrival.payload, self._session.key)
             except NotATestPacket:
                 result.foreign += 1
                 continue
-            if found.sender_sent != self._sent.get(found.sender_sequence, (None, 0))[0]:
+            if reflected.sender_sent != self._sent.get(reflected.sender_sequence, (None, 0))[0]:
                 result.foreign += 1
                 continue
             result.arrivals &= arrival.by_kernel
-            self._answered.add(found.sender_sequence)
-            round_trip_ns = arrival.arrived_ns - self._sent[found.sender_sequence][1]
+            self._answered.add(reflected.sender_sequence)
+            round_trip_ns = arrival.arrived_ns - self._sent[reflected.sender_sequence][1]
             self._longest_ns = max(self._longest_ns, round_trip_ns)
-            near, ptp = arrival.arrived_ns, found.estimate.ptp
+            near, ptp = arrival.arrived_ns, reflected.estimate.ptp
             answer = StampReply(
-                number=found.sender_sequence,
-                reflector_number=found.sequence,
-                sent_ns=self._sent[found.sender_sequence][1],
-                received_ns=unix_ns(found.received, near, ptp),
-                reflected_ns=unix_ns(found.sent, near, ptp),
+                number=reflected.sender_sequence,
+                reflector_number=reflected.sequence,
+                sent_ns=self._sent[reflected.sender_sequence][1],
+                received_ns=unix_ns(reflected.received, near, ptp),
+                reflected_ns=unix_ns(reflected.sent, near, ptp),
                 arrived_ns=arrival.arrived_ns,
-                ttl=found.ttl,
-                estimate=found.estimate,
+                ttl=reflected.ttl,
+                estimate=reflected.estimate,
             )
             self._arrived.append(answer)
 
