@@ -24,7 +24,7 @@ from nettrial.study import load
 SECONDS = "2 s"
 """The duration of each trial's traffic."""
 
-Figure = Callable[[Record], float]
+Reading = Callable[[Record], float]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Row:
     """The name of the figure."""
     unit: str
     """The unit of the figure."""
-    figure: Figure
+    figure: Reading
     """The function that reads the figure from a record."""
     wanted: str
     """The expected ratio of nettrial's figure to the peer's, as text."""

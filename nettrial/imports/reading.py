@@ -38,7 +38,7 @@ TEXTS = {
 }
 """The lines by which the text that a program prints for people is recognised, by the program's name."""
 
-Document = Iperf3Document | RefusedDocument | OtherDocument
+AnyDocument = Iperf3Document | RefusedDocument | OtherDocument
 """A document in the text of a file."""
 
 
@@ -113,13 +113,13 @@ def _text(path: Path) -> str:
     return text
 
 
-def _has_no_client(document: Document) -> bool:
+def _has_no_client(document: AnyDocument) -> bool:
     """Returns true for the document that a server writes when it is ended while it waits for a client: there
     was no test."""
     return isinstance(document, RefusedDocument) and isinstance(document.refusal.root, NoClientRefusal)
 
 
-def _one(place: str, document: Document, text: bytes, ip: int | None) -> Imported:
+def _one(place: str, document: AnyDocument, text: bytes, ip: int | None) -> Imported:
     """Returns the measurement of a document; raises BadInput."""
     try:
         if isinstance(document, Iperf3Document):

@@ -1,4 +1,4 @@
-"""Documents with a smaller memory footprint."""
+"""Models with a smaller memory footprint."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-Document = TypeVar("Document", bound=BaseModel)
+Model = TypeVar("Model", bound=BaseModel)
 _SHARED: dict[frozenset[str], set[str]] = {}
 
 
-def lean(document: Document) -> Document:
+def lean(document: Model) -> Model:
     """Returns the document with shared field sets: pydantic stores for each part the set of the fields that
     were given, which takes more memory than most parts' values. Parts with the same given fields share one
     set, so `model_fields_set` does not reflect later assignments."""

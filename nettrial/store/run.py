@@ -39,7 +39,7 @@ from nettrial.store.schema import (
 )
 from nettrial.study import Study
 
-Document = TypeVar("Document", bound=BaseModel)
+Model = TypeVar("Model", bound=BaseModel)
 
 OPENING = "opening the run"
 """The current action, for error messages."""
@@ -424,7 +424,7 @@ class Run:
     def _planned(self) -> dict[int, PlannedTrial]:
         return {trial.number: trial for trial in self.plan}
 
-    def _read(self, kind: type[Document], kept: Any) -> Document:
+    def _read(self, kind: type[Model], kept: Any) -> Model:
         """Returns a document of the file; raises BadInput if this version can't read it."""
         try:
             return kind.model_validate_json(unpack(kept))
