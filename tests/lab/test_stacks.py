@@ -74,13 +74,20 @@ def checked(record: Record) -> list[FlowRecord]:
 WITH_LINUX = [pair for name in PROGRAMS for pair in ((LINUX, name), (name, LINUX))]
 NETWORKS = [(4, 1500), (6, 4000), (6, 9000)]
 """IP versions and MTUs."""
-PAIRS = [(*pair, *network) for pair in WITH_LINUX for network in NETWORKS] + [
+QUICK_PAIRS = [
     (sender, receiver, *NETWORKS[(first + second) % 3])
-    for first, sender in enumerate(PROGRAMS)
-    for second, receiver in enumerate(PROGRAMS)
+    for first, sender in enumerate((LINUX, *PROGRAMS))
+    for second, receiver in enumerate((LINUX, *PROGRAMS))
+    if (sender, receiver) != (LINUX, LINUX)
 ]
-"""Senders and receivers with a network: every program with Linux in every network, and in one with every
-program."""
+"""Every pair of a sender and a receiver, with one of the networks."""
+PAIRS = QUICK_PAIRS + [
+    pytest.param(*pair, *network, marks=pytest.mark.slow)
+    for pair in WITH_LINUX
+    for network in NETWORKS
+    if (*pair, *network) not in QUICK_PAIRS
+]
+"""These pairs, and each program with Linux in the other networks."""
 DATAGRAM_BYTES = {("smoltcp", 6): 1400}
 """The largest datagrams of a sweep between Linux and a program that has no fragments of that IP version."""
 
@@ -161,8 +168,14 @@ def largest(file: Path) -> int:
     return found
 
 
-@pytest.mark.parametrize("ip", [4, 6])
-@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@pytest.mark.parametrize(
+    ("transport", "ip"),
+    [
+        ("tcp", 4),
+        ("udp", 6),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("tcp", 6), ("udp", 4))),
+    ],
+)
 @pytest.mark.parametrize(("sender", "receiver"), WITH_LINUX)
 def test_requests_and_sweeps_are_answered_over_each_transport(
     sender: str,
