@@ -259,6 +259,10 @@ impl Control for Bbr {
         self.pacing_rate.map(|bytes| bytes * 8.0)
     }
 
+    fn buffered_windows(&self) -> u32 {
+        3 // bbr_sndbuf_expand
+    }
+
     fn drives(&self) -> bool {
         true
     }

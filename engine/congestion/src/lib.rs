@@ -212,6 +212,11 @@ pub trait Control: Debug + Send {
         2
     }
 
+    /// Returns the number of windows for which a send buffer has room (sndbuf_expand).
+    fn buffered_windows(&self) -> u32 {
+        2
+    }
+
     /// Returns true if the control itself sets the window in every phase, as BBR does (Linux's cong_control).
     fn drives(&self) -> bool {
         false

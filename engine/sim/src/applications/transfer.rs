@@ -11,8 +11,8 @@ pub const CONFIRMATION_BYTES: u64 = 8;
 /// for rates, but the opening is a segment of the first window, and short transfers show it.
 const OPENING_BYTES: u64 = 17;
 const END_BYTES: u64 = 16;
-/// A number of bytes that exceeds every send buffer.
-const ALL_THERE_IS_ROOM_FOR: u64 = 1 << 40;
+/// The bytes of a write of the lab's agents (`engine/traffic`).
+const BLOCK_BYTES: u64 = 128 << 10;
 
 /// Confirms at the receiver of a connection that all data has arrived.
 pub fn confirm(connection: &mut Connection, io: &mut dyn Io) {
@@ -65,10 +65,16 @@ impl<'a> Bulk<'a> {
     /// Writes as much as the send buffer accepts, until the transfer's size or end.
     fn write(&mut self, ground: &mut Ground<'_, '_>) {
         while self.is_writing {
+            let block = match self.written.checked_sub(END_BYTES) {
+                Some(written) => BLOCK_BYTES - written % BLOCK_BYTES,
+                None => END_BYTES + BLOCK_BYTES - self.written,
+            };
+            let is_between = self.written == 0 || block == BLOCK_BYTES;
             let left = match self.settings.size {
-                Some(size) => END_BYTES + size.0 - self.written,
-                None if ground.now() >= self.deadline => 0,
-                None => ALL_THERE_IS_ROOM_FOR,
+                Some(size) => (END_BYTES + size.0 - self.written).min(block),
+                // A write that has begun goes on beyond the deadline.
+                None if is_between && ground.now() >= self.deadline => 0,
+                None => block,
             };
             if left == 0 {
                 self.is_writing = false;

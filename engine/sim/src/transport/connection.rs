@@ -163,15 +163,18 @@ impl Connection {
     /// called before the handshake is complete.
     pub fn write(&mut self, side: u8, bytes: u64, io: &mut dyn Io) -> u64 {
         let own = &mut self.sides[usize::from(side)];
+        let goes_on = own.stream.is_within_write();
         if !own.stream.has_unsent() {
             for index in 0..own.subflows.len() {
                 let (subflow, mut scope) = own.part(index, io);
-                subflow.check_app_limited(scope.now);
+                if !goes_on {
+                    subflow.check_app_limited(scope.now);
+                }
                 subflow.restart_if_idle(&mut scope);
             }
         }
         let taken = own.stream.write(bytes);
-        own.push(None, io);
+        own.push_written(io);
         taken
     }
 

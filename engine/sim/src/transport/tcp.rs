@@ -285,11 +285,13 @@ impl Tcp {
     }
 
     /// Returns the segment sizes from which its receive window is computed: the side that answers a SYN knows whether
-    /// timestamps take a part of them (tcp_connect_init, tcp_openreq_init_rwin).
+    /// timestamps take a part of them (tcp_connect_init, tcp_openreq_init_rwin), and an open connection does
+    /// (tcp_rcv_synsent_state_process, tcp_rcv_state_process).
     pub(crate) fn window_segments(&self) -> Segments {
-        let options = if self.me.side == 1 { self.options.timestamps_bytes() } else { 0 };
         let announced_bytes = u64::from(self.options.announced_bytes);
-        Segments { announced_bytes, quantum_bytes: announced_bytes.saturating_sub(options.into()).max(1) }
+        let open_bytes = announced_bytes.saturating_sub(self.options.timestamps_bytes().into()).max(1);
+        let quantum_bytes = if self.me.side == 1 { open_bytes } else { announced_bytes };
+        Segments { announced_bytes, open_bytes, quantum_bytes }
     }
 
     /// Returns the state of the congestion window.
@@ -333,7 +335,8 @@ impl Tcp {
 
     /// Returns the number of segments for which the send buffer needs room (tcp_sndbuf_expand).
     pub(crate) fn buffered_segments(&self) -> u64 {
-        2 * u64::from(self.window.cwnd_pkts.max(INITIAL_WINDOW).max(self.rack.reordering_pkts + 1))
+        let window = self.window.cwnd_pkts.max(INITIAL_WINDOW).max(self.rack.reordering_pkts + 1);
+        u64::from(self.control.buffered_windows()) * u64::from(window)
     }
 
     /// Returns the ECN codepoint of its data packets.

@@ -72,7 +72,8 @@ fn bursts_leave_the_goodput_of_a_full_link_as_it_was() {
 #[test]
 fn a_queue_has_room_for_bursts_to_fill() {
     let [single, bursts] = [false, true].map(|tso| through_a_bottleneck("1000 packets", 1e-4, tso));
-    assert!(single.1 <= 5.0, "{single:?}");
+    // After a recovery, all that the send buffer has room for again leaves at once.
+    assert!(single.1 <= 20.0, "{single:?}");
     // A burst lasts a millisecond at the rate, or is a third of the window, some 40 segments, a tenth of which
     // leaves while it arrives.
     assert!((25.0..60.0).contains(&bursts.1), "{bursts:?}");

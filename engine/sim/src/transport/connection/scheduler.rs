@@ -51,19 +51,29 @@ impl Side {
     /// application.
     pub(super) fn push(&mut self, origin: Option<usize>, io: &mut dyn Io) {
         if self.subflows.len() == 1 {
-            self.push_one(io);
+            self.push_one(false, io);
         } else {
             self.push_all(origin, io);
         }
         self.push_fins(io);
     }
 
+    /// Sends as [`Self::push`] does, after a write of the application.
+    pub(super) fn push_written(&mut self, io: &mut dyn Io) {
+        if self.subflows.len() == 1 {
+            self.push_one(true, io);
+        } else {
+            self.push_all(None, io);
+        }
+        self.push_fins(io);
+    }
+
     /// Sends on a TCP connection, or on an MPTCP connection with one subflow.
-    fn push_one(&mut self, io: &mut dyn Io) {
+    fn push_one(&mut self, is_write: bool, io: &mut dyn Io) {
         let (subflow, mut scope) = self.part(0, io);
         let mut sent = 0;
         let mut is_full = false;
-        while scope.stream.has_unsent() {
+        while scope.stream.has_unsent() && !(is_write && subflow.corks(&mut scope)) {
             match subflow.readiness(&mut scope) {
                 Readiness::Now => {}
                 Readiness::Window => {

@@ -214,13 +214,20 @@ impl Tcp {
             self.on_next(new, packet, scope);
         } else {
             self.acks.schedule();
+            let mut is_new = false;
             for segment in new.segments(packet.segment_bytes.into()) {
                 if self.acks.has_held_back() && self.receiver.place(segment) >= BLOCKS_EXPECTED {
                     self.send_ack(scope);
                 }
-                if !self.receiver.hold(segment) {
+                if self.receiver.hold(segment) {
+                    is_new = true;
+                } else {
                     self.report_duplicate(segment);
                 }
+            }
+            // Without SACK, a window that grows would hide a duplicate acknowledgment (tcp_data_queue_ofo).
+            if is_new && self.options.has_sack && scope.stream.grow_window(packet) {
+                self.acks.on_grown();
             }
         }
         scope.stream.set_held(self.me.subflow, self.receiver.held_bytes);

@@ -145,6 +145,27 @@ impl Tcp {
         was_throttled
     }
 
+    /// Returns whether the end of a write, which is less than a segment, waits for another write or for the departure of
+    /// a packet from the interface (tcp_should_autocork). What leaves in bursts does not wait.
+    pub(crate) fn corks(&mut self, scope: &mut Scope<'_>) -> bool {
+        let unsent = scope.stream.unsent_bytes();
+        let is_whole = unsent >= u64::from(self.segment_bytes());
+        if self.options.cutter.is_some() || is_whole || self.board.is_empty() {
+            return false;
+        }
+        self.interface.forget_departed(scope.now);
+        let Some(at) = self.interface.oldest_departure() else { return false };
+        if self.interface.queued_bytes <= unsent + u64::from(SEGMENT_BYTES) {
+            return false;
+        }
+        if self.interface.tells {
+            self.interface.is_throttled = true;
+        } else {
+            self.timers.set(Timer::Send, at, self.me, scope.io);
+        }
+        true
+    }
+
     /// Counts sent bytes for pacing, if the congestion control paces.
     pub(super) fn pace(&mut self, payload_bytes: u32, now: Time) {
         if let Some(rate) = self.control.pacing_rate_bps() {
