@@ -3,23 +3,32 @@ retransmissions and fairness in the cases of `benches/agreement.yaml`.
 
     python -m benches.simulator_against_virtual [CASE ...]
 
-Runs each case, or each CASE, once on both backends with the same seed, two cases at a time, and prints a
-table in Markdown: both figures, and the simulator's difference from the kernel's. Both backends are
-deterministic, so another run prints the same table. Exits with 1 if a difference exceeds its bound (see
-`BOUNDS`) and is not stated (`STATED`)."""
+Runs each case, or each CASE, on both backends with each of `SEEDS`, two trials at a time, and prints a table
+in Markdown: the means of both, and the mean difference of the simulator from the kernel with the half-width
+of its interval. Both backends are deterministic, so another run prints the same table. Exits with 1 if a
+difference is beyond its bound (see `Verdict`) and not stated (`STATED`)."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
 from pathlib import Path
+from statistics import fmean
 
 from benches.simulator_against_lab import Comparison
+from nettrial.analysis import mean_interval
 from nettrial.backends import BACKENDS, Backend, Configuration
 from nettrial.metrics import METRICS
+
+SEEDS = range(5)
+"""The seeds of each case's trials: of flows' starts, impairments, and the kernel's random numbers."""
+AT_ONCE = 2
+"""The number of trials that run at the same time."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +40,9 @@ class Bound:
     absolute: float = 0.0
     """The difference in the figure's unit, if that is more."""
 
-    def holds(self, kernel: float, simulated: float) -> bool:
-        """Returns whether a simulated figure agrees with the kernel's."""
-        return abs(simulated - kernel) <= max(self.share * abs(kernel), self.absolute) + 1e-9
+    def of(self, kernel: float) -> float:
+        """Returns the largest difference from a figure of the kernel."""
+        return max(self.share * abs(kernel), self.absolute) + 1e-9
 
 
 BOUNDS = {
@@ -45,55 +54,87 @@ BOUNDS = {
 """The bounds of each response. Two packets are one drop more or less at the two queues of a path."""
 AGREEMENT = Comparison(str(Path(__file__).with_name("agreement.yaml")), {})
 """The cases."""
-FATES = "one frame more or less changes the fates of later ones: not compared over several seeds"
-DRAWS = "with other random numbers the kernel agreed: not compared over several seeds"
-TICKS = "the kernel rounds timers up (calc_wheel_index)"
-WINDOW = "cause not found, seen as a receive window that grows earlier in the kernel (tcp_rcv_space_adjust)"
-STARTS = "all flows begin at once in virtual time; whether that is all is not known"
-BBR = "no bbr_lt_bw_sampling and bbr_packets_in_net_at_edt; whether that is all is not known"
-PHASE = "cause not found, seen as probes that only come through an empty queue"
+ROUND = "the kernel takes the path for full a round earlier (bbr_check_full_bw_reached): cause not found"
+SCHEDULER = "another scheduler than mptcp_subflow_get_send"
+ROUND = "the kernel takes the path for full a round earlier (bbr_check_full_bw_reached): cause not found"
 SCHEDULER = "another scheduler than mptcp_subflow_get_send"
 STATED: Mapping[tuple[str, str], str] = {
-    ("IPv6", "rtt"): DRAWS,
-    ("200 Mbit/s", "retransmissions"): WINDOW,
-    ("MTU 9000", "rtt"): TICKS,
-    ("BBR", "retransmissions"): BBR,
-    ("Vegas", "rtt"): WINDOW,
-    ("CoDel", "rtt"): DRAWS,
-    ("loss 1%", "goodput"): FATES,
-    ("loss 1%", "retransmissions"): FATES,
-    ("burst loss", "rtt"): FATES,
-    ("duplication", "rtt"): FATES,
-    ("duplication", "retransmissions"): FATES,
-    ("reordering", "rtt"): FATES,
-    ("reordering", "retransmissions"): FATES,
-    ("8 flows", "retransmissions"): STARTS,
-    ("32 flows", "retransmissions"): STARTS,
-    ("32 flows", "fairness"): STARTS,
-    ("both directions", "goodput"): STARTS,
-    ("both directions", "rtt"): STARTS,
-    ("both directions", "retransmissions"): STARTS,
-    ("datagrams", "rtt"): PHASE,
-    ("MPTCP OLIA", "rtt"): SCHEDULER,
+    ("BBR", "retransmissions"): ROUND,
+    ("MPTCP LIA", "retransmissions"): SCHEDULER,
+    ("MPTCP OLIA", "retransmissions"): SCHEDULER,
+    ("MPTCP BALIA", "retransmissions"): SCHEDULER,
     ("MPTCP wVegas", "rtt"): SCHEDULER,
     ("MPTCP failover", "goodput"): SCHEDULER,
-    ("MPTCP failover", "rtt"): SCHEDULER,
+    ("MPTCP failover", "retransmissions"): SCHEDULER,
 }
 """The differences beyond a bound, by case and response, with what is known of their causes."""
-AT_ONCE = 2
-"""The number of cases that run at the same time."""
 
-Figures = dict[str, tuple[float, float]]
-"""The kernel's and the simulator's value of each response."""
+
+class Verdict(StrEnum):
+    """A result about a response, from the trials of a case."""
+
+    AGREES = ""
+    """The mean difference is within the bound."""
+    OPEN = "open"
+    """The mean difference exceeds the bound, but may do so by chance: its interval reaches the bound."""
+    BEYOND = "beyond"
+    """All of the interval is outside the bound."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A response of a case: its values by seed."""
+
+    response: str
+    """The response's name."""
+    kernel: Sequence[float]
+    """The kernel's values."""
+    simulated: Sequence[float]
+    """The simulator's values with the same seeds."""
+
+    @property
+    def difference(self) -> float:
+        """The mean difference of the simulator from the kernel with the same seed."""
+        return fmean(self._differences)
+
+    @property
+    def half_width(self) -> float:
+        """Half of the width of the 95% interval of `difference` (Student's t); 0 for a single seed."""
+        interval = mean_interval(self._differences)
+        return (interval.high - interval.low) / 2 if interval else 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The result of these values."""
+        bound, distance = BOUNDS[self.response].of(fmean(self.kernel)), abs(self.difference)
+        if distance <= bound:
+            return Verdict.AGREES
+        return Verdict.BEYOND if distance - self.half_width > bound else Verdict.OPEN
+
+    @property
+    def _differences(self) -> list[float]:
+        return [here - there for there, here in zip(self.kernel, self.simulated, strict=True)]
+
+    def __str__(self) -> str:
+        there, here = fmean(self.kernel), fmean(self.simulated)
+        if self.response == "fairness" or not there:
+            said = f"{self.difference:+.3g} ± {self.half_width:.2g}"
+        else:
+            said = f"{100 * self.difference / there:+.2f} ± {100 * self.half_width / there:.2g}%"
+        return f"{there:.4g} | {here:.4g} | {said}"
+
+
+Values = dict[str, tuple[float, float]]
+"""The kernel's and the simulator's value of each response in a trial on both."""
 Place = tuple[Backend, Backend]
 """A backend in virtual time, and a simulator."""
 
 
-def compared(case: str, kernel: Backend, simulator: Backend) -> Figures:
-    """Returns the kernel's and the simulator's value of each response in a case, without responses
-    that the case does not have. Raises TrialFailed."""
-    records = [AGREEMENT.trial(backend, case, 0) for backend in (kernel, simulator)]
-    found: Figures = {}
+def trial(case: str, seed: int, place: Place) -> Values:
+    """Returns the kernel's and the simulator's value of each response in a case with a seed, without
+    responses that it does not have. Raises TrialFailed."""
+    records = [AGREEMENT.trial(backend, case, seed) for backend in place]
+    found: Values = {}
     for response in AGREEMENT.study.responses:
         if response.name in BOUNDS:
             flows = AGREEMENT.study.group(AGREEMENT.cases[case], response.of)
@@ -103,9 +144,13 @@ def compared(case: str, kernel: Backend, simulator: Backend) -> Figures:
     return found
 
 
-def beyond(found: Figures) -> set[str]:
-    """Returns the responses whose difference exceeds its bound."""
-    return {response for response, pair in found.items() if not BOUNDS[response].holds(*pair)}
+def figures(trials: Sequence[Values]) -> list[Figure]:
+    """Returns the figures of a case from its trials, without responses that not all of these have."""
+    return [
+        Figure(response, *zip(*(values[response] for values in trials), strict=True))
+        for response in BOUNDS
+        if all(response in values for values in trials)
+    ]
 
 
 def main() -> int:
@@ -119,28 +164,23 @@ def main() -> int:
             kernel = stack.enter_context(BACKENDS["virtual"].start(Configuration()))
             places.append((kernel, stack.enter_context(Backend("sim"))))
 
-        def one(case: str) -> Figures:
+        def one(work: tuple[str, int]) -> Values:
             place = places.pop()
             try:
-                return compared(case, *place)
+                return trial(*work, place)
             finally:
                 places.append(place)
 
-        for case, found in zip(cases, pool.map(one, cases), strict=True):
-            for response, (there, here) in found.items():
-                cause = STATED.get((case, response))
-                is_beyond = response in beyond(found)
-                missed |= is_beyond and cause is None
-                mark = (f"beyond: {cause}" if cause else "**beyond**") if is_beyond else ""
-                cells = f"{there:.4g} | {here:.4g} | {_said(there, here, response)}"
-                print(f"| {case} | {response} | {cells} | {mark} |", flush=True)
+        trials = pool.map(one, product(cases, SEEDS))
+        for case in cases:
+            for figure in figures([next(trials) for _ in SEEDS]):
+                verdict, cause = figure.verdict, STATED.get((case, figure.response))
+                is_missed = verdict is Verdict.BEYOND and cause is None
+                missed |= is_missed
+                said = f"**{verdict}**" if is_missed else verdict
+                mark = f"{said}: {cause}" if verdict is Verdict.BEYOND and cause else said
+                print(f"| {case} | {figure.response} | {figure} | {mark} |", flush=True)
     return 1 if missed else 0
-
-
-def _said(kernel: float, simulated: float, response: str) -> str:
-    if response == "fairness" or not kernel:
-        return f"{simulated - kernel:+.3g}"
-    return f"{100 * (simulated / kernel - 1):+.2f}%"
 
 
 if __name__ == "__main__":
