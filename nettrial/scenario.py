@@ -283,6 +283,7 @@ class Setting(
     """A setting that not every backend follows. Its default is followed everywhere."""
 
 
+            "tunnel",
 class Transport(GeneratedRoot[Literal["tcp", "udp", "mptcp", "icmp"]]):
     """The transport protocol of a flow."""
 
@@ -2156,8 +2157,8 @@ class Interface(Generated):
     interface: str
     """The interface's name in the node: 1 to 15 letters, digits, `-`, `_`; unique in the node."""
     mtu: Size
-    """The MTU of the interface: the largest IP packet that it sends, in bytes, without Ethernet's
-    header."""
+    """The MTU of the interface: the largest IP packet that it sends, in bytes, without Ethernet's header,
+    and on a link with a tunnel without the tunnel's header."""
     node: str
     """The node's name."""
 
@@ -2241,6 +2242,10 @@ class Wlan(Generated):
 
     model_config = ConfigDict(extra="forbid")
     ampdu: Annotated[int | None, Field(ge=1, le=256)] = None
+class Tunnel(GeneratedRoot[Literal["6in4", "4in6"]]):
+    """The tunnel that carries a link's packets in packets of the other version of IP."""
+
+
     """The most MPDUs in an A-MPDU; 1 means no aggregation. If absent, as many as one BlockAck can
     acknowledge: 64 with n and ac, 256 with ax, 1 with a and g."""
     amsdu: Size | None = None
@@ -2378,6 +2383,9 @@ class Measure(Generated):
 class QueueDrops(GeneratedRoot[Literal["allowed", "unexpected"]]):
     """The meaning of a full queue in the trial: expected, or a disturbance."""
 
+    tunnel: Tunnel | None = None
+    """The tunnel between the two nodes of a cable, which carries all packets of the link; if absent, they
+    travel as they are."""
 
 class Measurement(Generated):
     """The measurements made in addition to those of every flow."""

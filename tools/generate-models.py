@@ -74,6 +74,7 @@ CHOICES = (
     "Scheduler",
     "ToolName",
     "Transport",
+    "Tunnel",
     "WlanDiscipline",
     "WlanMode",
     "WlanStandard",

@@ -115,6 +115,8 @@ class Origins:
                 )
             case ["ends", int(), "mtu"]:
                 return forward["mtu"]
+            case ["tunnel"]:
+                return forward["tunnel"]
             case ["reverse", str(name), *more]:
                 name = name.removesuffix("_trace")
                 return (*reverse.get(name, ("network", name)), *more)

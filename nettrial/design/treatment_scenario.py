@@ -19,6 +19,7 @@ from nettrial.scenario import Scenario
 from nettrial.study import (
     DROP_TAIL,
     EVERY,
+    TUNNEL_BYTES,
     Block,
     Cable,
     ControllerSettings,
@@ -39,6 +40,7 @@ from nettrial.study import (
     link_kinds,
 )
 from nettrial.topology import AddressedInterface, interfaces
+from nettrial.units import SIZE
 
 FORMAT = 1
 """The version of the scenario document, `FORMAT` in the engine."""
@@ -193,7 +195,7 @@ def _links(
             continue
         if id(cable) not in alike:
             alike[id(cable)] = _cable(cable)
-        made = {**alike[id(cable)], "ends": [_interface(interface, cable.mtu) for interface in pair]}
+        made = {**alike[id(cable)], "ends": [_interface(interface, _packet_mtu(cable)) for interface in pair]}
         made["impairment"] = _seeded(made["impairment"], block, number)
         if "reverse" in made:
             seeded = _seeded(made["reverse"].get("impairment"), block, number)
@@ -212,6 +214,7 @@ def _cable(cable: Cable) -> dict[str, Any]:
     """Returns a cable with these settings, without its interfaces."""
     forward, reverse = (_direction(settings) for settings in cable.directions)
     differing = {name: value for name, value in reverse.items() if value != forward[name]}
+    forward["tunnel"] = cable.tunnel
     if not differing:
         return forward
     for name in ("rate", "delay"):
@@ -224,6 +227,13 @@ def _cable(cable: Cable) -> dict[str, Any]:
     }
     given = {name: absent.get(name) if value is None else value for name, value in differing.items()}
     return {**forward, "reverse": {name: value for name, value in given.items() if value is not None}}
+
+
+def _packet_mtu(cable: Cable) -> str:
+    """Returns the MTU of the packets that a cable's tunnel carries, if it has one."""
+    if cable.tunnel is None:
+        return cable.mtu
+    return SIZE.print(SIZE.parse(cable.mtu) - TUNNEL_BYTES[cable.tunnel])
 
 
 def _direction(own: DirectionSettings) -> dict[str, Any]:

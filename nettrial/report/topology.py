@@ -92,6 +92,10 @@ def _link(link: Link, factors: tuple[set[str], set[str]]) -> tuple[str, str]:
     """Returns a link in words: rate, delay and impairment, by direction if these differ; MTU."""
     mtus = list(dict.fromkeys(interface.mtu.root for interface in link.ends))
     mtu = "MTU: factor" if "mtu" in factors[0] else f"MTU {' / '.join(mtus)}"
+    if "tunnel" in factors[0]:
+        mtu += ", tunnel: factor"
+    elif link.tunnel:
+        mtu += f" in a tunnel {link.tunnel.root}"
     forward = _direction(link, factors[0])
     reverse = _direction(_reversed(link), factors[1])
     if forward == reverse:

@@ -8,7 +8,15 @@ from nettrial.study.conclusions import Conclusion
 from nettrial.study.delay_trace import DelayTrace
 from nettrial.study.document import Document
 from nettrial.study.flows import EVERY
-from nettrial.study.links import Cable, DirectionSettings, ImpairmentSettings, LinkKind, Place, link_kinds
+from nettrial.study.links import (
+    TUNNEL_BYTES,
+    Cable,
+    DirectionSettings,
+    ImpairmentSettings,
+    LinkKind,
+    Place,
+    link_kinds,
+)
 from nettrial.study.model import Factor, Layout, Published, Response, Source, Study, Until
 from nettrial.study.network import ControllerSettings, NetworkSettings, RoutingSettings
 from nettrial.study.paths import steps_of
@@ -20,6 +28,7 @@ from nettrial.study.variates import imix
 __all__ = [
     "DROP_TAIL",
     "EVERY",
+    "TUNNEL_BYTES",
     "Block",
     "Cable",
     "Conclusion",

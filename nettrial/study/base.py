@@ -49,6 +49,9 @@ ToolName = Literal[
 Transport = Literal["tcp", "udp", "mptcp", "icmp"]
 """The transport protocol of a flow."""
 
+Tunnel = Literal["6in4", "4in6"]
+"""The tunnel that carries a link's packets in packets of the other version of IP."""
+
 WlanDiscipline = Literal["drop_tail", "fq_codel"]
 """The discipline that serves the packets queued at an interface of a radio channel."""
 

@@ -15,13 +15,16 @@ from pydantic_core import PydanticCustomError
 from nettrial.fields import UNKNOWN_FIELD, Strict, in_short, wrong
 from nettrial.registry import near
 from nettrial.study import base
-from nettrial.study.base import LossBursts
+from nettrial.study.base import LossBursts, Tunnel
 from nettrial.study.delay_trace import DelaySettings
 from nettrial.study.queues import DisciplineSettings
 from nettrial.study.rate_trace import RateSettings
 from nettrial.study.traffic import Seed
 from nettrial.topology import Edge, edges_of
 from nettrial.units import Queue, Size
+
+TUNNEL_BYTES: dict[Tunnel, int] = {"6in4": 20, "4in6": 40}
+"""The bytes that each tunnel adds to a packet: an IPv4 header or an IPv6 header."""
 
 
 class ImpairmentSettings(base.Impairment):
@@ -54,13 +57,18 @@ class DirectionSettings(Strict):
 
 OF_DIRECTION = tuple(DirectionSettings.model_fields)
 """The settings that the two directions of a link may have apart."""
+OF_BOTH = ("mtu", "tunnel")
+"""The settings that are those of both directions."""
 
 
 class LinkSettings(DirectionSettings):
     """The settings of links of one kind; absent settings are those of the network."""
 
     mtu: Size | None = None
-    """The largest IP packet."""
+    """The largest IP packet, with the header of a tunnel."""
+    tunnel: Tunnel | None = None
+    """The tunnel between the two nodes of these links, which carries their packets in packets of the other
+    version of IP: `6in4`, IPv6 in IPv4, or `4in6`, IPv4 in IPv6."""
     reverse: DirectionSettings | None = None
     """The settings of the opposite direction, where they differ: towards the host, or from the node that the
     link names second to the one that it names first."""
@@ -133,7 +141,7 @@ class Layer:
     def value(self, name: str, is_reverse: bool) -> tuple[Any, Place] | None:
         """Returns a setting of a direction and its place; None if this layer does not have it."""
         reverse = self.settings.reverse
-        if reverse is not None and name != "mtu" and is_reverse != self.is_reversed:
+        if reverse is not None and name not in OF_BOTH and is_reverse != self.is_reversed:
             value = getattr(reverse, name)
             if value is not None:
                 return value, (*self.place, "reverse", name) if self.is_exact else self.place
@@ -148,9 +156,12 @@ class Cable:
     directions: tuple[DirectionSettings, DirectionSettings]
     """The settings from the first interface to the second, and those from the second to the first."""
     mtu: str
-    """The largest IP packet."""
+    """The largest IP packet, with the header of a tunnel."""
+    tunnel: Tunnel | None
+    """The tunnel that carries the packets."""
     places: tuple[Mapping[str, Place], Mapping[str, Place]]
-    """The place in the study of each of these settings that it has; the first also has the MTU's."""
+    """The place in the study of each of these settings that it has; the first also has those of the
+    MTU and the tunnel."""
 
     @classmethod
     def of(cls, layers: Sequence[Layer]) -> Cable:
@@ -159,11 +170,11 @@ class Cable:
         made: list[DirectionSettings] = []
         for number, is_reverse in enumerate((False, True)):
             settings = {}
-            for name in (*OF_DIRECTION, "mtu"):
+            for name in (*OF_DIRECTION, *OF_BOTH):
                 value = next(filter(None, (layer.value(name, is_reverse) for layer in layers)), None)
                 if value is not None:
                     settings[name], places[number][name] = value
-            mtu = settings.pop("mtu")
+            mtu, tunnel = settings.pop("mtu"), settings.pop("tunnel", None)
             made.append(DirectionSettings.model_construct(**settings))
         for one, other in ((0, 1), (1, 0)):
             if made[one].rate is not None and made[other].rate is None:
@@ -171,7 +182,7 @@ class Cable:
                 shown = rate if isinstance(rate, str) else "a trace"
                 hint = "the other direction has none"
                 raise wrong(places[one]["rate"], shown, "a rate in both directions, or in none", hint)
-        return cls((made[0], made[1]), mtu, (places[0], places[1]))
+        return cls((made[0], made[1]), mtu, tunnel, (places[0], places[1]))
 
 
 def link_kinds(graph: nx.MultiGraph) -> list[LinkKind]:

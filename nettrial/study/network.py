@@ -12,10 +12,11 @@ from pydantic_core import PydanticCustomError
 from nettrial.fields import UNKNOWN_FIELD, Strict, SystemName, Wrong, in_short, name_in, wrong
 from nettrial.registry import near
 from nettrial.study import base
-from nettrial.study.base import GuestHardware, Offloads, Outage, Wlan
+from nettrial.study.base import GuestHardware, Offloads, Outage, Tunnel, Wlan
 from nettrial.study.block import FIRST, Block
 from nettrial.study.delay_trace import DelaySettings
 from nettrial.study.links import (
+    OF_BOTH,
     OF_DIRECTION,
     Cable,
     ImpairmentSettings,
@@ -105,7 +106,11 @@ class NetworkSettings(Strict):
     ip: Literal[4, 6]
     """The IP version of every address and flow."""
     mtu: Size
-    """The largest IP packet."""
+    """The largest IP packet, with the header of a tunnel."""
+    tunnel: Tunnel | None = None
+    """The tunnel between the two nodes of each cable, which carries its packets in packets of the other
+    version of IP: `6in4`, IPv6 in IPv4 (20 bytes more), or `4in6`, IPv4 in IPv6 (40 bytes more). It is
+    usually a setting of `links`, because hosts are on links without one."""
     addresses: Annotated[int, Field(ge=1, le=MOST_INTERFACES)] = 1
     """The number of addresses of each interface of a host: MPTCP opens a subflow for each pair of addresses,
     and with `k_shortest_paths` each subflow takes its own path, even if hosts have only one link."""
@@ -146,7 +151,7 @@ class NetworkSettings(Strict):
     def cables(self, graph: nx.MultiGraph, kinds: Sequence[LinkKind]) -> Iterator[Cable]:
         """Yields the settings of each link of the graph, of which each has a kind; links with the same
         settings share them. Raises a validator's error for the name of a link that does not exist."""
-        settings = {name: getattr(self, name) for name in (*OF_DIRECTION, "mtu")}
+        settings = {name: getattr(self, name) for name in (*OF_DIRECTION, *OF_BOTH)}
         last = Layer(LinkSettings.model_construct(**settings), ("network",))
         known: dict[LinkKind, Cable] = {}
         for layers, kind in zip(layers_of(graph, kinds, self.links, OF_FILE), kinds, strict=True):

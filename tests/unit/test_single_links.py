@@ -53,6 +53,18 @@ def test_a_link_has_the_settings_of_its_name_then_of_its_kind_then_of_the_networ
 
 
 @pytest.mark.parametrize(
+    ("mtu", "tunnel", "inside"), [("1500 B", "4in6", "1460 B"), ("1600 B", "6in4", "1580 B")]
+)
+def test_a_tunnel_takes_its_header_from_the_mtu_of_its_link(tmp_path, mtu, tunnel, inside):
+    links = {"core": {**CORE, "mtu": mtu, "tunnel": tunnel}}
+    found = scenario_of(asymmetric(tmp_path, "sim", links=links), SLOW)
+    tunnels = {link.ends[0].node: link.tunnel and link.tunnel.root for link in found.links}
+    mtus = {link.ends[0].node: {end.mtu.root for end in link.ends} for link in found.links}
+    assert tunnels == {"left": tunnel, "client": None, "server": None}
+    assert mtus == {"left": {inside}, "client": {"1500 B"}, "server": {"1500 B"}}
+
+
+@pytest.mark.parametrize(
     ("link", "between"),
     [("left-right", None), ("right-left", None), ("a", ["left", "right"]), ("a", ["right", "left"])],
 )

@@ -124,6 +124,7 @@ impl Lab {
             problems.extend(preflight::routing::problems(scenario));
             problems.extend(preflight::sysctls::problems(scenario, &self.home));
             problems.extend(queue::discipline::problems(scenario, &self.home));
+            problems.extend(network::tunnel_problems(scenario, &self.home));
         }
         problems
     }

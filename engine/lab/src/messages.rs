@@ -1,10 +1,10 @@
 //! The route netlink messages with which a network is built.
 
 use crate::error::Result;
-use netlink_packet_route::AddressFamily;
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
-    InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo, LinkMessage,
+    InfoBridge, InfoData, InfoIpTunnel, InfoKind, InfoVeth, Ip6TunnelFlags, LinkAttribute, LinkExtentMask,
+    LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::route::{
@@ -12,14 +12,18 @@ use netlink_packet_route::route::{
     RouteScope, RouteType,
 };
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use netlink_packet_route::{AddressFamily, IpProtocol};
 use nettrial_routing::Route;
-use nettrial_scenario::InterfaceAddress;
+use nettrial_scenario::{InterfaceAddress, Tunnel};
 use std::net::IpAddr;
 
 /// The attributes of a veth with one queue in each direction. By default a veth gets a queue for each CPU, of
 /// which all but one are removed again, and the kernel waits until nobody uses them (drivers/net/veth.c,
 /// veth_init_queues).
 pub const SINGLE_QUEUES: [LinkAttribute; 2] = [LinkAttribute::NumTxQueues(1), LinkAttribute::NumRxQueues(1)];
+
+/// The hop limit of a tunnel's packets, Linux's own default.
+const TUNNEL_TTL: u8 = 64;
 
 /// Returns a request for a veth pair, each end of which is created in its own namespace.
 pub fn veth([mut near, far]: [LinkMessage; 2]) -> LinkMessage {
@@ -41,6 +45,33 @@ pub fn new_bridge(index: i32, name: &str) -> LinkMessage {
             LinkInfo::Data(InfoData::Bridge(vec![InfoBridge::MulticastSnooping(false)])),
         ]),
     ];
+    message
+}
+
+/// Returns a request for the device of a tunnel through the interface with index `carrier`, between the addresses `ends` of
+/// this node and the other one.
+pub fn new_tunnel(tunnel: Tunnel, carrier: i32, ends: [IpAddr; 2]) -> LinkMessage {
+    let [local, remote] = ends;
+    let mut settings = vec![
+        InfoIpTunnel::Link(carrier.unsigned_abs()),
+        InfoIpTunnel::Local(local),
+        InfoIpTunnel::Remote(remote),
+        InfoIpTunnel::Ttl(TUNNEL_TTL),
+    ];
+    let kind = match tunnel {
+        Tunnel::SixInFour => InfoKind::SitTun,
+        Tunnel::FourInSix => {
+            // The device would add a destination option of 8 bytes to each packet (RFC 2473 section 4.1.1).
+            settings.push(InfoIpTunnel::Ipv6Flags(Ip6TunnelFlags::IgnEncapLimit));
+            settings.push(InfoIpTunnel::Protocol(IpProtocol::Ipip));
+            InfoKind::Ip6Tnl
+        }
+    };
+    let mut message = LinkMessage::default();
+    message.attributes = vec![LinkAttribute::LinkInfo(vec![
+        LinkInfo::Kind(kind),
+        LinkInfo::Data(InfoData::IpTunnel(settings)),
+    ])];
     message
 }
 

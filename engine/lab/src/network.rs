@@ -11,6 +11,7 @@ mod inside;
 mod lines;
 mod node;
 mod routes;
+mod tunnels;
 
 use crate::carrier::Carriers;
 use crate::channel::Driven;
@@ -37,13 +38,15 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::{Netlink, filter_icmp};
 use nettrial_scenario::{
-    Capture, ChannelRecord, Discipline, Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario,
+    Capture, ChannelRecord, Discipline, Interface, IpVersion, Link, Node, NodeKind, QueueLimit, Rate,
+    Scenario,
 };
 use node::device;
 pub use node::{BuiltNode, Shaped};
 pub use routes::{HASH_POLICIES, HASH_SEED};
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsRawFd;
+pub use tunnels::problems as tunnel_problems;
 
 /// The index of the network's first interface. Lower indexes belong to interfaces that a kernel may put into every
 /// namespace. No two interfaces of a network have the same index: if the ends of a veth do, the kernel mistakes
@@ -233,6 +236,7 @@ impl Network {
             built.set_offloads(home, node.offloads)?;
             let reads_frames = scenario.controller.is_some() || programs::are_in(scenario);
             if reads_frames && node.kind != NodeKind::Switch {
+        self.create_tunnels(scenario, &mut next)?;
                 built.compute_checksums(home)?;
             }
             if node.kind == NodeKind::Switch && !built.is_shared {
@@ -264,10 +268,10 @@ impl Network {
                 None => ethernet_address(index),
             }),
             LinkAttribute::NetNsFd(built.namespace.file().as_raw_fd()),
-            LinkAttribute::Mtu(u32::try_from(interface.mtu.0)?),
+            LinkAttribute::Mtu(u32::try_from(link.largest_packet(interface))?),
         ];
         message.attributes.extend(SINGLE_QUEUES);
-        let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, link.rate, clock);
+        let wire = Wire::new(node, gso_packets.of(node), link.largest_packet(interface), link.rate, clock);
         // Each frame on air must reach the channel by itself.
         let segments = if link.wlan.is_some() { Some(1) } else { wire.gso_max_segments() };
         message.attributes.extend(segments.map(LinkAttribute::GsoMaxSegs));
@@ -287,7 +291,8 @@ impl Network {
                 let shaper = delay_line::shaper(scenario, number, end, home.clock);
                 let place = self.place(&interface.node)?;
                 let (built, node) = (&mut self.nodes[place], &scenario.nodes[place]);
-                let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, Some(*rate), home.clock);
+                let mtu = link.largest_packet(interface);
+                let wire = Wire::new(node, gso_packets.of(node), mtu, Some(*rate), home.clock);
                 let alike = known.entry((*rate, *limit, wire, shaper)).or_default();
                 let place = match alike.iter().position(|(one, _)| *one == link.discipline) {
                     Some(place) => place,
@@ -326,7 +331,7 @@ impl Network {
     fn address(&mut self, scenario: &Scenario) -> Result<()> {
         for interface in scenario.links.iter().flat_map(|link| &link.interfaces) {
             let Some(node) = self.configured(&interface.node) else { continue };
-            let index = node.index_of(&interface.name)?;
+            let index = node.index_of_ip(&interface.name)?;
             for address in &interface.addresses {
                 let purpose =
                     format!("giving {} of {} the address {}", interface.name, interface.node, address.0);
@@ -341,7 +346,7 @@ impl Network {
     /// the kernel resolves itself go into one table for all namespaces of the machine, which holds 1024 entries
     /// (net.ipv4.neigh.default.gc_thresh3); permanent entries do not count.
     fn introduce(&mut self, scenario: &Scenario) -> Result<()> {
-        for link in &scenario.links {
+        for link in scenario.links.iter().filter(|link| link.tunnel.is_none()) {
             let places = link
                 .interfaces
                 .iter()
@@ -436,10 +441,15 @@ fn cable(link: &Link, own: Vec<LinkMessage>) -> Result<[LinkMessage; 2]> {
     own.try_into().ok().ok_or_else(|| Error::Missing(format!("{} is not a cable", link.in_words())))
 }
 
-/// Returns the nodes that have an IPv6 address.
+/// Returns the nodes that have an IPv6 address, or carry packets in IPv6.
 fn with_ipv6(scenario: &Scenario) -> HashSet<&str> {
-    let interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
-    let of_ipv6 =
-        interfaces.filter(|interface| interface.addresses.iter().any(|address| address.address().is_ipv6()));
-    of_ipv6.map(|interface| interface.node.as_str()).collect()
+    let mut nodes = HashSet::new();
+    for link in &scenario.links {
+        let carries = link.tunnel.is_some_and(|tunnel| tunnel.outer() == IpVersion::V6);
+        let has_address =
+            |interface: &&Interface| interface.addresses.iter().any(|address| address.address().is_ipv6());
+        let of_ipv6 = link.interfaces.iter().filter(|interface| carries || has_address(interface));
+        nodes.extend(of_ipv6.map(|interface| interface.node.as_str()));
+    }
+    nodes
 }

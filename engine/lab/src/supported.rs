@@ -72,6 +72,7 @@ fn of_the_lab() -> Capabilities {
             Setting::UdpGro,
             Setting::UdpGso,
             Setting::Window,
+            Setting::Tunnel,
             Setting::Zerocopy,
         ],
         // All hosts have one clock: no error of one-way delays.

@@ -76,7 +76,8 @@ impl Paths<'_> {
         let times = crossings.iter().map(|&Crossing { out, .. }| {
             let number = self.graph.interfaces.link(out);
             let end = out - self.graph.interfaces.of_link(number).start;
-            link_ns(&self.graph.scenario.links[number].from_end(end), self.graph.interfaces.get(out).mtu.0)
+            let link = self.graph.scenario.links[number].from_end(end);
+            link_ns(&link, self.graph.interfaces.get(out).mtu.0 + link.tunnel_bytes())
         });
         Some(times.fold(0, u64::saturating_add))
     }

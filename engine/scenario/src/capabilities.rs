@@ -131,6 +131,8 @@ pub enum Setting {
     Window,
     /// Sending without copying: `socket.zerocopy` of a flow.
     Zerocopy,
+    /// A tunnel that carries a link's packets: `tunnel` of a link.
+    Tunnel,
 }
 
 impl Capabilities {
@@ -228,6 +230,8 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
             self.problems = before;
             self.problems.extend(found);
         }
+            let place = Place::link(number, link);
+            self.setting(Setting::Tunnel, link.tunnel.is_some(), &place, "tunnel", "none");
     }
 
     fn look_at_direction(&mut self, link: &Link, place: &Place) {
@@ -292,7 +296,7 @@ mod tests {
             "nodes": [{"name": "a", "kind": "router", "filters_icmp": true},
                 {"name": "b", "kind": "host", "stack": stack, "cost": {"per_packet": "1 us"}, "machine": "alpha",
                 "system": "linux", "sysctls": {"net.ipv4.tcp_sack": "0"}}],
-            "links": [{"medium": "cable", "ends": [end("a"), end("b")], "rate": "1 Gbit/s", "queue": "9 packets",
+            "links": [{"medium": "cable", "ends": [end("a"), end("b")], "rate": "1 Gbit/s", "queue": "9 packets", "tunnel": "6in4",
                 "rate_trace": {"from_ns": [0], "rates_bps": [1_000_000_000]},
                 "delay_trace": {"from_ns": [0], "delays_ns": [0]},
                 "discipline": {"discipline": "codel", "target": "5 ms", "interval": "100 ms"},
@@ -369,6 +373,8 @@ mod tests {
             "ecn",
             "events",
             "filters_icmp",
+            "transport",
+            "tunnel",
             "impairment",
             "machine",
             "minimum_rto",
@@ -404,3 +410,4 @@ mod tests {
         assert_eq!(can.problems(&serde_json::from_value(everything()).unwrap(), "here", |_| "none"), []);
     }
 }
+            "tunnel",

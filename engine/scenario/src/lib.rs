@@ -32,6 +32,7 @@ mod rate_trace;
 mod record;
 mod schema;
 mod stack;
+mod tunnel;
 mod units;
 mod wlan;
 mod workload;
@@ -69,6 +70,7 @@ pub use record::{
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};
+pub use tunnel::Tunnel;
 pub use units::{Duration, Rate, Size, UnitError, nanoseconds};
 pub use wlan::{Band, FrameErrors, RateControl, Wlan, WlanDiscipline, WlanMode, WlanStandard, WlanStation};
 pub use workload::{

@@ -1,7 +1,7 @@
 //! Nodes, links and routing policy.
 
 use crate::{
-    DelayTrace, Duration, InterfaceAddress, Offloads, QueueLimit, Rate, RateTrace, Size, Stack, Wlan,
+    DelayTrace, Duration, InterfaceAddress, Offloads, QueueLimit, Rate, RateTrace, Size, Stack, Tunnel, Wlan,
     WlanStation,
 };
 use schemars::JsonSchema;
@@ -134,7 +134,8 @@ pub struct Interface {
     /// The interface's name in the node: 1 to 15 letters, digits, `-`, `_`; unique in the node.
     #[serde(rename = "interface")]
     pub name: String,
-    /// The MTU of the interface: the largest IP packet that it sends, in bytes, without Ethernet's header.
+    /// The MTU of the interface: the largest IP packet that it sends, in bytes, without Ethernet's header, and on a link
+    /// with a tunnel without the tunnel's header.
     pub mtu: Size,
     /// The addresses of the interface; a switch has none.
     #[serde(default)]
@@ -205,6 +206,10 @@ pub struct Link {
     /// Loss, duplication, reordering and jitter of the link's frames.
     #[serde(default, skip_serializing_if = "Impairment::is_none")]
     pub impairment: Impairment,
+    /// The tunnel between the two nodes of a cable, which carries all packets of the link; if absent, they travel as they
+    /// are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<Tunnel>,
     /// The settings of the direction from a cable's second interface to its first one, where they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<Reverse>,
@@ -288,6 +293,16 @@ impl Link {
     /// Returns the largest delay of the link in one direction.
     pub fn largest_delay(&self) -> Duration {
         self.delay_trace.as_ref().map_or(self.delay, DelayTrace::largest)
+    }
+
+    /// Returns the bytes that the link's tunnel, if it has one, adds to each packet.
+    pub fn tunnel_bytes(&self) -> u64 {
+        self.tunnel.map_or(0, Tunnel::header_bytes)
+    }
+
+    /// Returns the size of the largest IP packet that `interface` of this link hands over, with the header of a tunnel.
+    pub fn largest_packet(&self, interface: &Interface) -> u64 {
+        interface.mtu.0 + self.tunnel_bytes()
     }
 
     /// Returns the link in words, by its nodes: "link sender - router".

@@ -57,7 +57,7 @@ impl Findings {
 /// The links on a flow's path that hand frames over when their transmission begins, each with its rate in bits per
 /// second and its MTU.
 struct Wires {
-    links: Vec<(u64, u64)>,
+    links: Vec<(u64, u64, u64)>,
     header_bytes: u64,
 }
 
@@ -76,7 +76,7 @@ impl Wires {
             let transmits = delay_line::is_queue(&link, Clock::Real)
                 || has_line && delay_line::sending_rate(&link, Clock::Real).is_some();
             let rate = link.rate.filter(|_| !transmits)?;
-            Some((rate.0, leaving.mtu.0))
+            Some((rate.0, leaving.mtu.0, link.tunnel_bytes()))
         };
         let transport_bytes = match flow.transport {
             Transport::Tcp | Transport::Mptcp => TCP_HEADER_BYTES + TIMESTAMPS_BYTES,
@@ -92,8 +92,9 @@ impl Wires {
     /// microseconds. For a message of several frames the last one counts as a full frame, because the earlier ones
     /// are in transit at the same time.
     fn us(&self, payload: u64) -> f64 {
-        let bits = |mtu: u64| ethernet::wire_bytes((payload + self.header_bytes).min(mtu)) * 8;
-        self.links.iter().map(|&(rate, mtu)| bits(mtu) as f64 * 1e6 / rate as f64).sum()
+        let bits =
+            |mtu: u64, tunnel: u64| ethernet::wire_bytes((payload + self.header_bytes).min(mtu) + tunnel) * 8;
+        self.links.iter().map(|&(rate, mtu, tunnel)| bits(mtu, tunnel) as f64 * 1e6 / rate as f64).sum()
     }
 }
 

@@ -67,12 +67,12 @@ impl Network {
             }
         }
         for (link, end, counters) in self.lines.iter().flat_map(Lines::counters) {
-            let interface = &scenario.links[link].interfaces[end];
+            let (interface, link) = (&scenario.links[link].interfaces[end], &scenario.links[link]);
             all.push(InterfaceCounters {
                 node: interface.node.clone(),
                 interface: interface.name.clone(),
                 counters,
-                burst_bytes: interface.mtu.0 + ethernet::FRAMING_BYTES,
+                burst_bytes: link.largest_packet(interface) + ethernet::FRAMING_BYTES,
                 index: self.node(&interface.node)?.index_of(&interface.name)?,
             });
         }

@@ -122,7 +122,7 @@ fn longest_waits_ns(layout: &Layout, link: &Link) -> [u64; 2] {
     let wait_ns = |(end, interface): (usize, &Interface)| {
         let node = layout.directory.node(&interface.node);
         let forwards = node.is_some_and(|node| node.kind != NodeKind::Host);
-        let frame = interface.mtu.0 + ethernet::FRAMING_BYTES;
+        let frame = link.largest_packet(interface) + ethernet::FRAMING_BYTES;
         link.from_end(end).rate.map_or(0, |rate| bucket::at_once_ns(rate, frame, forwards))
     };
     let mut waits = link.interfaces.iter().enumerate().map(wait_ns);
@@ -180,7 +180,7 @@ fn largest_frame(layout: &Layout, link: &Link) -> usize {
         link.interfaces.iter().filter_map(|interface| Some(layout.directory.node(&interface.node)?.offloads));
     let gso_packets = offloads.into_iter().any(|offloads| offloads.tso || offloads.gso || offloads.gro)
         || layout.scenario.workload.iter().any(|flow| flow.socket.udp_gso);
-    let mtu =
-        link.interfaces.iter().map(|interface| interface.mtu.0).max().unwrap_or(0) + ethernet::HEADER_BYTES;
+    let mtu = link.interfaces.iter().map(|interface| link.largest_packet(interface)).max().unwrap_or(0)
+        + ethernet::HEADER_BYTES;
     usize::try_from(if gso_packets { mtu.max(LARGEST_GSO_BYTES) } else { mtu }).unwrap_or(usize::MAX)
 }

@@ -32,6 +32,8 @@ pub struct BuiltNode {
     pub(super) netlink: Netlink,
     /// The name and the index of each interface.
     pub(super) interfaces: Vec<(String, i32)>,
+    /// The name of each interface whose link has a tunnel, and the index of the tunnel's device.
+    pub(super) tunnels: Vec<(String, i32)>,
     /// The interfaces with a shaper.
     pub(super) shaped: Vec<Shaped>,
     /// The wires whose rates or delays follow traces.
@@ -90,6 +92,7 @@ impl BuiltNode {
             namespace,
             netlink,
             interfaces: Vec::new(),
+            tunnels: Vec::new(),
             shaped: Vec::new(),
             traced: Vec::new(),
             is_bare: false,
@@ -119,17 +122,28 @@ impl BuiltNode {
         self.interfaces.iter().map(|(name, index)| device(self.is_shared, name, *index))
     }
 
+    /// The names of its interfaces and of its tunnels' devices in its namespace.
+    fn all_devices(&self) -> impl Iterator<Item = String> {
+        self.devices().chain(self.tunnels.iter().map(|(_, index)| tunnel_device(*index)))
+    }
+
     /// Returns the index of an interface by its name. Fails if the node does not have it.
     pub(super) fn index_of(&self, interface: &str) -> Result<i32> {
         let found = self.interfaces.iter().find(|(name, _)| name == interface);
         Ok(found.ok_or_else(|| Error::Missing(format!("{} has no interface {interface}", self.name)))?.1)
     }
 
+    /// Returns the index of the device that has the addresses and routes of an interface: the tunnel's if its link has one.
+    pub(super) fn index_of_ip(&self, interface: &str) -> Result<i32> {
+        let tunnel = self.tunnels.iter().find(|(name, _)| name == interface);
+        tunnel.map_or_else(|| self.index_of(interface), |(_, index)| Ok(*index))
+    }
+
     /// Sets the offloads of every interface.
     pub(super) fn set_offloads(&self, home: &Home, offloads: Offloads) -> Result<()> {
         home.visit(&self.namespace, || {
             let ethtool = Ethtool::open()?;
-            Ok(self.devices().try_for_each(|interface| ethtool.set(&interface, offloads))?)
+            Ok(self.all_devices().try_for_each(|interface| ethtool.set(&interface, offloads))?)
         })
     }
 
@@ -177,12 +191,12 @@ impl BuiltNode {
 
     /// Brings up every interface.
     pub(super) fn bring_up(&mut self) -> Result<()> {
-        let Self { name, netlink, interfaces, .. } = self;
+        let Self { name, netlink, interfaces, tunnels, .. } = self;
         netlink.change(
             RouteNetlinkMessage::SetLink(up(LOOPBACK_INDEX)),
             format!("bringing up the loopback interface of {name}"),
         )?;
-        for (interface, index) in interfaces {
+        for (interface, index) in interfaces.iter().chain(&*tunnels) {
             let purpose = format!("bringing up {interface} of {name}");
             netlink.change(RouteNetlinkMessage::SetLink(up(*index)), purpose)?;
         }
@@ -213,6 +227,11 @@ impl BuiltNode {
         }
         Ok(())
     }
+}
+
+/// The name of the device of a tunnel with this index.
+pub(super) fn tunnel_device(index: i32) -> String {
+    format!("tunnel{index}")
 }
 
 /// The name that interface `name`, with this index, has in its namespace: one of its own where that is shared.

@@ -49,7 +49,7 @@ impl Network {
                     table
                 }
             };
-            let index = |hop: &NextHop| Ok((u32::try_from(node.index_of(hop.interface)?)?, hop.gateway));
+            let index = |hop: &NextHop| Ok((u32::try_from(node.index_of_ip(hop.interface)?)?, hop.gateway));
             let next_hops = route.next_hops.iter().map(index).collect::<Result<Vec<_>>>()?;
             let message = new_route(route, table, &next_hops, controls.get(route.node).copied());
             let purpose = format!("adding a route to {destination} to {name}");

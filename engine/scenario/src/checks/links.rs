@@ -2,6 +2,7 @@
 
 mod discipline;
 mod traces;
+mod tunnel;
 mod wlan;
 
 use super::{is_name, names};
@@ -28,6 +29,7 @@ pub fn check(directory: &Directory, problems: &mut Vec<Problem>) {
             }
         }
         check_all_interfaces(directory, link, &place, problems);
+        tunnel::check(directory, link, &place, problems);
         problems.extend(Place::of_directions(number, link, check_direction));
     }
     check_interfaces(directory.scenario, problems);

@@ -64,6 +64,8 @@ pub struct Link {
     delay: Time,
     limit: Option<QueueLimit>,
     mtu_bytes: u32,
+    /// The bytes that the link's tunnel, if it has one, adds to each packet.
+    tunnel_bytes: u32,
     /// The number of the interface at which frames arrive.
     far: u32,
     /// The number of frames whose transmission has begun or that wait, and the bytes that they occupy on the wire.
@@ -219,13 +221,14 @@ impl Link {
             delay: Time::from_ns(cable.delay.0),
             limit: cable.queue,
             mtu_bytes: near.mtu.0.try_into().unwrap_or(u32::MAX),
+            tunnel_bytes: u32::try_from(cable.tunnel_bytes()).unwrap_or(u32::MAX),
             far,
             frames_pkts: 0,
             wire_bytes: 0,
             special: None,
             rare: Box::new(Rare { rate_bps, trace, ..Rare::default() }),
         };
-        let frame_bytes = wire_bytes(new.mtu_bytes);
+        let frame_bytes = wire_bytes(new.mtu_bytes + new.tunnel_bytes);
         let outages = outages.iter().map(|&(down, up)| (Time::from_ns(down), time_or_never(up))).collect();
         new.special = Special::new(
             scenario,
@@ -262,7 +265,7 @@ impl Link {
         self.delay
     }
 
-    /// Returns the size of the largest IP packet that it carries.
+    /// Returns the size of the largest IP packet that it carries, without the header of its tunnel.
     pub fn mtu_bytes(&self) -> u32 {
         self.mtu_bytes
     }
@@ -358,6 +361,7 @@ impl Link {
             self.rare.counters.too_big_pkts += 1;
             return None;
         }
+        let ip_bytes = ip_bytes + self.tunnel_bytes;
         let wire_bytes = wire_bytes(ip_bytes);
         let queue = self.waiting(now);
         if self.is_full(queue, wire_bytes) {
@@ -389,7 +393,8 @@ impl Link {
             self.rare.counters.too_big_pkts += 1;
             return Verdict::Dropped;
         }
-        let wire_bytes = wire_bytes(travel.ip_bytes);
+        let ip_bytes = travel.ip_bytes + self.tunnel_bytes;
+        let wire_bytes = wire_bytes(ip_bytes);
         let queue = self.queue(now);
         let (is_busy, idle) = (self.free_at > now, now.since(self.free_at));
         let decision =
@@ -401,7 +406,7 @@ impl Link {
             self.rare.counters.drops_pkts += 1;
             return Verdict::Dropped;
         }
-        let (ip_bytes, limit) = (travel.ip_bytes, self.limit);
+        let limit = self.limit;
         if let Some(heads) = self.heads().filter(|_| is_busy || queue.packets > 0) {
             heads.push(now, flow, number, wire_bytes);
             let dropped_pkts = limit.map_or(0, |limit| heads.make_room(limit, arena));
@@ -471,7 +476,7 @@ impl Link {
         self.rare.counters.drops_pkts += dropped_pkts;
         self.rare.counters.marks_pkts += marked_pkts;
         let sent = packet.map(|number| {
-            let ip_bytes = arena.travel(number).ip_bytes;
+            let ip_bytes = arena.travel(number).ip_bytes + self.tunnel_bytes;
             self.count_size(ip_bytes);
             (number, self.transmit(now, wire_bytes(ip_bytes)))
         });
@@ -493,7 +498,7 @@ impl Link {
     /// Returns the time at which the last bit of a packet that arrives at that time leaves, if no other packet
     /// arrives before it and it is not dropped.
     pub(crate) fn leaves_at_best(&self, comes: Time, ip_bytes: u32) -> Time {
-        self.end(self.free_at.max(comes), wire_bytes(ip_bytes))
+        self.end(self.free_at.max(comes), wire_bytes(ip_bytes + self.tunnel_bytes))
     }
 
     /// Returns the outcome, on its way to the other end, of a frame that is accepted now and whose last bit leaves
@@ -520,7 +525,7 @@ impl Link {
 
     /// Returns the transmission time of an IP packet of that many bytes; with a trace the shortest that it may have.
     pub(crate) fn frame_time(&self, ip_bytes: u32) -> Time {
-        let wire_bytes = wire_bytes(ip_bytes);
+        let wire_bytes = wire_bytes(ip_bytes + self.tunnel_bytes);
         match &self.rare.trace {
             Some(trace) => Time::of_bytes(wire_bytes.into(), trace.highest_bps()),
             None => self.end(Time::ZERO, wire_bytes),
@@ -531,7 +536,7 @@ impl Link {
     /// that time; with a trace the earliest.
     pub(crate) fn began(&self, leaves: Time, ip_bytes: u32) -> Time {
         match &self.rare.trace {
-            Some(trace) => Time(trace.beginning_ps(leaves.0, wire_bytes(ip_bytes))),
+            Some(trace) => Time(trace.beginning_ps(leaves.0, wire_bytes(ip_bytes + self.tunnel_bytes))),
             None => leaves - self.frame_time(ip_bytes),
         }
     }

@@ -39,6 +39,7 @@ pub fn capabilities() -> Capabilities {
             Setting::Routing,
             Setting::Scheduler,
             Setting::SmallQueues,
+            Setting::Tunnel,
             Setting::Window,
         ],
         // All hosts have one clock: no error of one-way delays.

@@ -51,6 +51,9 @@ fn check_cable_settings(link: &Link, place: &Place, problems: &mut Vec<Problem>)
     if link.delay_trace.is_some() {
         refuse("delay_trace", "the stations of a radio channel are near each other");
     }
+    if link.tunnel.is_some() {
+        refuse("tunnel", "a tunnel leads through a cable");
+    }
     if link.queue.is_some() {
         refuse("queue", "the queues of a radio channel are set by `wlan.queue`");
     }
