@@ -13,7 +13,7 @@ Application = Literal["learning", "shortest_path", "ecmp", "k_shortest_paths"]
 
 @dataclass(frozen=True)
 class Host:
-    """A host or router at a switch."""
+    """An interface of a host or router at a switch."""
 
     mac: str
     """The Ethernet address."""
@@ -23,6 +23,8 @@ class Host:
     """The switch's port."""
     addresses: tuple[str, ...]
     """The IP addresses."""
+    before: int = 0
+    """The number of addresses that the same host has at ports before this one."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class FabricDescription:
         """Returns the content of the engine's line."""
         document: dict[str, Any] = json.loads(line)
         hosts = (
-            Host(host["mac"], host["switch"], host["port"], tuple(host["addresses"]))
+            Host(host["mac"], host["switch"], host["port"], tuple(host["addresses"]), host["before"])
             for host in document.pop("hosts")
         )
         pairs = tuple((near, far) for near, far in document.pop("pairs"))

@@ -92,7 +92,7 @@ class Fabric:
         if near is None or far is None:
             return None
         known = shortest_paths(self.graph, near.switch, far.switch, self.description.paths)
-        number = far.addresses.index(destination)
+        number = far.before + far.addresses.index(destination)
         return known[number % len(known)] if known else None
 
     def reactive(self, switch: int, flow: FiveTuple) -> list[Rule]:

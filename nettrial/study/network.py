@@ -249,11 +249,6 @@ class NetworkSettings(Strict):
         if self.forwarding and self.forwarding not in expected:
             said = " or ".join(expected) or f"left out with the topology {self.topology}"
             raise wrong(("forwarding",), self.forwarding, said)
-        interfaces = self._given().get("interfaces_per_host", 1)
-        if self.forwarding in ("bridges", "openflow") and interfaces > 1:
-            hint = "all interfaces of a host would be in the same network"
-            said = f"1 with {self.forwarding}"
-            raise wrong(("parameters", "interfaces_per_host"), str(interfaces), said, hint)
         if self.controller is not None and self.forwarding != "openflow":
             hint = "routers and bridges have no controller"
             raise wrong(("controller",), "given", "none without forwarding: openflow", hint)

@@ -1,10 +1,11 @@
-"""Interfaces and their addresses: every layer-2 segment is a separate IP network."""
+"""Interfaces and their addresses: every layer-2 segment is a separate IP network, and one for each further
+interface that nodes have in it."""
 
 from __future__ import annotations
 
 import ipaddress
 import socket
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -75,17 +76,15 @@ def _addresses(
     switches = {node for node, kind in kinds.items() if kind == "switch"}
     begin, family, length = BASE[ip], FAMILIES[ip], BITS[ip] // 8
     channels = [channel for *_, channel in graph.edges(data=CHANNEL)]
-    segments = _segments(links, channels, switches)
+    networks = [
+        ends
+        for segment in _segments(links, channels, switches)
+        for ends in _networks(links, channels, switches, segment)
+    ]
     least = HOST_BITS[ip]
     if ip == 4:
-        least = min(least, NETWORK_BITS - (len(segments) - 1).bit_length())
-    for segment in segments:
-        ends = [(number, node) for number in segment for node in links[number] if node not in switches]
-        is_ad_hoc = channels[segment[0]] is not None and switches.isdisjoint(links[segment[0]])
-        if is_ad_hoc:
-            # One station is at all links of the channel, with a single interface.
-            firsts = {node: (number, node) for number, node in reversed(ends)}
-            ends = [end for end in ends if firsts[end[1]] == end]
+        least = min(least, NETWORK_BITS - (len(networks) - 1).bit_length())
+    for ends in networks:
         # Interfaces can't have addresses with all zeros or all ones.
         several = [end for end in ends if kinds[end[1]] == "host" for _ in range(count - 1)]
         bits = max(least, (len(ends) + len(several) + 1).bit_length())
@@ -96,6 +95,26 @@ def _addresses(
             addresses[end].append(f"{address}/{BITS[ip] - bits}")
         yield from addresses.items()
         begin += 1 << bits
+
+
+def _networks(
+    links: list[tuple[str, str]], channels: list[int | None], switches: set[str], segment: list[int]
+) -> list[list[tuple[int, str]]]:
+    """Returns the IP networks of a segment, each with its interfaces by link and node. The second interface
+    of a node in a segment is in a second network, so that packets from its address leave by it."""
+    ends = [(number, node) for number in segment for node in links[number] if node not in switches]
+    if channels[segment[0]] is not None and switches.isdisjoint(links[segment[0]]):
+        # One station is at all links of an ad hoc channel, with a single interface.
+        firsts = {node: (number, node) for number, node in reversed(ends)}
+        return [[end for end in ends if firsts[end[1]] == end]]
+    networks: list[list[tuple[int, str]]] = [[]]
+    seen: Counter[str] = Counter()
+    for end in ends:
+        if seen[end[1]] == len(networks):
+            networks.append([])
+        networks[seen[end[1]]].append(end)
+        seen[end[1]] += 1
+    return networks
 
 
 def _segments(

@@ -108,6 +108,32 @@ def test_a_controller_carries_traffic_and_tells_its_work(
         assert work.packet_ins >= work.setup_us.count
 
 
+def test_the_subflows_of_two_interfaces_take_paths_of_their_own(
+    tmp_path: Path, run: Callable[[Scenario], Record]
+) -> None:
+    network = {
+        "topology": "leaf-spine",
+        "parameters": {"leaves": 2, "spines": 2, "interfaces_per_host": 2},
+        "forwarding": "openflow",
+        "ip": 4,
+        "controller": {"application": "k_shortest_paths"},
+        "mtu": "1500 B",
+        "rate": "20 Mbit/s",
+        "offloads": {"tso": False, "gso": False, "gro": False},
+    }
+    transfer = {"kind": "transfer", "duration": "2 s"}
+    flow = {"flow": "there", "from": "host-1", "to": "host-2", "transport": "mptcp", "traffic": transfer}
+    record = run(fabric_scenario(tmp_path, network, flow))
+    assert [check for check in record.checks if not check.passed] == []
+    [there] = record.flows
+    assert len(there.subflows) == 2
+    # Each of two spines carries one subflow, so both together more than one link.
+    assert there.goodput_bps > 22e6
+    carried = {end.node: end.wire_bytes for end in record.ends if end.node.startswith("spine")}
+    assert len(carried) == 2
+    assert min(carried.values()) > 500_000
+
+
 def own(*words: str) -> list[str]:
     """Returns the command of a controller that the user wrote."""
     return [sys.executable, str(OWN), *words]

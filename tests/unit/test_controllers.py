@@ -8,6 +8,7 @@ import random
 import socket
 import struct
 import threading
+from dataclasses import replace
 
 import networkx as nx
 import pytest
@@ -131,6 +132,21 @@ def test_pairs_of_addresses_take_different_paths_and_come_back_the_same_way():
     assert {rule.priority for rule in rules} >= {OF_PAIR}
 
 
+def test_pairs_of_interfaces_take_different_paths():
+    hosts = tuple(
+        Host(f"02:00:00:00:0{port}:0{switch}", switch, port + 10, (f"10.0.{port}.{switch}",), before=port)
+        for switch in (1, 3)
+        for port in (0, 1)
+    )
+    made = fabric(ring(4), "k_shortest_paths")
+    made = Fabric(replace(made.description, hosts=hosts, pairs=()))
+    for near, far in (((1, 2), (2, 2)), ((2, 3), (3, 2)), ((3, 3), (4, 2)), ((4, 3), (1, 3))):
+        made.links.add(near, far)
+        made.links.add(far, near)
+    paths = [made._path_of_pair(f"10.0.{port}.1", f"10.0.{port}.3") for port in (0, 1)]
+    assert paths == [[1, 2, 3], [1, 4, 3]]
+
+
 def test_equal_paths_share_a_group_and_a_link_that_fails_leaves_it():
     made = fabric(ring(4), "ecmp")
     before = list(made.proactive())
@@ -233,7 +249,8 @@ def test_no_frame_is_more_than_cut_off(tail, ethertype):
 def test_the_engine_tells_a_line():
     line = (
         '{"application": "ecmp", "mode": "proactive", "paths": 8, "listen": 6653, "switches": 1, "links": 0,'
-        ' "hosts": [{"mac": "02:00:00:00:00:01", "switch": 1, "port": 1, "addresses": ["10.0.0.1"]}],'
+        ' "hosts": [{"mac": "02:00:00:00:00:01", "switch": 1, "port": 1, "addresses": ["10.0.0.1"],'
+        ' "before": 0}],'
         ' "pairs": [["10.0.0.1", "10.0.0.2"]]}'
     )
     read = FabricDescription.of(line)

@@ -234,11 +234,6 @@ def test_parameters_of_several_topologies_are_checked(study, old, new, told):
         ),
         ("  ip: 4\n", "  ip: 4\n  links: {core: {mtu: 1500}}\n", "network.links.core: no link 'core'"),
         ("  ip: 4\n", "  ip: 4\n  icmp: filtered\n  forwarding: bridges\n", "network.icmp: filtered\n"),
-        (
-            PARAMETERS,
-            "  parameters: {switches: 8, degree: 4, interfaces_per_host: 2}\n  forwarding: bridges\n",
-            "network.parameters.interfaces_per_host: 2\n  expected: 1 with bridges",
-        ),
     ],
 )
 def test_an_error_says_what_is_expected(study, old, new, told):

@@ -112,9 +112,13 @@ def test_parallel_links_are_networks_and_interfaces_of_their_own():
 
 
 @pytest.mark.parametrize("name", ["routed", "dumbbell", "fat-tree", "jellyfish", "leaf-spine", "xpander"])
-def test_each_interface_of_a_host_has_an_address_of_its_own(name):
+@pytest.mark.parametrize("forwarding", ["routers", "bridges", "openflow"])
+def test_each_interface_of_a_host_has_a_network_of_its_own(name, forwarding):
     topology = TOPOLOGIES[name]
-    graph = topology.graph(topology.parameters(interfaces_per_host=2), hosts_of(topology)[:2])
+    if forwarding not in topology.forwarding:
+        return
+    parameters = topology.parameters(interfaces_per_host=2)
+    graph = topology.graph(parameters, hosts_of(topology)[:2], forwarding)
     pairs = interfaces(graph, 6)
     host = next(node for node, kind in graph.nodes(data="kind") if kind == "host")
     addresses = [end.address for pair in pairs for end in pair if end.node == host]

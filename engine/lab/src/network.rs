@@ -140,11 +140,14 @@ impl Network {
     fn attached(&self, scenario: &Scenario) -> Result<Vec<Attached>> {
         let numbers: HashMap<usize, u64> = self.switches(scenario).zip(1..).collect();
         let mut attached = Vec::new();
+        let mut addresses_of: HashMap<&str, usize> = HashMap::new();
         for link in scenario.links.iter().filter(|link| link.wlan.is_none()) {
             let [near, far] =
                 link.cable().ok_or_else(|| Error::Missing(format!("{} is no cable", link.in_words())))?;
             for (own, other) in [(near, far), (far, near)] {
                 let (place, switch) = (self.place(&own.node)?, self.place(&other.node)?);
+                let known = addresses_of.entry(&own.node).or_default();
+                let before = std::mem::replace(known, *known + own.addresses.len());
                 let Some(&number) = numbers.get(&switch).filter(|_| !numbers.contains_key(&place)) else {
                     continue;
                 };
@@ -158,6 +161,7 @@ impl Network {
                     switch: number,
                     port: u32::try_from(port + 1)?,
                     addresses: own.addresses.iter().map(|address| address.address().to_string()).collect(),
+                    before,
                 });
             }
         }
@@ -232,11 +236,11 @@ impl Network {
             }
         }
         netlink.flush()?;
+        self.create_tunnels(scenario, &mut next)?;
         for (built, node) in self.nodes.iter_mut().zip(&scenario.nodes) {
             built.set_offloads(home, node.offloads)?;
             let reads_frames = scenario.controller.is_some() || programs::are_in(scenario);
             if reads_frames && node.kind != NodeKind::Switch {
-        self.create_tunnels(scenario, &mut next)?;
                 built.compute_checksums(home)?;
             }
             if node.kind == NodeKind::Switch && !built.is_shared {

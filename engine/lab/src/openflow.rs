@@ -99,6 +99,8 @@ pub struct Attached {
     pub port: u32,
     /// Its IP addresses.
     pub addresses: Vec<String>,
+    /// The number of addresses of the same host on links before this one.
+    pub before: usize,
 }
 
 /// Reads `input` as the bytes of an OpenFlow connection, whole and in pieces, which must give the same messages.
