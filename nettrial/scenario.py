@@ -270,8 +270,10 @@ class Setting(
             "rate_trace",
             "routing",
             "scheduler",
+            "nagle",
             "small_queues",
             "sysctls",
+            "quick_ack",
             "system",
             "udp_gro",
             "udp_gso",
@@ -1638,6 +1640,13 @@ class OnOff(Generated):
 SizeShare = Share[Size]
 """A value of a mix."""
 
+    nagle: bool | None = None
+    """The beginning of a message may wait for the acknowledgment of a small segment before it (Nagle, RFC
+    896), as on a socket without TCP_NODELAY (tcp(7)). Data of transfers, which fill segments, always
+    may."""
+    quick_ack: bool | None = None
+    """Received data is acknowledged as soon as it is read, and not with the next data or after the time
+    of a delayed acknowledgment (TCP_QUICKACK, tcp(7), set again with each read)."""
 SizeTruncation = Truncation[Size]
 """The bounds of a truncated distribution, which are part of it. Values outside are drawn again."""
 

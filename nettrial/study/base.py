@@ -343,6 +343,13 @@ class SocketOptions(Strict):
     dscp: Annotated[int, Field(ge=0, le=63)] | None = None
     """The differentiated services codepoint of the flow's packets, 0 to 63 (RFC 2474; IP_TOS, ip(7), and
     IPV6_TCLASS, ipv6(7)). A radio channel maps each to an access category."""
+    nagle: bool = False
+    """The beginning of a message may wait for the acknowledgment of a small segment before it (Nagle, RFC
+    896), as on a socket without TCP_NODELAY (tcp(7)). Data of transfers, which fill segments, always
+    may."""
+    quick_ack: bool = False
+    """Received data is acknowledged as soon as it is read, and not with the next data or after the time
+    of a delayed acknowledgment (TCP_QUICKACK, tcp(7), set again with each read)."""
     zerocopy: bool = False
     """Transfers send without copying (MSG_ZEROCOPY, Linux Documentation/networking/msg_zerocopy.rst)."""
     udp_gso: bool = False

@@ -105,10 +105,14 @@ pub enum Setting {
     PacketSizes,
     /// The pair of addresses that a flow begins with: its `pair`.
     Pair,
+    /// Small segments that wait for acknowledgments: `socket.nagle` of a flow.
+    Nagle,
     /// The length of queues over time: `queue_interval` of the measurement.
     QueueInterval,
     /// Each reading of a queue's length: `queue_series` of the measurement.
     QueueSeries,
+    /// Data that is acknowledged as soon as it is read: `socket.quick_ack` of a flow.
+    QuickAck,
     /// TCP/IP of a program instead of the kernel's: `stack.program` of a node.
     Program,
     /// A rate that changes over time: `rate_trace` of a link.
@@ -277,6 +281,8 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
 }
 
 #[cfg(test)]
+            self.setting(Setting::Nagle, socket.nagle, &place, "nagle", "false");
+            self.setting(Setting::QuickAck, socket.quick_ack, &place, "quick_ack", "false");
 mod tests {
     use super::*;
     use crate::{Discipline, Traffic};
@@ -289,8 +295,7 @@ mod tests {
         let stack = json!({"name": "mine", "program": "gvisor", "congestion_control": "cubic", "receive_buffer": buffer,
             "send_buffer": buffer, "window_scaling": true, "sack": true, "timestamps": true, "ecn": true,
             "minimum_rto": "1 ms", "small_queues": false, "scheduler": "round_robin", "mtu_probing": true});
-        let socket =
-            json!({"block": "1 KiB", "window": "1 MiB", "zerocopy": true, "udp_gso": true, "udp_gro": true});
+        let socket = json!({"block": "1 KiB", "nagle": true, "quick_ack": true, "window": "1 MiB", "zerocopy": true, "udp_gso": true, "udp_gro": true});
         json!({
             "format": 1,
             "nodes": [{"name": "a", "kind": "router", "filters_icmp": true},
@@ -353,12 +358,14 @@ mod tests {
             "small_queues",
             "sysctls",
             "system",
+            "nagle",
             "transport",
             "udp_gro",
             "udp_gso",
             "window",
             "zerocopy",
         ];
+            "quick_ack",
         assert_eq!(settings, all);
     }
 
@@ -394,11 +401,13 @@ mod tests {
             "small_queues",
             "sysctls",
             "system",
+            "nagle",
             "udp_gro",
             "udp_gso",
             "window",
             "zerocopy",
         ];
+            "quick_ack",
         let can = Capabilities {
             transports: vec![Transport::Icmp],
             traffic: Traffic::KINDS.map(str::to_owned).to_vec(),

@@ -20,7 +20,8 @@ fn socket(side: &Side) -> Result<Socket> {
     })?;
     platform::choose_congestion_control(&socket, &side.congestion_control)
         .with_context(|| format!("choosing congestion control {:?}", side.congestion_control))?;
-    if !matches!(side.flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_)) {
+    let fills_segments = matches!(side.flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_));
+    if !fills_segments && !side.flow.socket.nagle {
         // A message does not wait for the acknowledgment of the previous one. The listener's connections inherit
         // this option.
         socket.set_tcp_nodelay(true).context("setting TCP_NODELAY")?;

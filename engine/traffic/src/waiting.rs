@@ -13,6 +13,8 @@ pub struct Reader<'a, S> {
     /// The bound on the window of a connection: with data the kernel learns how much memory segments take, and sets the
     /// bound anew (net/ipv4/tcp_input.c, tcp_measure_rcv_mss, Linux 6.11 and later).
     window: Option<i32>,
+    /// True if data is acknowledged as soon as it is read, which the kernel forgets (net/ipv4/tcp.c, __tcp_sock_set_quickack).
+    quick_ack: bool,
 }
 
 impl<'a, S: Readable> Reader<'a, S> {
@@ -25,12 +27,13 @@ impl<'a, S: Readable> Reader<'a, S> {
             socket,
             trying: span.filter(|span| !platform::poll_interface(socket, *span)),
             window: asked.window.and_then(|window| i32::try_from(window.0).ok()),
+            quick_ack: asked.quick_ack,
         }
     }
 
-    /// Returns true if a read neither tries again nor sets a bound.
+    /// Returns true if a read neither tries again nor sets an option.
     pub fn is_plain(&self) -> bool {
-        self.trying.is_none() && self.window.is_none()
+        self.trying.is_none() && self.window.is_none() && !self.quick_ack
     }
 
     /// Reads what is there, as soon as something is. An error of the kind `TimedOut` if nothing comes
@@ -47,18 +50,21 @@ impl<'a, S: Readable> Reader<'a, S> {
             }
         }
         let count = platform::receive(self.socket, buffer)?;
-        self.bound_window()?;
+        self.after_read()?;
         Ok(count)
     }
 
-    fn bound_window(&self) -> io::Result<()> {
+    fn after_read(&self) -> io::Result<()> {
+        if self.quick_ack {
+            platform::acknowledge_at_once(self.socket)?;
+        }
         self.window.map_or(Ok(()), |bytes| platform::bound_window(self.socket, bytes))
     }
 
     /// Reads what is there now; `None` if nothing is.
     pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let count = platform::try_receive(self.socket, buffer)?;
-        self.bound_window()?;
+        self.after_read()?;
         Ok(count)
     }
 

@@ -194,6 +194,8 @@ fn flow_problems(flow: &Flow, place: &Place, host: &str, program: &Program) -> V
         ("udp_gso", socket.udp_gso),
         ("udp_gro", socket.udp_gro),
         ("udp_buffer", socket.udp_buffer.is_some()),
+        ("nagle", socket.nagle),
+        ("quick_ack", socket.quick_ack),
     ] {
         if is_set && !program.socket_options.iter().any(|option| option == name) {
             problems.push(place.within("socket").problem(name, "given", "none", hint("has no such option")));

@@ -30,6 +30,14 @@ pub struct SocketOptions {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 63))]
     pub dscp: u8,
+    /// The beginning of a message may wait for the acknowledgment of a small segment before it (Nagle, RFC 896), as on a
+    /// socket without TCP_NODELAY (tcp(7)). Data of transfers, which fill segments, always may.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nagle: bool,
+    /// Received data is acknowledged as soon as it is read, and not with the next data or after the time of a delayed
+    /// acknowledgment (TCP_QUICKACK, tcp(7), set again with each read).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quick_ack: bool,
     /// Transfers send without copying (MSG_ZEROCOPY, Linux Documentation/networking/msg_zerocopy.rst).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub zerocopy: bool,

@@ -45,6 +45,9 @@ pub fn receive(mut stream: &TcpStream, side: &Side, largest: usize) -> Result<()
             break;
         }
         let now_ns = platform::now_ns();
+        if side.flow.socket.quick_ack {
+            platform::acknowledge_at_once(stream).context("acknowledging at once (TCP_QUICKACK)")?;
+        }
         parser.take(&bytes[..count], |header| arrivals.packet(header.packet(), now_ns))?;
     }
     let line = serde_json::to_string(&arrivals.figures(arrivals.received(), 0))?;

@@ -25,9 +25,9 @@ pub use processors::processors;
 pub use program_sockets::{congestion_controls_of, sockets_of};
 pub use reading::{Readable, poll_interface, receive, receive_full, send_some, try_receive, wait};
 pub use sockets::{
-    bind_late, bound_window, choose_congestion_control, congestion_control, enlarge_buffers,
-    forbid_fragmentation, is_too_large, limit_segments, limit_unsent, mark, path_mtu, room, set_window,
-    stream_socket,
+    acknowledge_at_once, bind_late, bound_window, choose_congestion_control, congestion_control,
+    enlarge_buffers, forbid_fragmentation, is_too_large, limit_segments, limit_unsent, mark, path_mtu, room,
+    set_window, stream_socket,
 };
 pub use tcp_info::tcp_state;
 pub use zerocopy::ZeroCopy;

@@ -27,7 +27,8 @@ pub use outbox::Outbox;
 pub use process::{congestion_controls_of, die_with_parent, interface_of, is_executable, listens, spawn};
 pub use reading::{Readable, poll_interface, receive, receive_full, send_some, try_receive, wait};
 pub use sockets::{
-    bind_late, bound_window, enlarge_buffers, limit_unsent, mark, room, set_window, stream_socket, subflows,
+    acknowledge_at_once, bind_late, bound_window, enlarge_buffers, limit_unsent, mark, room, set_window,
+    stream_socket, subflows,
 };
 pub use zerocopy::ZeroCopy;
 
@@ -55,6 +56,11 @@ pub fn refusals(flow: &Flow) -> Vec<Refusal> {
         (socket.dscp > 0, refusal(Some("socket"), "dscp", "a codepoint", "0")),
         (socket.zerocopy, refusal(Some("socket"), "zerocopy", "true", "false")),
         (socket.udp_gso && !BATCHES.0, refusal(Some("socket"), "udp_gso", "true", "false")),
+        (
+            matches!(&flow.traffic, Traffic::RequestResponse(exchange) if exchange.mechanisms),
+            refusal(Some("traffic"), "mechanisms", "true", "false"),
+        ),
+        (socket.quick_ack, refusal(Some("socket"), "quick_ack", "true", "false")),
         (socket.udp_gro && !BATCHES.1, refusal(Some("socket"), "udp_gro", "true", "false")),
     ];
     all.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, refusal)| refusal).collect()

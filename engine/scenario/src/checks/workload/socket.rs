@@ -34,6 +34,13 @@ pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
             );
         }
     }
+    for (setting, asked) in [("nagle", options.nagle), ("quick_ack", options.quick_ack)] {
+        let is_carried =
+            matches!(flow.traffic, Traffic::RequestResponse(_) | Traffic::Sweep(_) | Traffic::Packets(_));
+        if asked && (flow.transport != Transport::Tcp || !is_carried) {
+            refuse(setting, "true".into(), "false", "only messages and packets over TCP have it");
+        }
+    }
     if let Some(block) = options.block
         && !(1..=16 << 20).contains(&block.0)
     {

@@ -75,6 +75,11 @@ pub fn bound_window(socket: &impl AsRawFd, bytes: i32) -> io::Result<()> {
     options::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
 }
 
+/// Acknowledges what was read on `socket` at once, and what comes next as soon as it arrives, for a while.
+pub fn acknowledge_at_once(socket: &impl AsRawFd) -> io::Result<()> {
+    options::set(socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1)
+}
+
 /// Reads the sizes of the buffers of `stream`. The kernel reserves half of a buffer for its own use (socket(7)),
 /// and reports both halves together.
 pub fn room(stream: &TcpStream) -> io::Result<Room> {

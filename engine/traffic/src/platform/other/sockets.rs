@@ -48,6 +48,11 @@ pub fn bound_window(_socket: &impl Readable, _bytes: i32) -> io::Result<()> {
     Ok(())
 }
 
+/// Fails, because only Linux has the option.
+pub fn acknowledge_at_once(_socket: &impl Readable) -> io::Result<()> {
+    Err(unsupported("acknowledging at once (TCP_QUICKACK)"))
+}
+
 /// Reads the sizes of the buffers of `stream`. No other limit of its window is known.
 pub fn room(stream: &TcpStream) -> io::Result<Room> {
     let socket = SockRef::from(stream);
