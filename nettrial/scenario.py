@@ -233,6 +233,7 @@ class Figure(
             "controller",
             "cpu",
             "interfaces",
+            "mechanisms",
             "owd_error",
             "radio",
             "retransmissions",
@@ -260,21 +261,23 @@ class Setting(
             "filters_icmp",
             "impairment",
             "machine",
+            "mechanisms",
             "minimum_rto",
             "mtu_probing",
+            "nagle",
             "packet_sizes",
             "pair",
+            "quick_ack",
             "queue_interval",
             "queue_series",
             "program",
             "rate_trace",
             "routing",
             "scheduler",
-            "nagle",
             "small_queues",
             "sysctls",
-            "quick_ack",
             "system",
+            "tunnel",
             "udp_gro",
             "udp_gso",
             "window",
@@ -285,7 +288,6 @@ class Setting(
     """A setting that not every backend follows. Its default is followed everywhere."""
 
 
-            "tunnel",
 class Transport(GeneratedRoot[Literal["tcp", "udp", "mptcp", "icmp"]]):
     """The transport protocol of a flow."""
 
@@ -1090,6 +1092,26 @@ class Interval(Generated):
     open. MPTCP only."""
 
 
+class MechanismsRecord(Generated):
+    """The times of the parts of a request's way to its answer, each part in both directions together. For
+    each request they sum to its round-trip time by the wall clock. Requests whose times the kernel did
+    not state, and the last one, are not included."""
+
+    model_config = ConfigDict(extra="forbid")
+    answering_us: Distribution
+    """From reading the request to the call to send the response, in the responder."""
+    queue_us: Distribution
+    """From there until the interface has taken it: the queue and its shaper (SCM_TSTAMP_SND)."""
+    reading_us: Distribution
+    """From there until the program has it: protocol, the socket's queue, wake-up, reading."""
+    sending_us: Distribution
+    """From the call to send until the kernel puts the message into the interface's queue: system call,
+    protocol, segmentation (SCM_TSTAMP_SCHED)."""
+    wire_us: Distribution
+    """From there until the other host's kernel takes it in: links, the nodes between them, the
+    interrupt."""
+
+
 class Pacing(Generated):
     """The accuracy with which a sender kept to its departures."""
 
@@ -1254,6 +1276,8 @@ class FlowRecord(Generated):
     """The jitter of RFC 3550 section 6.4.1 and appendix A.8 over the transit times of requests or
     packets: the last value of J += (|D| − J)/16 from J = 0. The two hosts' clocks need not agree, because
     D is a difference."""
+    mechanisms: MechanismsRecord | None = None
+    """The times of the parts of a request's way. Requests with `mechanisms` only."""
     min_rtt_us: Annotated[int | None, Field(ge=0)] = None
     """The smallest round-trip time that the kernel measured; absent if it measured none."""
     mss_bytes: Annotated[int, Field(ge=0)]
@@ -1610,6 +1634,13 @@ class SocketOptions(Generated):
     mss: Size | None = None
     """The largest TCP segment to announce and to send, bytes of payload and options (TCP_MAXSEG, tcp(7);
     RFC 6691). With timestamps, the payload is 12 bytes smaller."""
+    nagle: bool | None = None
+    """The beginning of a message may wait for the acknowledgment of a small segment before it (Nagle, RFC
+    896), as on a socket without TCP_NODELAY (tcp(7)). Data of transfers, which fill segments, always
+    may."""
+    quick_ack: bool | None = None
+    """Received data is acknowledged as soon as it is read, and not with the next data or after the time
+    of a delayed acknowledgment (TCP_QUICKACK, tcp(7), set again with each read)."""
     udp_buffer: Size | None = None
     """The size of the send and the receive buffer of each UDP socket (SO_SNDBUF and SO_RCVBUF,
     socket(7)), which Linux doubles for its own bookkeeping. The simulator has only the send buffer,
@@ -1640,13 +1671,6 @@ class OnOff(Generated):
 SizeShare = Share[Size]
 """A value of a mix."""
 
-    nagle: bool | None = None
-    """The beginning of a message may wait for the acknowledgment of a small segment before it (Nagle, RFC
-    896), as on a socket without TCP_NODELAY (tcp(7)). Data of transfers, which fill segments, always
-    may."""
-    quick_ack: bool | None = None
-    """Received data is acknowledged as soon as it is read, and not with the next data or after the time
-    of a delayed acknowledgment (TCP_QUICKACK, tcp(7), set again with each read)."""
 SizeTruncation = Truncation[Size]
 """The bounds of a truncated distribution, which are part of it. Values outside are drawn again."""
 
@@ -1721,6 +1745,10 @@ class RequestResponseTraffic(Generated):
     response that takes longer than the interval delays the next request, and delayed requests are not
     sent in a burst."""
     kind: Literal["request_response"] = "request_response"
+    mechanisms: bool | None = None
+    """The kernel states when each message reaches a queue, leaves and arrives (SO_TIMESTAMPING, Linux
+    Documentation/networking/timestamping.rst), from which the flow's `mechanisms` follow. Over UDP, one
+    request at a time, with responses of 72 bytes or more, which bring the responder's times."""
     request: Size
     """The bytes of a request, at least 24 (for a number and two times)."""
     response: Size
@@ -2208,6 +2236,10 @@ class Reverse(Generated):
     """The changes of the rate over time; `rate` is then their mean."""
 
 
+class Tunnel(GeneratedRoot[Literal["6in4", "4in6"]]):
+    """The tunnel that carries a link's packets in packets of the other version of IP."""
+
+
 class RateControl(GeneratedRoot[Literal["fixed", "minstrel_ht"]]):
     """The way in which stations choose the MCS and the streams of their frames."""
 
@@ -2251,10 +2283,6 @@ class Wlan(Generated):
 
     model_config = ConfigDict(extra="forbid")
     ampdu: Annotated[int | None, Field(ge=1, le=256)] = None
-class Tunnel(GeneratedRoot[Literal["6in4", "4in6"]]):
-    """The tunnel that carries a link's packets in packets of the other version of IP."""
-
-
     """The most MPDUs in an A-MPDU; 1 means no aggregation. If absent, as many as one BlockAck can
     acknowledge: 64 with n and ac, 256 with ax, 1 with a and g."""
     amsdu: Size | None = None
@@ -2349,6 +2377,9 @@ class Link(Generated):
     reverse: Reverse | None = None
     """The settings of the direction from a cable's second interface to its first one, where they
     differ."""
+    tunnel: Tunnel | None = None
+    """The tunnel between the two nodes of a cable, which carries all packets of the link; if absent, they
+    travel as they are."""
     wlan: Wlan | None = None
     """The settings of a radio channel, which has no rate, delay, queue, discipline or impairment of its
     own."""
@@ -2392,9 +2423,6 @@ class Measure(Generated):
 class QueueDrops(GeneratedRoot[Literal["allowed", "unexpected"]]):
     """The meaning of a full queue in the trial: expected, or a disturbance."""
 
-    tunnel: Tunnel | None = None
-    """The tunnel between the two nodes of a cable, which carries all packets of the link; if absent, they
-    travel as they are."""
 
 class Measurement(Generated):
     """The measurements made in addition to those of every flow."""

@@ -175,6 +175,10 @@ def full_record() -> Record:
         owd_us=delays,
         owd_error_us=15.0,
         recovery_ns=350_000_000,
+        mechanisms={
+            f"{part}_us": distribution(number, 2 * number)
+            for number, part in enumerate(("sending", "queue", "wire", "reading", "answering"), start=1)
+        },
         delay_variation_us=delays,
         jitter_rfc3550_us=30.0,
         delay_difference_mean_us=50.0,

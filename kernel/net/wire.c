@@ -246,6 +246,8 @@ static void wire_transmit(struct wire *wire, struct sk_buff *skb, u64 now)
 	first = wire->free;
 	wire_pass(wire, &first, div_u64(parts, frames));
 	wire_note(skb)->arrival_ns = first.ns + wire_delay(wire, first.ns);
+	/* Without its socket, the packet can no longer tell when it left. */
+	skb_tx_timestamp(skb);
 	/* What is on the wire no longer counts as waiting at its sender (TCP small queues). */
 	skb_orphan(skb);
 	__skb_queue_tail(&wire->flying, skb);

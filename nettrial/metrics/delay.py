@@ -49,6 +49,36 @@ for _field, _words in PERCENTILES.items():
         flow=lambda flow, field=_field: percentile(flow.rtt_us, field),  # type: ignore[misc]
         needs=ROUND_TRIPS,
     )
+for _part, _title, _words in (
+    (
+        "sending",
+        "Sending",
+        "from the calls to send until the messages reach their interfaces' queues: system calls, protocols, "
+        "segmentation",
+    ),
+    ("queue", "Queues", "from there until the interfaces have taken them: queues and shapers of the hosts"),
+    (
+        "wire",
+        "Wires",
+        "from there until the other hosts' kernels take them in: links, the nodes between them, interrupts",
+    ),
+    ("reading", "Reading", "from there until the programs have them: protocols, wake-ups, reading"),
+    ("answering", "Answering", "from reading the request to the call to send the response"),
+):
+    add(
+        f"{_part}_time",
+        "ms",
+        f"Time of a round trip: {_title.lower()}",
+        f"mean time of a request and its response together {_words}; the five parts of a round trip sum to "
+        "its time. Requests with `mechanisms` alone",
+        "Linux Documentation/networking/timestamping.rst: SCM_TSTAMP_SCHED, SCM_TSTAMP_SND, arrival",
+        "lower",
+        "mean",
+        flow=lambda flow, part=_part: (  # type: ignore[misc]
+            mean_of(getattr(flow.mechanisms, f"{part}_us")) if flow.mechanisms else None
+        ),
+        needs=Figure("mechanisms"),
+    )
 add(
     "sweep_rtt",
     "ms",

@@ -677,6 +677,10 @@ class RequestResponse(Strict):
     connecting: Connecting = "once"
     """The occasions on which a connection is opened; with `each_request` the round-trip time starts with
     the call to connect."""
+    mechanisms: bool = False
+    """The kernel states when each message reaches a queue, leaves and arrives (SO_TIMESTAMPING, Linux
+    Documentation/networking/timestamping.rst), from which the flow's `mechanisms` follow. Over UDP, one
+    request at a time, with responses of 72 bytes or more, which bring the responder's times."""
 
 
 class Packets(Strict):

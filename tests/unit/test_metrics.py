@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nettrial.design import scenario_of, treatments
 from nettrial.metrics import METRICS
 from nettrial.metrics.groups import jain
-from nettrial.scenario import Absence, Distribution
+from nettrial.scenario import Absence, Distribution, Figure
 from nettrial.study.catalogue import FOLDER, load
 from nettrial.topology.scenario_graph import graph_of
 from tests.records import full_record, record
@@ -129,6 +129,11 @@ VALUES = {
     "retransmissions": 3,
     "connect_time": 0.1,
     "time_to_recover": 350.0,
+    "sending_time": 0.001,
+    "queue_time": 0.002,
+    "wire_time": 0.003,
+    "reading_time": 0.004,
+    "answering_time": 0.005,
     "subflows": 2,
     "subflow_share": 75,
     "subflow_srtt": 2.0,
@@ -351,6 +356,8 @@ def test_what_a_host_and_a_interface_need_is_a_capability():
             expected = ["lab", "sim", "virtual"]
         elif metric.of == "controller":
             expected = ["lab"]
+        elif metric.needs == Figure("mechanisms"):
+            expected = ["lab", "virtual"]
         assert metric.backends() == expected, metric.name
 
 

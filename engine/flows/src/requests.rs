@@ -73,6 +73,7 @@ mod tests {
             interval: interval.map(Duration),
             in_flight: 1,
             connecting: Connecting::Once,
+            mechanisms: false,
         }
     }
 

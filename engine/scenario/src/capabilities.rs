@@ -1,6 +1,6 @@
 //! A backend's statement of its capabilities, and the problems that follow for a scenario.
 
-use crate::{Link, Medium, Place, Problem, RoutingPolicy, Scenario, Transport};
+use crate::{Link, Medium, Place, Problem, RoutingPolicy, Scenario, Traffic, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +62,8 @@ pub enum Figure {
     Cpu,
     /// Queues, drops and packet sizes of a link's interfaces: `ends`.
     Interfaces,
+    /// The times of the parts of requests' ways: `mechanisms` of `flows`.
+    Mechanisms,
     /// The error of one-way delays between two clocks: `owd_error_us` of `flows`.
     OwdError,
     /// The state of a host's Wi-Fi interface: `radio` of `hosts`.
@@ -97,22 +99,24 @@ pub enum Setting {
     Impairment,
     /// One of the user's machines: `machine` of a node.
     Machine,
+    /// Times of the parts of each request's way: `mechanisms` of requests.
+    Mechanisms,
     /// The smallest retransmission timeout: `stack.minimum_rto` of a node.
     MinimumRto,
     /// Probing for the path MTU: `stack.mtu_probing` of a node.
     MtuProbing,
+    /// Small segments that wait for acknowledgments: `socket.nagle` of a flow.
+    Nagle,
     /// The sizes of the packets that each interface sends: `packet_sizes` of the measurement.
     PacketSizes,
     /// The pair of addresses that a flow begins with: its `pair`.
     Pair,
-    /// Small segments that wait for acknowledgments: `socket.nagle` of a flow.
-    Nagle,
+    /// Data that is acknowledged as soon as it is read: `socket.quick_ack` of a flow.
+    QuickAck,
     /// The length of queues over time: `queue_interval` of the measurement.
     QueueInterval,
     /// Each reading of a queue's length: `queue_series` of the measurement.
     QueueSeries,
-    /// Data that is acknowledged as soon as it is read: `socket.quick_ack` of a flow.
-    QuickAck,
     /// TCP/IP of a program instead of the kernel's: `stack.program` of a node.
     Program,
     /// A rate that changes over time: `rate_trace` of a link.
@@ -127,6 +131,8 @@ pub enum Setting {
     Sysctls,
     /// A guest's operating system: `system` of a node.
     System,
+    /// A tunnel that carries a link's packets: `tunnel` of a link.
+    Tunnel,
     /// UDP packets that arrive coalesced: `socket.udp_gro` of a flow.
     UdpGro,
     /// UDP packets that leave in GSO packets: `socket.udp_gso` of a flow.
@@ -135,8 +141,6 @@ pub enum Setting {
     Window,
     /// Sending without copying: `socket.zerocopy` of a flow.
     Zerocopy,
-    /// A tunnel that carries a link's packets: `tunnel` of a link.
-    Tunnel,
 }
 
 impl Capabilities {
@@ -226,6 +230,8 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
                 let names: Vec<&str> = self.can.media.iter().map(|medium| medium.name()).collect();
                 self.refuse(&Place::link(number, link), "medium", link.medium.name(), &names.join(", "));
             }
+            let place = Place::link(number, link);
+            self.setting(Setting::Tunnel, link.tunnel.is_some(), &place, "tunnel", "none");
             let before = std::mem::take(&mut self.problems);
             let found = Place::of_directions(number, link, |direction, place| {
                 self.look_at_direction(direction, place);
@@ -234,8 +240,6 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
             self.problems = before;
             self.problems.extend(found);
         }
-            let place = Place::link(number, link);
-            self.setting(Setting::Tunnel, link.tunnel.is_some(), &place, "tunnel", "none");
     }
 
     fn look_at_direction(&mut self, link: &Link, place: &Place) {
@@ -269,10 +273,16 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
                 let names: Vec<&str> = self.can.transports.iter().map(|transport| transport.name()).collect();
                 self.refuse(&place, "transport", flow.transport.name(), &names.join(", "));
             }
+            if let Traffic::RequestResponse(exchange) = &flow.traffic {
+                let place = place.within("traffic");
+                self.setting(Setting::Mechanisms, exchange.mechanisms, &place, "mechanisms", "false");
+            }
             self.setting(Setting::Pair, flow.pair != 0, &place, "pair", "0");
             let (place, socket) = (place.within("socket"), &flow.socket);
             self.setting(Setting::Block, socket.block.is_some(), &place, "block", "none");
             self.setting(Setting::Window, socket.window.is_some(), &place, "window", "none");
+            self.setting(Setting::Nagle, socket.nagle, &place, "nagle", "false");
+            self.setting(Setting::QuickAck, socket.quick_ack, &place, "quick_ack", "false");
             self.setting(Setting::Zerocopy, socket.zerocopy, &place, "zerocopy", "false");
             self.setting(Setting::UdpGso, socket.udp_gso, &place, "udp_gso", "false");
             self.setting(Setting::UdpGro, socket.udp_gro, &place, "udp_gro", "false");
@@ -281,8 +291,6 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
 }
 
 #[cfg(test)]
-            self.setting(Setting::Nagle, socket.nagle, &place, "nagle", "false");
-            self.setting(Setting::QuickAck, socket.quick_ack, &place, "quick_ack", "false");
 mod tests {
     use super::*;
     use crate::{Discipline, Traffic};
@@ -310,7 +318,9 @@ mod tests {
             "events": [{"at": "1 s", "fails": ["a", "b"]}],
             "controller": {"application": "learning"},
             "workload": [{"name": "f", "from": "b", "to": "a", "transport": "icmp", "ip": 4, "start": "0 ns",
-                "pair": 1, "socket": socket, "traffic": {"kind": "tool", "tool": "ping", "duration": "1 s"}}],
+                "pair": 1, "socket": socket, "traffic": {"kind": "tool", "tool": "ping", "duration": "1 s"}},
+                {"name": "g", "from": "b", "to": "a", "transport": "udp", "ip": 4, "start": "0 ns", "traffic":
+                {"kind": "request_response", "request": "72 B", "response": "72 B", "count": 1, "mechanisms": true}}],
             "measurement": {"interval": "100 ms", "cpu": [], "queue_drops": "allowed", "queue_interval": "1 ms",
                 "packet_sizes": true, "queue_series": true},
         })
@@ -341,31 +351,35 @@ mod tests {
             "filters_icmp",
             "jitter",
             "kind",
+            "kind",
             "loss",
             "machine",
+            "mechanisms",
             "medium",
             "minimum_rto",
             "mtu_probing",
+            "nagle",
             "packet_sizes",
             "pair",
             "policy",
             "program",
             "queue_interval",
             "queue_series",
+            "quick_ack",
             "rate_trace",
             "reordering",
             "scheduler",
             "small_queues",
             "sysctls",
             "system",
-            "nagle",
             "transport",
+            "transport",
+            "tunnel",
             "udp_gro",
             "udp_gso",
             "window",
             "zerocopy",
         ];
-            "quick_ack",
         assert_eq!(settings, all);
     }
 
@@ -380,19 +394,20 @@ mod tests {
             "ecn",
             "events",
             "filters_icmp",
-            "transport",
-            "tunnel",
             "impairment",
             "machine",
+            "mechanisms",
             "minimum_rto",
         ];
         let further = [
             "mtu_probing",
+            "nagle",
             "packet_sizes",
             "pair",
             "program",
             "queue_interval",
             "queue_series",
+            "quick_ack",
             "rate_trace",
         ];
         let last = [
@@ -401,15 +416,14 @@ mod tests {
             "small_queues",
             "sysctls",
             "system",
-            "nagle",
+            "tunnel",
             "udp_gro",
             "udp_gso",
             "window",
             "zerocopy",
         ];
-            "quick_ack",
         let can = Capabilities {
-            transports: vec![Transport::Icmp],
+            transports: vec![Transport::Icmp, Transport::Udp],
             traffic: Traffic::KINDS.map(str::to_owned).to_vec(),
             media: vec![Medium::Cable],
             disciplines: Discipline::NAMES.map(str::to_owned).to_vec(),
@@ -419,4 +433,3 @@ mod tests {
         assert_eq!(can.problems(&serde_json::from_value(everything()).unwrap(), "here", |_| "none"), []);
     }
 }
-            "tunnel",

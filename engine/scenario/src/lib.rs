@@ -64,9 +64,9 @@ pub use rate_trace::RateTrace;
 pub use record::{
     Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, ControllerRecord, DelaySample,
     Distribution, DisturbanceRecord, FlowRecord, GuestRecord, Histogram, HostRecord, InterfaceRecord,
-    InterfaceSample, Interval, OutageRecord, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord,
-    RadioRecord, RateSample, RateUse, Record, SizeRecord, Span, StackRecord, StationRecord, SubflowRecord,
-    ToolRecord, Warning,
+    InterfaceSample, Interval, MechanismsRecord, OutageRecord, Pacing, PacketCounts, PacketSize, Phases,
+    ProcessorRecord, RadioRecord, RateSample, RateUse, Record, SizeRecord, Span, StackRecord, StationRecord,
+    SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};
@@ -75,7 +75,8 @@ pub use units::{Duration, Rate, Size, UnitError, nanoseconds};
 pub use wlan::{Band, FrameErrors, RateControl, Wlan, WlanDiscipline, WlanMode, WlanStandard, WlanStation};
 pub use workload::{
     Answer, Connecting, FileTransfer, Flow, MESSAGE_HEADER_BYTES, OnOff, Packets, RequestResponse, Share,
-    SocketOptions, Sweep, Tool, ToolName, Traffic, Transfer, Transport, Truncation, Variate,
+    SocketOptions, Sweep, TIMED_RESPONSE_BYTES, Tool, ToolName, Traffic, Transfer, Transport, Truncation,
+    Variate,
 };
 
 use schemars::JsonSchema;

@@ -205,6 +205,9 @@ pub struct FlowRecord {
     /// The results of each size, by size. Sweeps only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<SizeRecord>,
+    /// The times of the parts of a request's way. Requests with `mechanisms` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mechanisms: Option<MechanismsRecord>,
     /// The time after an event for which goodput was below `recovered_share` of what it was before, the longest of all
     /// events. Absent where it can't be told; `absent` then says why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -214,6 +217,24 @@ pub struct FlowRecord {
     pub tool: Option<ToolRecord>,
     /// The transport's state over time.
     pub intervals: Vec<Interval>,
+}
+
+/// The times of the parts of a request's way to its answer, each part in both directions together. For each request they sum
+/// to its round-trip time by the wall clock. Requests whose times the kernel did not state, and the last one, are not included.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MechanismsRecord {
+    /// From the call to send until the kernel puts the message into the interface's queue: system call, protocol, segmentation
+    /// (SCM_TSTAMP_SCHED).
+    pub sending_us: Distribution,
+    /// From there until the interface has taken it: the queue and its shaper (SCM_TSTAMP_SND).
+    pub queue_us: Distribution,
+    /// From there until the other host's kernel takes it in: links, the nodes between them, the interrupt.
+    pub wire_us: Distribution,
+    /// From there until the program has it: protocol, the socket's queue, wake-up, reading.
+    pub reading_us: Distribution,
+    /// From reading the request to the call to send the response, in the responder.
+    pub answering_us: Distribution,
 }
 
 impl FlowRecord {
@@ -257,6 +278,7 @@ impl FlowRecord {
             pacing: None,
             subflows: Vec::new(),
             sizes: Vec::new(),
+            mechanisms: None,
             recovery_ns: None,
             tool: None,
             intervals: Vec::new(),

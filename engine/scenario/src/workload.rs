@@ -8,7 +8,7 @@ mod tool;
 mod transfer;
 mod variate;
 
-pub use exchange::{Connecting, MESSAGE_HEADER_BYTES, RequestResponse};
+pub use exchange::{Connecting, MESSAGE_HEADER_BYTES, RequestResponse, TIMED_RESPONSE_BYTES};
 pub(crate) use exchange::{MOST_IN_FLIGHT, MOST_MESSAGES};
 pub use packets::{OnOff, Packets};
 pub use socket::SocketOptions;

@@ -1,9 +1,9 @@
 //! Requests and responses. Both begin with a [`Header`](crate::message::Header).
 
 mod datagram;
+mod mechanisms;
 mod stream;
 
-pub use datagram::respond as respond_to_datagrams;
 pub use stream::respond as respond_to_stream;
 
 use crate::error::Result;
@@ -14,8 +14,16 @@ use crate::sampler::Sampler;
 use nettrial_flows::requests::{Next, Requests};
 use nettrial_flows::statistics::Jitter;
 use nettrial_scenario::{Connecting, RequestResponse, Transport, nanoseconds};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
+
+/// Answers the requests of one sender over UDP until none arrives any more.
+pub fn respond_to_datagrams(socket: &UdpSocket, side: &Side, exchange: &RequestResponse) -> Result<()> {
+    match exchange.mechanisms {
+        true => mechanisms::respond(socket, side, exchange),
+        false => datagram::respond(socket, side, exchange),
+    }
+}
 
 /// Sends the flow's requests and gathers their figures.
 pub fn request(
@@ -24,6 +32,9 @@ pub fn request(
     destination: SocketAddr,
     sampler: &Sampler,
 ) -> Result<Figures> {
+    if exchange.mechanisms {
+        return mechanisms::request(side, exchange, destination, sampler);
+    }
     if side.flow.transport == Transport::Udp {
         return datagram::request(side, exchange, destination, sampler);
     }

@@ -9,8 +9,8 @@ use crate::tcp;
 use nettrial_flows::statistics::{Durations, Jitter};
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{
-    Connecting, Flow, FlowRecord, PacketCounts, SizeRecord, Span, SubflowRecord, Traffic, Transport, Warning,
-    nanoseconds,
+    Connecting, Flow, FlowRecord, MechanismsRecord, PacketCounts, SizeRecord, Span, SubflowRecord, Traffic,
+    Transport, Warning, nanoseconds,
 };
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub struct Figures {
     pub packets: Option<PacketCounts>,
     /// The bytes of the datagrams, by layer. The sampler adds those of connections.
     pub weight: Weight,
+    /// The times of the parts of requests' ways, if they are known.
+    pub mechanisms: Option<MechanismsRecord>,
     /// The results of each size of a sweep.
     pub sizes: Vec<SizeRecord>,
     /// The blocks that should be sent without copying.
@@ -155,6 +157,7 @@ impl Figures {
             pacing: None,
             subflows: samples.subflows.into_iter().map(subflow).collect(),
             sizes: self.sizes,
+            mechanisms: self.mechanisms,
             recovery_ns: None,
             tool: None,
             intervals: samples.intervals,

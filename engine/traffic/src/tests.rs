@@ -118,6 +118,7 @@ fn exchange(request: u64, response: u64, count: u64) -> RequestResponse {
         interval: None,
         in_flight: 1,
         connecting: Connecting::Once,
+        mechanisms: false,
     }
 }
 

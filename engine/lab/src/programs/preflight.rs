@@ -184,18 +184,22 @@ fn flow_problems(flow: &Flow, place: &Place, host: &str, program: &Program) -> V
         let hint = hint("carries no other traffic, and no other program's");
         problems.push(place.within("traffic").problem("kind", kind, program.traffic.join(", "), hint));
     }
+    if matches!(&flow.traffic, Traffic::RequestResponse(exchange) if exchange.mechanisms) {
+        let hint = hint("states no times");
+        problems.push(place.within("traffic").problem("mechanisms", true, "false", hint));
+    }
     let socket = &flow.socket;
     for (name, is_set) in [
         ("mss", socket.mss.is_some()),
         ("dscp", socket.dscp > 0),
         ("window", socket.window.is_some()),
         ("busy_poll", socket.busy_poll.is_some()),
+        ("nagle", socket.nagle),
+        ("quick_ack", socket.quick_ack),
         ("zerocopy", socket.zerocopy),
         ("udp_gso", socket.udp_gso),
         ("udp_gro", socket.udp_gro),
         ("udp_buffer", socket.udp_buffer.is_some()),
-        ("nagle", socket.nagle),
-        ("quick_ack", socket.quick_ack),
     ] {
         if is_set && !program.socket_options.iter().any(|option| option == name) {
             problems.push(place.within("socket").problem(name, "given", "none", hint("has no such option")));

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// The bytes of the smallest request, response or packet: a number and two times of 8 bytes each.
 pub const MESSAGE_HEADER_BYTES: u64 = 24;
+/// The bytes of the smallest response that brings the responder's times: a header, a number and five times.
+pub const TIMED_RESPONSE_BYTES: u64 = MESSAGE_HEADER_BYTES + 48;
 /// The most requests or packets of a flow. At a million a second they take a quarter of an hour.
 pub const MOST_MESSAGES: u64 = 1_000_000_000;
 /// The most requests of a flow that may wait for their responses at a time.
@@ -51,6 +53,11 @@ pub struct RequestResponse {
     /// to connect.
     #[serde(default)]
     pub connecting: Connecting,
+    /// The kernel states when each message reaches a queue, leaves and arrives (SO_TIMESTAMPING, Linux
+    /// Documentation/networking/timestamping.rst), from which the flow's `mechanisms` follow. Over UDP, one request at a time,
+    /// with responses of 72 bytes or more, which bring the responder's times.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mechanisms: bool,
 }
 
 fn one() -> u32 {

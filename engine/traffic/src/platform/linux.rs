@@ -12,6 +12,7 @@ mod program_sockets;
 mod reading;
 mod shelter;
 mod sockets;
+mod stamped;
 mod tcp_info;
 mod zerocopy;
 
@@ -29,6 +30,7 @@ pub use sockets::{
     enlarge_buffers, forbid_fragmentation, is_too_large, limit_segments, limit_unsent, mark, path_mtu, room,
     set_window, stream_socket,
 };
+pub use stamped::{Departure, Stamped, wall_ns};
 pub use tcp_info::tcp_state;
 pub use zerocopy::ZeroCopy;
 

@@ -13,6 +13,7 @@ mod reading;
 #[cfg(any(target_os = "macos", target_os = "freebsd"))]
 pub(super) mod single;
 mod sockets;
+mod stamped;
 #[cfg(not(target_os = "freebsd"))]
 pub(super) mod unreported;
 mod zerocopy;
@@ -30,6 +31,7 @@ pub use sockets::{
     acknowledge_at_once, bind_late, bound_window, enlarge_buffers, limit_unsent, mark, room, set_window,
     stream_socket, subflows,
 };
+pub use stamped::{Departure, Stamped, wall_ns};
 pub use zerocopy::ZeroCopy;
 
 use super::{Refusal, system};
@@ -54,13 +56,13 @@ pub fn refusals(flow: &Flow) -> Vec<Refusal> {
             refusal(Some("socket"), "mss", "a size", "no limit"),
         ),
         (socket.dscp > 0, refusal(Some("socket"), "dscp", "a codepoint", "0")),
-        (socket.zerocopy, refusal(Some("socket"), "zerocopy", "true", "false")),
-        (socket.udp_gso && !BATCHES.0, refusal(Some("socket"), "udp_gso", "true", "false")),
         (
             matches!(&flow.traffic, Traffic::RequestResponse(exchange) if exchange.mechanisms),
             refusal(Some("traffic"), "mechanisms", "true", "false"),
         ),
         (socket.quick_ack, refusal(Some("socket"), "quick_ack", "true", "false")),
+        (socket.zerocopy, refusal(Some("socket"), "zerocopy", "true", "false")),
+        (socket.udp_gso && !BATCHES.0, refusal(Some("socket"), "udp_gso", "true", "false")),
         (socket.udp_gro && !BATCHES.1, refusal(Some("socket"), "udp_gro", "true", "false")),
     ];
     all.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, refusal)| refusal).collect()

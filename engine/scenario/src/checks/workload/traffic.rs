@@ -2,7 +2,7 @@
 
 use super::messages::{check_end, largest_message};
 use super::packets;
-use crate::workload::{MESSAGE_HEADER_BYTES, MOST_IN_FLIGHT};
+use crate::workload::{MESSAGE_HEADER_BYTES, MOST_IN_FLIGHT, TIMED_RESPONSE_BYTES};
 use crate::{
     Answer, Connecting, Flow, Place, Problem, RequestResponse, Sweep, Tool, ToolName, Traffic, Transfer,
     Transport,
@@ -114,6 +114,22 @@ fn check_exchange(flow: &Flow, exchange: &RequestResponse, place: &Place, proble
             format!("1 to {MOST_IN_FLIGHT}"),
             "so many requests may wait for their responses at a time",
         ));
+    }
+    if exchange.mechanisms {
+        let hint = "the kernel states the times of single datagrams";
+        if flow.transport != Transport::Udp || exchange.in_flight > 1 {
+            problems.push(place.problem(
+                "mechanisms",
+                true,
+                "false, or one request at a time over UDP",
+                hint,
+            ));
+        }
+        if exchange.response.0 < TIMED_RESPONSE_BYTES {
+            let expected = format!("{TIMED_RESPONSE_BYTES} B or more with `mechanisms`");
+            let hint = "it brings the responder's times";
+            problems.push(place.problem("response", exchange.response, expected, hint));
+        }
     }
     if exchange.connecting == Connecting::EachRequest {
         if exchange.in_flight > 1 {
