@@ -60,16 +60,23 @@ class MachineSettings(Strict):
     """The engine for the machine's operating system and CPU, as a file on this machine, such as
     `engine-macos`, which `nettrial machines install` copies there. By default, this machine's own engine is
     copied. A relative path is relative to the inventory's directory."""
+    starts: Annotated[list[str], Field(min_length=1)] | None = None
+    """A command that starts the machine, such as `[qemu-system-x86_64, ...]`, for a virtual machine on the
+    lab's links (`--backend lab`). Each interface has a file, a TAP device of the lab's, which the command
+    inherits: where a word contains the interface's name in braces, such as `fd={eth1}`, it gets the file's
+    number. The command runs in a network namespace of its own, whose loopback addresses reach it."""
     interfaces: Annotated[
-        dict[str, Annotated[list[Annotated[str, AfterValidator(_address)]], Field(min_length=1)]],
+        dict[str, list[Annotated[str, AfterValidator(_address)]]],
         Field(min_length=1),
     ]
     """The interfaces that traffic may use, each with its addresses; for a router, in the order of its links.
-    No traffic is sent to other addresses."""
-    may_change: list[Literal["mtu", "offloads", "icmp", "congestion_control", "sysctls"]] = []
+    No traffic is sent to other addresses. A machine on the lab's links has the addresses of the lab, and none
+    here."""
+    may_change: list[Literal["mtu", "offloads", "icmp", "congestion_control", "sysctls", "addresses"]] = []
     """The settings that nettrial may change there and then restores: the MTU and the offloads (TSO, GSO, GRO)
-    of the interfaces, the ICMP answers of a router, the default congestion control of programs, and the
-    sysctls of a stack. By default, nothing may be changed."""
+    of the interfaces, the ICMP answers of a router, the default congestion control of programs, the
+    sysctls of a stack, and, of a machine on the lab's links, the addresses of the interfaces and the routes
+    through them. By default, nothing may be changed."""
     nodes: list[Name] = []
     """The nodes of studies whose role it takes, unless the study assigns machines by `machine`."""
     set: Name | None = None
@@ -91,7 +98,31 @@ class MachineSettings(Strict):
         for name in self.interfaces:
             if not INTERFACE.fullmatch(name):
                 raise wrong(("interfaces", name), name, "the name of an interface, such as eth0")
+        self._fits_its_links()
         return self
+
+    def _fits_its_links(self) -> None:
+        """Refuses what a machine on the lab's links can't have, and what only such a machine can have."""
+        for name, addresses in self.interfaces.items():
+            if self.starts is None and not addresses:
+                expected = "at least one address, unless the machine has `starts`"
+                raise wrong(("interfaces", name), "none", expected)
+            if self.starts is not None and addresses:
+                hint = "a machine that `starts` starts has the addresses that the lab gives to its node"
+                raise wrong(("interfaces", name), ", ".join(addresses), "no addresses", hint)
+            if self.starts is not None and not any(f"{{{name}}}" in word for word in self.starts):
+                expected = f"a command with {{{name}}}, for the file of the interface {name}"
+                hint = "QEMU takes it as `-netdev tap,id=data,fd={NAME}`"
+                raise wrong(("starts",), shlex.join(self.starts), expected, hint)
+        if self.starts is None and "addresses" in self.may_change:
+            hint = "nettrial gives addresses only to machines on the lab's links, which have `starts`"
+            raise wrong(
+                ("may_change",), "addresses", "mtu, offloads, icmp, congestion_control, sysctls", hint
+            )
+        if self.starts is not None and self.set is not None:
+            raise wrong(
+                ("set",), self.set, "no set with `starts`", "a trial in the lab is not shared by sets"
+            )
 
     @property
     def reached_by(self) -> str:

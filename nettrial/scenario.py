@@ -1345,6 +1345,16 @@ class GuestRecord(Generated):
     """The system's name in studies."""
 
 
+class MachineRecord(Generated):
+    """A machine of the user's that was a host on the lab's links, as its agent describes it."""
+
+    model_config = ConfigDict(extra="forbid")
+    kernel: str
+    """The kernel's name, release and version."""
+    name: str
+    """The machine's name in the inventory."""
+
+
 class RadioRecord(Generated):
     """A host's radio just before the traffic and just after it."""
 
@@ -1378,6 +1388,8 @@ class HostRecord(Generated):
     without `shaper_percent`."""
     guest: GuestRecord | None = None
     """The guest that the host was, if it was one."""
+    machine: MachineRecord | None = None
+    """The user's machine that the host was on the lab's links, if it was one."""
     name: str
     """The host's name."""
     processor: Annotated[int | None, Field(ge=0)] = None
@@ -2511,7 +2523,7 @@ class Node(Generated):
     """The kind of the node: host, router or switch."""
     machine: str | None = None
     """The name in the inventory of the user's machine that stands for the node; if absent, the inventory
-    assigns a machine by the node's name. For the user's own machines only."""
+    assigns a machine by the node's name. With the user's own machines, and on the lab's links."""
     name: str
     """The node's name, which is unique in the scenario: letters, digits, `-` and `_`."""
     offloads: Annotated[Offloads | None, Field(validate_default=True)] = {

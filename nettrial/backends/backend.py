@@ -76,10 +76,12 @@ class Backend(Keeper):
         """Returns what this machine can run, including all congestion controls that the engine brings if
         `thorough`; raises CannotRun if that can't be determined, or if the engine's capabilities differ from
         those that this package knows."""
+        # A kernel in virtual time boots before it answers, and so do machines that the lab starts.
+        is_slow = CAPABILITIES[self.name].simulated_time or bool(self._configuration.arguments())
         event = self._ask(
             Request(PreflightRequest(thorough=thorough)),
             "asking what this machine can run",
-            CHECK_SECONDS if thorough or CAPABILITIES[self.name].simulated_time else ANSWER_SECONDS,
+            CHECK_SECONDS if thorough or is_slow else ANSWER_SECONDS,
         ).root
         assert isinstance(event, PreflightEvent)
         stated = event.preflight.capabilities
@@ -157,6 +159,8 @@ class BackendKind:
     """The place where its trials run, as used in messages: "in the lab"."""
     configuration: type[Configuration] = Configuration
     """The model of its configuration."""
+    joins_machines: bool = False
+    """True if machines that a command of the user's starts can be nodes of its networks."""
     is_extra: bool = False
     """True if it needs a part that is installed separately, which a machine need not have."""
 
@@ -167,7 +171,10 @@ BACKENDS: Registry[BackendKind] = Registry("backend")
 BACKENDS.add(
     "lab",
     BackendKind(
-        "Linux's own TCP/IP between network namespaces on this machine", partial(Backend, "lab"), "in the lab"
+        "Linux's own TCP/IP between network namespaces on this machine",
+        partial(Backend, "lab"),
+        "in the lab",
+        joins_machines=True,
     ),
 )
 BACKENDS.add(

@@ -80,6 +80,10 @@ class Reachable(Protocol):
         """The addresses that traffic may use, by interface."""
 
     @property
+    def starts(self) -> list[str] | None:
+        """The command that starts it in the lab, if there is one."""
+
+    @property
     def may_change(self) -> Sequence[str]:
         """The settings that may be changed there."""
 
@@ -132,7 +136,7 @@ def _digest(binary: Path) -> str:
 
 
 class Machines(Configuration):
-    """The configuration of the backend: its machines."""
+    """The configuration of the backend: its machines, or those on the lab's links."""
 
     inventory: str = '{"machines": {}}'
     """The engine's inventory as a JSON document. Without machines, the engine can only report what no machine
@@ -156,6 +160,7 @@ class Machines(Configuration):
                 ],
                 "may_change": list(machine.may_change),
                 "nodes": machine.nodes,
+                "starts": machine.starts or [],
             }
             for name, machine in machines.items()
         }

@@ -188,7 +188,8 @@ MachinesFile = Annotated[
     typer.Option(
         "--machines",
         metavar="FILE",
-        help="With --backend hosts: the file with your machines (see `nettrial machines`).",
+        help="With --backend hosts, or for machines on the lab's links: the file with your machines (see "
+        "`nettrial machines`).",
     ),
 ]
 """The option `--machines`."""

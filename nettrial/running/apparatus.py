@@ -110,8 +110,8 @@ def prepared(
 
 def _configurations(study: Study, machines: Path | None, scenarios: Iterable[Scenario]) -> Configurations:
     """Returns the configurations of the study's backend; raises BadInput if it does not match the option."""
-    kind = BACKENDS[study.backend].configuration
-    if kind is not Machines:
+    kind = BACKENDS[study.backend]
+    if kind.configuration is not Machines and not (kind.joins_machines and machines):
         if machines is not None:
             hint = f"the backend {study.backend} runs only on this machine"
             raise BadInput(
@@ -122,8 +122,16 @@ def _configurations(study: Study, machines: Path | None, scenarios: Iterable[Sce
         hint = "`nettrial machines add` creates such a file"
         raise BadInput(READING_OPTIONS, "--machines", "missing", "a file with your machines", hint)
     known = list(scenarios)
-    found = Inventory.load(machines).sets()
-    return {name: Machines.of(one.of(known).machines, name) for name, one in found.items()}
+    inventory = Inventory.load(machines)
+    found = {name: one.of(known) for name, one in inventory.sets().items()}
+    for name, machine in (each for one in found.values() for each in one.machines.items()):
+        if kind.joins_machines and machine.starts is None:
+            hint = "the lab starts the machines on its links; --backend hosts runs on those that run"
+            raise BadInput(READING_OPTIONS, f"machines: {name}: starts", "missing", "a command", hint)
+        if machine.starts is not None and not kind.joins_machines:
+            hint = "the lab starts such a machine, and its interfaces are on the lab's links"
+            raise BadInput(READING_OPTIONS, f"machines: {name}: starts", "given", "--backend lab", hint)
+    return {name: Machines.of(one.machines, name) for name, one in found.items()}
 
 
 @contextmanager

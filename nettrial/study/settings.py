@@ -93,7 +93,7 @@ class HostSettings(Strict):
     """The CPU cost of packets on this host; only in the simulator."""
     machine: Name | None = None
     """The user's machine that takes its role, by its name in the inventory; by default, the machine that
-    lists the host under `nodes` there. Only with `--backend hosts`."""
+    lists the host under `nodes` there. With `--backend hosts`, and on the lab's links."""
     system: SystemName | None = None
     """The operating system that it runs as a guest, in a virtual machine: a name in `nettrial systems list`.
     By default, the host uses this machine's own kernel. Only in the lab."""

@@ -18,6 +18,11 @@ from nettrial.study import load
 
 FAKE_ENGINE = Path(__file__).parents[1] / "fake_engine.py"
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "run-on-machines-of-your-own.md"
+ON_LINKS = HOW_TO.with_name("put-any-system-on-the-labs-links.md")
+STARTED = (
+    "  guest:\n    ssh: root@127.0.0.1\n    starts: [qemu, 'tap,fd={eth1}']\n    interfaces: {eth1: []}\n"
+)
+"""A machine on the lab's links."""
 ALPHA = "  alpha:\n    ssh: root@alpha\n    interfaces: {eth0: [192.0.2.1]}\n"
 
 
@@ -30,10 +35,20 @@ def write(tmp_path):
     return write
 
 
+def example(page):
+    """Returns the inventory on a page, without its first line."""
+    (text,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S)
+    return "\n".join(line.removeprefix("    ") for line in text.splitlines()).partition("\n")[2]
+
+
+def test_the_machine_of_the_how_to_is_on_the_labs_links(write):
+    machine = Inventory.load(write(example(ON_LINKS))).machines["debian"]
+    assert machine.starts[0] == "qemu-system-x86_64"
+    assert machine.interfaces == {"ens4": []}
+
+
 def test_the_inventory_of_the_how_to_is_one(write):
-    (text,) = re.findall(r"```yaml\n(.*?)```", HOW_TO.read_text(), re.S)
-    text = "\n".join(line.removeprefix("    ") for line in text.splitlines())
-    found = Inventory.load(write(text.partition("\n")[2]))
+    found = Inventory.load(write(example(HOW_TO)))
     assert list(found.machines) == ["alpha", "gateway", "beta"]
     assert found.machines["beta"].reached_by == "ssh -T beta sudo -n"
     scenario = scenario_of(load("jumbo-ipv6"), {})
@@ -68,6 +83,11 @@ def test_an_engine_may_be_a_command_of_the_users(write):
         (ALPHA + "    may_change: [everything]\n", "machines.alpha.may_change.0", "everything"),
         (ALPHA + ALPHA.replace("alpha", "beta"), "machines.beta.interfaces.eth0", "192.0.2.1"),
         ("  {}\n", "machines", "{}"),
+        (ALPHA.replace("[192.0.2.1]", "[]"), "machines.alpha.interfaces.eth0", "none"),
+        (ALPHA + "    may_change: [addresses]\n", "machines.alpha.may_change", "have `starts`"),
+        (STARTED.replace("[]", "[192.0.2.1]"), "machines.guest.interfaces.eth1", "192.0.2.1"),
+        (STARTED.replace("{eth1}", "3"), "machines.guest.starts", "a command with {eth1}"),
+        (STARTED + "    set: left\n", "machines.guest.set", "left"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(write, text, where, value):
@@ -130,9 +150,14 @@ def test_the_backend_and_its_machines_belong_together(nettrial, write, golden):
     done = run(nettrial, "--backend", "hosts")
     assert done.returncode == 2
     golden("error-no-machines", done.stderr)
-    done = run(nettrial, "--machines", str(write(ALPHA)))
-    assert done.returncode == 2
-    assert "no --machines with this backend" in done.stderr
+    for backend, text, expected in [
+        ("sim", ALPHA, "no --machines with this backend"),
+        ("lab", ALPHA, "machines: alpha: starts: missing"),
+        ("hosts", STARTED, "machines: guest: starts: given\n  expected: --backend lab"),
+    ]:
+        done = run(nettrial, "--backend", backend, "--machines", str(write(text)))
+        assert done.returncode == 2
+        assert expected in done.stderr
 
 
 def test_captures_are_refused_where_there_are_none(nettrial, write):

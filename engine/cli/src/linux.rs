@@ -3,6 +3,7 @@
 mod hosts;
 mod in_virtual_time;
 mod lab;
+mod station;
 
 pub use nettrial_iperf3 as iperf3;
 
@@ -20,7 +21,7 @@ pub enum Command {
     ///
     /// Reads requests from standard input and answers each with an event on standard output, one JSON
     /// document a line (see `schema`). The end of the input stops everything at once.
-    Lab,
+    Lab(lab::Options),
     /// Run trials between network namespaces of a kernel in virtual time
     ///
     /// Reads requests from standard input and answers each with an event on standard output, one JSON
@@ -74,7 +75,7 @@ const GUEST_NODE: &[&str] = &["guest", "node"];
 /// Fails if the command fails.
 pub fn run(command: Command) -> Result<()> {
     match command {
-        Command::Lab => lab::serve(),
+        Command::Lab(options) => lab::serve(options),
         Command::Virtual(options) => in_virtual_time::serve(options),
         Command::Hosts(options) => hosts::serve(&options),
         Command::Machine(part) => machine::machine(&part),

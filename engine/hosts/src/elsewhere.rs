@@ -41,6 +41,32 @@ impl Ethtool {
     }
 }
 
+/// The addresses and the routes of interfaces, which nettrial does not set on these systems.
+pub mod addressing {
+    use super::unsupported;
+    use crate::error::Result;
+
+    /// Fails, because nettrial does not set them here.
+    pub fn addresses(_interface: &str) -> Result<String> {
+        unsupported("reading the addresses of an interface")
+    }
+
+    /// Fails, because nettrial does not set them here.
+    pub fn set_addresses(_interface: &str, _value: &str) -> Result<()> {
+        unsupported("setting the addresses of an interface")
+    }
+
+    /// Fails, because nettrial does not set them here.
+    pub fn routes(_interface: &str) -> Result<String> {
+        unsupported("reading the routes of an interface")
+    }
+
+    /// Fails, because nettrial does not set them here.
+    pub fn set_routes(_interface: &str, _value: &str) -> Result<()> {
+        unsupported("setting the routes of an interface")
+    }
+}
+
 /// The interfaces of this machine.
 pub mod netlink {
     use super::unsupported;

@@ -36,6 +36,10 @@ pub struct MachineEntry {
     /// The nodes of studies that the machine stands for.
     #[serde(default)]
     pub nodes: Vec<String>,
+    /// The words of the command that starts the machine in the lab; empty for a machine that runs by itself. A word
+    /// that contains `{NAME}` has there the number of the file that is the other end of the interface NAME.
+    #[serde(default)]
+    pub starts: Vec<String>,
 }
 
 /// An interface of a machine.
@@ -56,6 +60,8 @@ pub enum Permission {
     Mtu,
     /// The offloads of the interfaces in the inventory: TSO, GSO, GRO.
     Offloads,
+    /// The addresses of the interfaces in the inventory, and the routes through them, in the lab.
+    Addresses,
     /// The ICMP messages that the machine originates: on or off.
     Icmp,
     /// The congestion control of programs that choose none.
@@ -70,6 +76,7 @@ impl Permission {
         match self {
             Self::Mtu => "mtu",
             Self::Offloads => "offloads",
+            Self::Addresses => "addresses",
             Self::Icmp => "icmp",
             Self::CongestionControl => "congestion_control",
             Self::Sysctls => "sysctls",

@@ -17,6 +17,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod addressing;
+#[cfg(target_os = "linux")]
 mod describe;
 mod disturbances;
 #[cfg(not(target_os = "linux"))]
@@ -44,6 +46,7 @@ mod preflight;
 mod radio;
 mod settings;
 mod state;
+mod station;
 mod supported;
 mod trial;
 mod wanted;
@@ -58,6 +61,7 @@ pub use inventory::{InterfaceEntry, Inventory, MachineEntry, Permission};
 pub use journal::{Kept, Restored};
 pub use line::Leaver;
 pub use own_machine::OwnMachine;
+pub use station::Station;
 pub use supported::capabilities;
 
 use line::Line;

@@ -3,7 +3,9 @@
 use crate::error::{Error, Result};
 use crate::inventory::{Inventory, MachineEntry};
 use nettrial_routing::Paths;
-use nettrial_scenario::{Directory, Interface, IpVersion, NodeKind, Place, Problem, Scenario, Shortfall};
+use nettrial_scenario::{
+    Directory, Interface, IpVersion, Machine, NodeKind, Place, Problem, Scenario, Shortfall,
+};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -52,6 +54,29 @@ impl<'a> Mapping<'a> {
             Self { scenario, directory: Directory::new(scenario), paths: Paths::new(scenario), machines };
         problems.extend(mapping.lacking());
         if problems.is_empty() { Ok(mapping) } else { Err(problems) }
+    }
+
+    /// Maps `node` alone, which is on the lab's links, to a machine.
+    ///
+    /// # Errors
+    /// Returns a problem if the machine has another number of interfaces than the node has links.
+    pub fn of_node(
+        scenario: &'a Scenario,
+        node: &'a str,
+        machine: (&'a str, &'a MachineEntry),
+    ) -> Result<Self, Box<Problem>> {
+        let (directory, paths) = (Directory::new(scenario), Paths::new(scenario));
+        let machines = std::iter::once((node, machine)).collect();
+        let mapping = Self { scenario, directory, paths, machines };
+        let (links, interfaces) = (mapping.interfaces(node).count(), machine.1.interfaces.len());
+        match scenario.nodes.iter().enumerate().find(|(_, found)| found.name == node) {
+            Some((number, found)) if links != interfaces => {
+                let expected = format!("a machine with an interface for each link, of which it has {links}");
+                let hint = format!("the inventory has {interfaces} interfaces of this machine");
+                Err(Box::new(Place::node(number, found).problem("machine", machine.0, expected, hint)))
+            }
+            _ => Ok(mapping),
+        }
     }
 
     /// Returns a problem for each machine that has fewer interfaces than its node has links, and for each that has
@@ -132,6 +157,17 @@ impl<'a> Mapping<'a> {
         let hint = format!("{}; {}", shortfall.why, shortfall.remedy);
         Place::new("/nodes", "the nodes")
             .problem_here("machine", &shortfall.what, expected, hint)
+            .of_machine()
+    }
+
+    /// Returns the problem of a machine that does not have the interface called `name`, which is to be on a link of `node`.
+    pub fn without_interface(&self, node: &str, name: &str, machine: &Machine) -> Problem {
+        let found = self.scenario.nodes.iter().enumerate().find(|(_, found)| found.name == node);
+        let place =
+            found.map_or(Place::new("/nodes", "the nodes"), |(number, node)| Place::node(number, node));
+        let hint = format!("{} has no interface {name}", machine.system);
+        place
+            .problem_here("machine", &machine.name, "a machine with the interfaces of the inventory", hint)
             .of_machine()
     }
 

@@ -1,7 +1,9 @@
 //! The settings of a machine that a study may change. Each is read, written and read back as text.
 
+#[cfg(target_os = "linux")]
+use crate::addressing;
 #[cfg(not(target_os = "linux"))]
-use crate::elsewhere::{Ethtool, netlink as nettrial_netlink};
+use crate::elsewhere::{Ethtool, addressing, netlink as nettrial_netlink};
 use crate::error::{Context, Error, Result};
 use crate::inventory::Permission;
 #[cfg(target_os = "linux")]
@@ -48,6 +50,18 @@ pub enum Setting {
     /// The handling of ICMP messages that the machine originates, as routers do about packets that they can't
     /// forward: `answered` or `filtered`.
     Icmp,
+    /// The addresses of an interface with the lengths of their prefixes, without link-local ones: in order, separated
+    /// by spaces.
+    Addresses {
+        /// The interface's name.
+        interface: String,
+    },
+    /// The routes through an interface that somebody has added, such as `192.0.2.0/24>198.51.100.1`, or without a
+    /// gateway: in order, separated by spaces.
+    Routes {
+        /// The interface's name.
+        interface: String,
+    },
     /// A sysctl: its words, separated by single spaces.
     Sysctl {
         /// The sysctl's name, such as `net.ipv4.tcp_sack`.
@@ -84,6 +98,7 @@ impl Setting {
             Self::Mtu { .. } => Permission::Mtu,
             Self::Offloads { .. } => Permission::Offloads,
             Self::Icmp => Permission::Icmp,
+            Self::Addresses { .. } | Self::Routes { .. } => Permission::Addresses,
             Self::Sysctl { name } if name == CONGESTION_CONTROL => Permission::CongestionControl,
             Self::Sysctl { .. } => Permission::Sysctls,
         }
@@ -95,6 +110,8 @@ impl Setting {
             Self::Mtu { interface } => format!("the MTU of {interface}"),
             Self::Offloads { interface } => format!("the offloads of {interface}"),
             Self::Icmp => "the ICMP messages of the machine".into(),
+            Self::Addresses { interface } => format!("the addresses of {interface}"),
+            Self::Routes { interface } => format!("the routes through {interface}"),
             Self::Sysctl { name } => name.clone(),
         }
     }
@@ -102,7 +119,10 @@ impl Setting {
     /// Returns true if the setting belongs to an interface that does not exist.
     pub fn is_absent(&self) -> bool {
         match self {
-            Self::Mtu { interface } | Self::Offloads { interface } => nettrial_netlink::interfaces()
+            Self::Mtu { interface }
+            | Self::Offloads { interface }
+            | Self::Addresses { interface }
+            | Self::Routes { interface } => nettrial_netlink::interfaces()
                 .is_ok_and(|all| all.iter().all(|found| found.name != *interface)),
             Self::Icmp | Self::Sysctl { .. } => false,
         }
@@ -127,6 +147,8 @@ impl Setting {
             }
             Self::Offloads { interface } => Ok(Ethtool::open()?.asked_for(interface)?.join(" ")),
             Self::Icmp => Ok(icmp_value(nettrial_netlink::originates_no_icmp()?).to_owned()),
+            Self::Addresses { interface } => addressing::addresses(interface),
+            Self::Routes { interface } => addressing::routes(interface),
             Self::Sysctl { name } => {
                 let text = fs::read_to_string(file(name)?).with_context(|| format!("reading {name}"))?;
                 Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -165,6 +187,11 @@ impl Setting {
                 if was_up { await_link(interface) } else { Ok(()) }
             }
             Self::Icmp => Ok(nettrial_netlink::originate_no_icmp(value == icmp_value(true))?),
+            Self::Addresses { interface } => {
+                addressing::set_addresses(interface, value)?;
+                await_link(interface)
+            }
+            Self::Routes { interface } => addressing::set_routes(interface, value),
             Self::Sysctl { name } => {
                 fs::write(file(name)?, value).with_context(|| format!("setting {name} to {value:?}"))
             }

@@ -1,10 +1,12 @@
 //! Finds the settings that a scenario needs on each machine, and the problems that keep them from being set.
 
-use crate::inventory::Permission;
+use crate::inventory::{MachineEntry, Permission};
 use crate::mapping::Mapping;
 use crate::settings::{CONGESTION_CONTROL, Change, SMALLEST_MTU, Setting, icmp_value, offloads_value};
+use ipnet::IpNet;
 use nettrial_scenario::{Buffer, Machine, MachineInterface, NodeKind, Place, Problem, Stack, Traffic};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// A setting that a scenario needs, and the part of the scenario that needs it.
 pub struct Wanted {
@@ -33,6 +35,9 @@ pub fn of(mapping: &Mapping, node: &str) -> Vec<Wanted> {
         let change = Change { setting, value: offloads_value(scenario_node.offloads) };
         wanted.push(Wanted { change, place: at.clone(), field: "offloads" });
     }
+    if !machine.starts.is_empty() {
+        wanted.extend(on_the_labs_links(mapping, node, machine, &at));
+    }
     if scenario_node.kind == NodeKind::Router {
         let value = icmp_value(scenario_node.filters_icmp).to_owned();
         let change = Change { setting: Setting::Icmp, value };
@@ -60,6 +65,35 @@ pub fn of(mapping: &Mapping, node: &str) -> Vec<Wanted> {
     for (name, value) in &scenario_node.sysctls {
         let change = Change { setting: Setting::Sysctl { name: name.clone() }, value: value.clone() };
         wanted.push(Wanted { change, place: at.clone(), field: "sysctls" });
+    }
+    wanted
+}
+
+/// Returns the addresses and the routes of a machine on the lab's links, which are those of the scenario.
+fn on_the_labs_links(mapping: &Mapping, node: &str, machine: &MachineEntry, at: &Place) -> Vec<Wanted> {
+    let mut wanted = Vec::new();
+    let routes = mapping.paths.routes();
+    for ((_, planned), given) in mapping.interfaces(node).zip(&machine.interfaces) {
+        let interface = given.name.clone();
+        let mut networks: Vec<IpNet> = planned.addresses.iter().map(|address| address.0).collect();
+        networks.sort_by_key(|network| (network.addr(), network.prefix_len()));
+        let value = networks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let change = Change { setting: Setting::Addresses { interface: interface.clone() }, value };
+        wanted.push(Wanted { change, place: at.clone(), field: "machine" });
+        let own = routes.iter().filter(|route| route.node == node);
+        let through = own.filter_map(|route| {
+            let hop = route.next_hops.iter().find(|hop| hop.interface == planned.name)?;
+            Some((route.destination, hop.gateway))
+        });
+        let mut through: Vec<(IpNet, Option<IpAddr>)> = through.collect();
+        through.sort_by_key(|(network, gateway)| (network.addr(), network.prefix_len(), *gateway));
+        let word = |(network, gateway): &(IpNet, Option<IpAddr>)| match gateway {
+            Some(gateway) => format!("{network}>{gateway}"),
+            None => network.to_string(),
+        };
+        let value = through.iter().map(word).collect::<Vec<_>>().join(" ");
+        let change = Change { setting: Setting::Routes { interface }, value };
+        wanted.push(Wanted { change, place: at.clone(), field: "machine" });
     }
     wanted
 }
@@ -93,11 +127,19 @@ pub fn problems(mapping: &Mapping, machines: &BTreeMap<String, Machine>) -> Vec<
             continue;
         };
         let Some(machine) = machines.get(name) else { continue };
-        for wanted in of(mapping, &node.name) {
-            problems.extend(wanted.problem(machine, &given.may_change));
-        }
+        problems.extend(problems_of(mapping, &node.name, machine, &given.may_change));
     }
     problems
+}
+
+/// Returns the same for `node` alone, whose machine has this description.
+pub fn problems_of(
+    mapping: &Mapping,
+    node: &str,
+    machine: &Machine,
+    may_change: &[Permission],
+) -> Vec<Problem> {
+    of(mapping, node).iter().filter_map(|wanted| wanted.problem(machine, may_change)).collect()
 }
 
 /// Returns a problem for each host whose machine's kernel does not have the congestion control of its stack.
@@ -124,6 +166,20 @@ pub fn absent_controls(
         problems.push(place.problem("congestion_control", control, expected, hint).of_machine());
     }
     problems
+}
+
+/// Returns the value of [`Setting::Addresses`] of an interface whose addresses have no prefixes: that of `value` if all
+/// addresses in it are there.
+fn addresses_there(there: &MachineInterface, value: &str) -> String {
+    let is_there = |network: &str| {
+        let address = network.split('/').next().and_then(|address| address.parse::<IpAddr>().ok());
+        address.is_some_and(|address| there.addresses.contains(&address))
+    };
+    if value.split_whitespace().all(is_there) {
+        return value.to_owned();
+    }
+    let named: Vec<String> = there.addresses.iter().map(ToString::to_string).collect();
+    if named.is_empty() { "none".to_owned() } else { named.join(" ") }
 }
 
 /// Returns the settings of `wanted` that nettrial can change on the system of `machine`. The system keeps its own
@@ -159,6 +215,9 @@ impl Wanted {
             // A session that filtered ICMP messages has restored the setting by the time that the next session
             // begins.
             Setting::Icmp => icmp_value(false).to_owned(),
+            Setting::Addresses { interface: called } => addresses_there(interface(called)?, value),
+            // The system is not asked for its routes. Without the right ones, no path is found before the traffic.
+            Setting::Routes { .. } => return None,
             Setting::Sysctl { name } => match machine.sysctls.get(name) {
                 Some(value) => value.clone(),
                 None if self.field == "sysctls" && machine.is_linux() => {

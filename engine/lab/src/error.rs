@@ -29,6 +29,9 @@ pub enum Error {
     /// A guest failed.
     #[error(transparent)]
     Guest(#[from] nettrial_guest::Error),
+    /// A machine of the user's failed.
+    #[error(transparent)]
+    Machine(#[from] nettrial_scenario::Failure),
     /// The kernel did not take a congestion control.
     #[error(transparent)]
     Bpf(#[from] nettrial_bpf::Error),
@@ -100,6 +103,7 @@ impl Fault for Error {
             Self::Session(error) => error.kind(),
             Self::Traffic(error) => error.kind(),
             Self::Guest(error) => error.kind(),
+            Self::Machine(failure) => failure.kind,
             Self::Bpf(error) => error.kind(),
             Self::Capture(error) => Fault::kind(&error.source),
             Self::NeedsRoot => FailureKind::NoPrivileges,

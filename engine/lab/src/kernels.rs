@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::namespace::Home;
 use crate::network::{BuiltNode, Network};
-use nettrial_scenario::{GuestRecord, Offloads, Scenario};
+use nettrial_scenario::{GuestRecord, Machine, Offloads, Scenario};
 use nettrial_session::{Sink, Transport};
 
 /// The kernels of a trial's nodes. Dropping them without [`Kernels::finish`] ends those that are not the network's.
@@ -47,8 +47,25 @@ pub trait NodeKernel {
     /// Returns the name and the offloads of each of the node's interfaces.
     fn offloads(&self) -> &[(String, Offloads)];
 
-    /// Returns the record of the kernel, and the release with which it was added, if that is known.
-    fn record(&self) -> (GuestRecord, Option<String>);
+    /// Returns the description of the kernel.
+    fn record(&self) -> KernelRecord;
+}
+
+/// The description of the kernel of one node.
+#[derive(Debug, Clone)]
+pub enum KernelRecord {
+    /// A guest's, and the release with which it was added, if that is known.
+    Guest(GuestRecord, Option<String>),
+    /// A machine's of the user's.
+    Machine(Box<Machine>),
+}
+
+impl KernelRecord {
+    /// Returns true if the node's congestion control and TCP options are those of its system, because nettrial sets
+    /// them only on Linux.
+    pub fn has_own_settings(&self) -> bool {
+        matches!(self, Self::Machine(machine) if !machine.is_linux())
+    }
 }
 
 /// The network's kernel, if it is the only one of the trial.

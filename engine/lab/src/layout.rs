@@ -28,10 +28,12 @@ impl<'a> Layout<'a> {
         address.ok_or_else(|| Error::Missing(format!("{host} has no IPv{} address", u8::from(version))))
     }
 
-    /// Returns true if an end of `flow` is a guest.
-    pub fn has_guest(&self, flow: &Flow) -> bool {
-        let is_guest = |host: &str| self.directory.node(host).is_some_and(|node| node.system.is_some());
-        is_guest(&flow.from) || is_guest(&flow.to)
+    /// Returns true if an end of `flow` is a guest or a machine of the user's, each of which has a clock of its own.
+    pub fn has_clocks(&self, flow: &Flow) -> bool {
+        let is_apart = |host: &str| {
+            self.directory.node(host).is_some_and(|node| node.system.is_some() || node.machine.is_some())
+        };
+        is_apart(&flow.from) || is_apart(&flow.to)
     }
 
     /// Returns the interfaces by which packets of a flow `from` one host `to` another leave each node; `None` if there is

@@ -41,6 +41,7 @@ mod openflow;
 mod outages;
 mod packet_sizes;
 mod packet_socket;
+mod pools;
 mod preflight;
 mod processors;
 mod procfs;
@@ -49,6 +50,7 @@ mod queue;
 mod queue_length;
 mod settings;
 mod shaper_time;
+mod stations;
 mod supported;
 mod tap;
 #[cfg(test)]
@@ -59,6 +61,7 @@ mod wire;
 pub use clock::Clock;
 pub use error::{Error, Result};
 pub use guest_node::run as guest_node;
+pub use stations::{Joining, Way};
 pub use supported::{capabilities, problems as unsupported};
 
 use layout::Layout;
@@ -71,8 +74,8 @@ pub struct Lab {
     own: congestion::Own,
     /// The lateness of the machine's timers; absent in virtual time, where they are never late.
     lateness: Option<TimerLateness>,
-    /// The guests that are kept from one trial to the next.
-    guests: RefCell<guests::Guests>,
+    /// The guests and machines that are kept from one trial to the next.
+    pools: RefCell<pools::Pools>,
 }
 
 impl Lab {
@@ -97,26 +100,40 @@ impl Lab {
         let own = congestion::Own::new(home.is_root, jit_is_off);
         let lateness = clock.measured(|| lateness::measure().map(Some));
         let lateness = lateness.map_err(|error| refuse(vec![preflight::no_timers(&error)]))?;
-        Ok(Self { home, own, lateness, guests: RefCell::new(guests::Guests::new()) })
+        let pools = pools::Pools { guests: guests::Guests::new(), machines: stations::Stations::default() };
+        Ok(Self { home, own, lateness, pools: RefCell::new(pools) })
+    }
+
+    /// Returns the lab with these machines of the user's, which may be nodes of its networks.
+    #[must_use]
+    pub fn with_machines(self, machines: Vec<Joining>) -> Self {
+        self.pools.borrow_mut().machines = stations::Stations::new(machines);
+        self
     }
 
     /// Returns the capabilities of this machine, found by trying them; if `thorough`, also those of the engine's
-    /// own congestion controls.
+    /// own congestion controls. The user's machines are started.
     pub fn preflight(&self, thorough: bool) -> Preflight {
-        preflight::examine(&self.home, thorough.then_some(&self.own), self.lateness)
+        let mut found = preflight::examine(&self.home, thorough.then_some(&self.own), self.lateness);
+        match self.pools.borrow_mut().machines.describe() {
+            Ok(machines) => found.environment.machines = machines,
+            Err(missing) => found.missing.extend(missing),
+        }
+        found
     }
 
     /// Returns all problems that keep `scenario` from running here; empty if there are none.
     pub fn check(&self, scenario: &Scenario) -> Vec<Problem> {
+        let scenario = &self.pools.borrow().machines.assigned(scenario);
         let mut problems = nettrial_scenario::check(scenario);
         for (number, flow) in scenario.workload.iter().enumerate() {
             problems.extend(nettrial_traffic::problems(flow, &Place::flow(number, flow)));
         }
         problems.extend(preflight::scenario_problems(scenario, &self.own, self.home.clock));
-        problems.extend(self.guests.borrow_mut().problems(scenario));
+        problems.extend(self.pools.borrow_mut().guests.problems(scenario));
         if problems.is_empty() {
             self.calibrate(scenario);
-            problems.extend(self.guests.borrow().rate_problems(scenario));
+            problems.extend(self.pools.borrow().guests.rate_problems(scenario));
         }
         if problems.is_empty() {
             problems.extend(unreachable_flows(scenario));
@@ -126,16 +143,19 @@ impl Lab {
             problems.extend(queue::discipline::problems(scenario, &self.home));
             problems.extend(network::tunnel_problems(scenario, &self.home));
         }
+        if problems.is_empty() {
+            problems.extend(self.pools.borrow_mut().machines.problems(scenario));
+        }
         problems
     }
 
     /// Finds out what emulated guests carry, if `scenario` has some and that is not known.
     fn calibrate(&self, scenario: &Scenario) {
-        let pool = &mut self.guests.borrow_mut();
-        while let Some(calibration) = pool.calibration(scenario) {
+        let pools = &mut self.pools.borrow_mut();
+        while let Some(calibration) = pools.guests.calibration(scenario) {
             tracing::info!("measuring the rate of emulated guests");
-            let outcome = trial::run(&self.home, &calibration, &self.own, None, pool);
-            pool.calibrated(outcome);
+            let outcome = trial::run(&self.home, &calibration, &self.own, None, pools);
+            pools.guests.calibrated(outcome);
         }
     }
 
@@ -145,12 +165,13 @@ impl Lab {
     /// Fails if the scenario does not pass [`Lab::check`], if the network can't be built, if the traffic is not
     /// completed, or if a capture can't be written.
     pub fn run(&self, scenario: &Scenario, capture: Option<&Capture>) -> Result<Record> {
+        let scenario = &self.pools.borrow().machines.assigned(scenario);
         if let Some(problem) = self.check(scenario).first() {
             return Err(Error::Scenario(Box::new(problem.clone())));
         }
         let mut record = {
-            let pool = &mut self.guests.borrow_mut();
-            trial::run(&self.home, &self.own.in_kernel(scenario)?, &self.own, capture, pool)?
+            let pools = &mut self.pools.borrow_mut();
+            trial::run(&self.home, &self.own.in_kernel(scenario)?, &self.own, capture, pools)?
         };
         self.own.out_of_kernel(&mut record);
         Ok(record)

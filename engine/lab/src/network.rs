@@ -76,7 +76,7 @@ impl Network {
             if let (NodeKind::Switch, Some(fabric)) = (node.kind, &fabric) {
                 return BuiltNode::create_shared(home, fabric.namespace(), node);
             }
-            if node.system.is_some() || programs::of(node).is_some() {
+            if node.system.is_some() || node.machine.is_some() || programs::of(node).is_some() {
                 return BuiltNode::create_bare(home, &mut procfs, node);
             }
             BuiltNode::create(home, &mut procfs, node, [has_ipv6.contains(node.name.as_str()), fails])
@@ -267,9 +267,9 @@ impl Network {
         message.header.index = u32::try_from(index)?;
         message.attributes = vec![
             LinkAttribute::IfName(device(built.is_shared, &interface.name, index)),
-            LinkAttribute::Address(match node.system {
-                Some(_) => guest::outer_address(index),
-                None => ethernet_address(index),
+            LinkAttribute::Address(match node.system.is_some() || node.machine.is_some() {
+                true => guest::outer_address(index),
+                false => ethernet_address(index),
             }),
             LinkAttribute::NetNsFd(built.namespace.file().as_raw_fd()),
             LinkAttribute::Mtu(u32::try_from(link.largest_packet(interface))?),
@@ -356,7 +356,9 @@ impl Network {
                 .iter()
                 .map(|interface| self.place(&interface.node))
                 .collect::<Result<Vec<_>>>()?;
-            if places.iter().any(|place| scenario.nodes[*place].kind == NodeKind::Switch) {
+            // The neighbours of a machine ask for its address on the link, which nettrial does not choose.
+            let is_unknown = |node: &Node| node.kind == NodeKind::Switch || node.machine.is_some();
+            if places.iter().any(|place| is_unknown(&scenario.nodes[*place])) {
                 continue;
             }
             let index =

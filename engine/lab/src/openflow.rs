@@ -31,7 +31,8 @@ use nettrial_scenario::{
     nanoseconds,
 };
 use own::Own;
-use program::{Program, cpu_ns_of};
+pub use program::Program;
+use program::cpu_ns_of;
 use relay::State;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

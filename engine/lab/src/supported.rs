@@ -15,10 +15,11 @@ pub fn capabilities(clock: Clock) -> Capabilities {
 }
 
 /// Returns those of the lab's capabilities that remain in virtual time, where trials depend on nothing but their
-/// scenarios, and computing takes no time. Open vSwitch does not run in that kernel. Its systems are kernels
+/// scenarios, and computing takes no time. Open vSwitch and machines of the user's
+/// do not run in that kernel. Its systems are kernels
 /// in virtual time, one for each trial.
 fn in_virtual_time(lab: Capabilities) -> Capabilities {
-    let is_left = |setting: &Setting| !matches!(setting, Setting::Controller);
+    let is_left = |setting: &Setting| !matches!(setting, Setting::Controller | Setting::Machine);
     Capabilities {
         parallel: true,
         deterministic: true,
@@ -61,6 +62,7 @@ fn of_the_lab() -> Capabilities {
             Setting::Events,
             Setting::FiltersIcmp,
             Setting::Impairment,
+            Setting::Machine,
             Setting::Mechanisms,
             Setting::MtuProbing,
             Setting::Nagle,
@@ -98,7 +100,7 @@ pub fn problems(scenario: &Scenario, clock: Clock) -> Vec<Problem> {
         Clock::Virtual => "in virtual time",
     };
     let mut problems = capabilities(clock).problems(scenario, here, |setting| match (setting, clock) {
-        ("machine", _) => "machines of your own are for `--backend hosts`",
+        ("machine", _) => "machines of your own are for `--backend lab` and `--backend hosts`",
         ("controller" | "program", Clock::Virtual) => "run the study with `--backend lab`",
         _ => "its hosts and links don't support it: run the study with `--backend sim`",
     });

@@ -22,8 +22,19 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Creates a device of that name in the calling thread's namespace.
+    /// Creates a device of that name in the calling thread's namespace, whose file carries frames with the kernel's
+    /// header (`struct virtio_net_hdr`), as QEMU expects it of guests.
     pub fn create(name: &str) -> Result<Self> {
+        Self::open(name, IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
+    }
+
+    /// Creates a device of that name in the calling thread's namespace, whose file carries plain Ethernet frames: no
+    /// system behind it can leave segmentation and checksums to its interface.
+    pub fn plain(name: &str) -> Result<Self> {
+        Self::open(name, IFF_TAP | IFF_NO_PI)
+    }
+
+    fn open(name: &str, flags: libc::c_short) -> Result<Self> {
         let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE);
         let file = file.with_context(|| format!("opening {DEVICE}"))?;
         // SAFETY: an all-zero `ifreq` is a valid value of that plain structure.
@@ -31,7 +42,7 @@ impl Tap {
         for (slot, byte) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
             *slot = byte as libc::c_char;
         }
-        request.ifr_ifru.ifru_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
+        request.ifr_ifru.ifru_flags = flags;
         // SAFETY: the descriptor is open, and `request` outlives the call.
         let status = unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF as _, &raw mut request) };
         if status != 0 {

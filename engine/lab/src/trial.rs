@@ -8,9 +8,9 @@ mod machine;
 
 use crate::congestion::Own;
 use crate::error::Result;
-use crate::guests::Guests;
 use crate::layout::Layout;
 use crate::namespace::Home;
+use crate::pools::Pools;
 use build::Built;
 use nettrial_scenario::{Capture, Phases, Record, Scenario, nanoseconds};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -22,7 +22,7 @@ pub fn run(
     scenario: &Scenario,
     own: &Own,
     capture: Option<&Capture>,
-    pool: &mut Guests,
+    pools: &mut Pools,
 ) -> Result<Record> {
     let started_unix_ns = nanoseconds(SystemTime::now().duration_since(UNIX_EPOCH)?);
     let mut phases = Phases::default();
@@ -31,7 +31,7 @@ pub fn run(
 
     tracing::info!(nodes = scenario.nodes.len(), links = scenario.links.len(), "building the network");
     let layout = Layout::new(scenario);
-    let mut built = Built::build(home, &layout, pool)?;
+    let mut built = Built::build(home, &layout, pools)?;
     phases.network_ns = lap();
 
     tracing::info!(took_ns = phases.network_ns, "checking the network");

@@ -1,6 +1,7 @@
 //! Sends route netlink requests in batches: many requests in one message to the kernel, and one answer for all of
 //! them. Reads the state of Wi-Fi interfaces by generic netlink, and the offloads of interfaces by the ethtool ioctl.
 
+mod addressing;
 mod error;
 mod ethtool;
 #[cfg(fuzzing)]
@@ -9,6 +10,7 @@ mod icmp;
 mod interfaces;
 mod wireless;
 
+pub use addressing::{InterfaceRoute, Network, addresses, routes, set_addresses, set_routes};
 pub use error::{Error, Result};
 pub use ethtool::Ethtool;
 pub use icmp::{filter_icmp, originate_no_icmp, originates_no_icmp};

@@ -64,9 +64,9 @@ pub use rate_trace::RateTrace;
 pub use record::{
     Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, ControllerRecord, DelaySample,
     Distribution, DisturbanceRecord, FlowRecord, GuestRecord, Histogram, HostRecord, InterfaceRecord,
-    InterfaceSample, Interval, MechanismsRecord, OutageRecord, Pacing, PacketCounts, PacketSize, Phases,
-    ProcessorRecord, RadioRecord, RateSample, RateUse, Record, SizeRecord, Span, StackRecord, StationRecord,
-    SubflowRecord, ToolRecord, Warning,
+    InterfaceSample, Interval, MachineRecord, MechanismsRecord, OutageRecord, Pacing, PacketCounts,
+    PacketSize, Phases, ProcessorRecord, RadioRecord, RateSample, RateUse, Record, SizeRecord, Span,
+    StackRecord, StationRecord, SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};

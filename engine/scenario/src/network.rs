@@ -47,7 +47,7 @@ pub struct Node {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<HostCost>,
     /// The name in the inventory of the user's machine that stands for the node; if absent, the inventory assigns
-    /// a machine by the node's name. For the user's own machines only.
+    /// a machine by the node's name. With the user's own machines, and on the lab's links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// The operating system that the host or router runs as a guest, a virtual machine on this one, by its name in `nettrial

@@ -573,6 +573,9 @@ pub struct HostRecord {
     /// The guest that the host was, if it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<GuestRecord>,
+    /// The user's machine that the host was on the lab's links, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineRecord>,
     /// The program whose TCP/IP the host had; absent if it had its kernel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackRecord>,
@@ -597,6 +600,7 @@ impl HostRecord {
             shaper_percent: None,
             service_demand_us_per_kb: None,
             guest: None,
+            machine: None,
             stack: None,
             system: None,
             radio: None,
@@ -643,6 +647,16 @@ pub struct RadioRecord {
     pub before: Wireless,
     /// The driver's report after the traffic.
     pub after: Wireless,
+}
+
+/// A machine of the user's that was a host on the lab's links, as its agent describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineRecord {
+    /// The machine's name in the inventory.
+    pub name: String,
+    /// The kernel's name, release and version.
+    pub kernel: String,
 }
 
 /// A program whose TCP/IP a host had.

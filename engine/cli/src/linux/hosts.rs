@@ -22,13 +22,17 @@ pub struct Hosts {
 /// # Errors
 /// Fails if nobody reads the answers.
 pub fn serve(options: &Hosts) -> Result<()> {
-    let inventory: Inventory = serde_json::from_str(&options.inventory).unwrap_or_else(|error| {
-        eprintln!("error: reading the inventory: {error}");
-        std::process::exit(BAD_INPUT)
-    });
-    let mut hosts = Backend::new(inventory);
+    let mut hosts = Backend::new(inventory(&options.inventory));
     let leavers = hosts.leavers();
     serve_lines(lines::input_until(move || leave(&leavers)), |request| answer(&mut hosts, request))
+}
+
+/// Returns the inventory that `text` is. Another text ends this process.
+pub fn inventory(text: &str) -> Inventory {
+    serde_json::from_str(text).unwrap_or_else(|error| {
+        eprintln!("error: reading the inventory: {error}");
+        std::process::exit(BAD_INPUT)
+    })
 }
 
 /// Lets all machines restore their settings at the same time, and waits for them.

@@ -1,7 +1,7 @@
 //! Verifies that the machine itself did not disturb the trial.
 
 use super::Findings;
-use nettrial_scenario::{DisturbanceRecord, GuestRecord};
+use nettrial_scenario::{DisturbanceRecord, GuestRecord, Machine};
 
 impl Findings {
     /// Verifies that the guest of `node` runs the kernel that was added with its system, of this release if it is
@@ -25,6 +25,20 @@ impl Findings {
                  available: compare guests only with guests",
             );
         }
+    }
+
+    /// Warns of a machine that keeps the settings of its system, because nettrial sets none there.
+    pub fn system_settings(&mut self, machine: &Machine) {
+        self.warn(
+            "system_settings",
+            &format!("machine {}", machine.name),
+            format!(
+                "{} keeps its own congestion control, TCP options and buffers, because nettrial can't set them \
+                 there",
+                machine.system
+            ),
+            "the study's stack is in force only on the other hosts",
+        );
     }
 
     /// Warns of other processes that used `percent` of one CPU during the traffic.

@@ -3,7 +3,7 @@
 use super::{Guests, Kept};
 use crate::carrier::{Carrier, Carriers};
 use crate::error::{Context, Error, Result};
-use crate::kernels::{Kernels, NodeKernel};
+use crate::kernels::{KernelRecord, Kernels, NodeKernel};
 use crate::namespace::Home;
 use crate::network::{BuiltNode, Network};
 use crate::node_order::{Answer, Introduction, NodeOrder};
@@ -153,7 +153,7 @@ impl NodeKernel for Guest {
         &self.offloads
     }
 
-    fn record(&self) -> (GuestRecord, Option<String>) {
+    fn record(&self) -> KernelRecord {
         let Kept { key, kernel, expected, .. } = &self.kept;
         let Hardware { processors, memory_bytes, acceleration, .. } = key.hardware;
         let record = GuestRecord {
@@ -163,7 +163,7 @@ impl NodeKernel for Guest {
             memory_bytes,
             emulated: acceleration == Acceleration::Emulation,
         };
-        (record, expected.clone())
+        KernelRecord::Guest(record, expected.clone())
     }
 }
 

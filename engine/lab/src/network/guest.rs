@@ -33,8 +33,8 @@ pub fn outer_address(index: i32) -> Vec<u8> {
 }
 
 impl Network {
-    /// Connects the TAP devices of a guest, which are in the engine's namespace, to the interfaces of its `node`,
-    /// by a bridge for each.
+    /// Connects the TAP devices of a guest or a machine, which are in the engine's namespace, to the interfaces of its
+    /// `node`, by a bridge for each.
     pub fn attach(&mut self, home: &Home, scenario: &Scenario, node: &str, taps: &[Tap]) -> Result<()> {
         let mut here = Netlink::open()?;
         let built = self.node_mut(node)?;
@@ -170,7 +170,7 @@ impl Network {
 }
 
 impl BuiltNode {
-    /// Moves the TAP devices of a guest back to the engine's namespace.
+    /// Moves the TAP devices of a guest or a machine back to the engine's namespace.
     pub fn detach(&mut self, home: &Home, taps: &[Tap]) -> Result<()> {
         for tap in taps {
             let index = home.visit(&self.namespace, || Ok(if_nametoindex(tap.name())?))?;

@@ -6,11 +6,12 @@ use nettrial_scenario::{Place, Problem, Scenario, chain};
 use std::collections::BTreeMap;
 
 /// Returns a problem for each sysctl of a host of this kernel that can't be set in a namespace. Those of guests are
-/// tried when they build their nodes.
+/// tried when they build their nodes, and those of machines when these are asked.
 pub fn problems(scenario: &Scenario, home: &Home) -> Vec<Problem> {
     let mut tried: BTreeMap<(&str, &str), Option<[String; 2]>> = BTreeMap::new();
     let mut problems = Vec::new();
-    for (number, node) in scenario.nodes.iter().enumerate().filter(|(_, node)| node.system.is_none()) {
+    let nodes = scenario.nodes.iter().enumerate();
+    for (number, node) in nodes.filter(|(_, node)| node.system.is_none() && node.machine.is_none()) {
         for (name, value) in &node.sysctls {
             let refused = tried.entry((name, value)).or_insert_with(|| refusal(home, name, value));
             if let Some([expected, hint]) = refused {

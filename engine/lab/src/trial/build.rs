@@ -1,12 +1,12 @@
 //! Builds a trial's network and the nodes in it, and takes them down.
 
 use crate::error::Result;
-use crate::guests::Guests;
 use crate::kernels::{Kernels, OneKernel};
 use crate::layout::Layout;
 use crate::mptcp;
 use crate::namespace::Home;
 use crate::network::Network;
+use crate::pools::Pools;
 use crate::processors::Placement;
 use nettrial_session::Agents;
 
@@ -26,13 +26,15 @@ pub struct Built<'a> {
 }
 
 impl<'a> Built<'a> {
-    /// Builds the network of `layout`, with guests of the `pool`.
-    pub fn build(home: &'a Home, layout: &'a Layout<'a>, pool: &'a mut Guests) -> Result<Self> {
+    /// Builds the network of `layout`, with guests and machines of the `pools`.
+    pub fn build(home: &'a Home, layout: &'a Layout<'a>, pools: &'a mut Pools) -> Result<Self> {
         let scenario = layout.scenario;
-        let mut kernels: Box<dyn Kernels + 'a> = match scenario.nodes.iter().any(|node| node.system.is_some())
-        {
-            true => Box::new(pool.take(layout)?),
-            false => Box::new(OneKernel { clock: home.clock }),
+        let mut kernels: Box<dyn Kernels + 'a> = if scenario.nodes.iter().any(|node| node.system.is_some()) {
+            Box::new(pools.guests.take(layout)?)
+        } else if scenario.nodes.iter().any(|node| node.machine.is_some()) {
+            Box::new(pools.machines.take(scenario)?)
+        } else {
+            Box::new(OneKernel { clock: home.clock })
         };
         let placement = match kernels.without_cpu_time() {
             Some(reason) => Err(reason.to_owned()),

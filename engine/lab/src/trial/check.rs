@@ -8,13 +8,14 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::host_counters::HostCounters;
 use crate::interfaces::Observation;
+use crate::kernels::KernelRecord;
 use crate::layout::Layout;
 use crate::mptcp;
 use crate::network::{Network, Refused};
 use crate::programs;
 use crate::settings;
 use nettrial_routing::late_ps;
-use nettrial_scenario::{Capture, Check, During, Flow, GuestRecord, Scenario};
+use nettrial_scenario::{Capture, Check, During, Flow, Scenario};
 use nettrial_session::{Agents, Plan, Ready, prepare};
 use nettrial_traffic::{ClockOffset, Cookie, Side};
 use socket2::Socket;
@@ -44,8 +45,8 @@ impl Endpoints {
 pub struct Watched {
     /// The checks and warnings so far.
     pub findings: Findings,
-    /// The guests, by their nodes.
-    pub guests: BTreeMap<String, GuestRecord>,
+    /// The kernels of the nodes that have one of their own, by these nodes.
+    pub kernels: BTreeMap<String, KernelRecord>,
     /// The counters before the traffic.
     pub before: Counters,
     /// The observation of interfaces.
@@ -78,9 +79,9 @@ pub fn check(built: &mut Built, capture: Option<&Capture>) -> Result<(Endpoints,
     let placement = built.placement.as_ref().ok();
     let agents = agents::start(home, &built.network, layout, placement, &mut *built.kernels)?;
     findings.offloads(home, &built.network, layout.scenario, &mut *built.kernels)?;
-    let guests = guests(built, &mut findings);
+    let kernels = kernels(built, &mut findings);
     sysctls(built, &mut findings)?;
-    let ready = ready(built, agents, &mut findings);
+    let ready = ready(built, agents, &kernels, &mut findings);
     let endpoints = ready.map_err(|error| match looping(&mut built.network, layout.scenario) {
         Some((object, said)) => error.during(format!("{object}: {said}")),
         None => error,
@@ -91,26 +92,31 @@ pub fn check(built: &mut Built, capture: Option<&Capture>) -> Result<(Endpoints,
     let start = |capture| Capturing::start(capture, home, &built.network, placement);
     let capturing = capture.map(start).transpose()?;
     capture.map_or(Ok(()), |capture| built.network.sniff(capture))?;
-    Ok((endpoints, Watched { findings, guests, before, observation, capturing }))
+    Ok((endpoints, Watched { findings, kernels, before, observation, capturing }))
 }
 
-/// Returns the record of each node that is a guest, and verifies that it runs the kernel that it should.
-fn guests(built: &mut Built, findings: &mut Findings) -> BTreeMap<String, GuestRecord> {
-    let mut guests = BTreeMap::new();
+/// Returns the record of each kernel that is not the network's. Verifies that each guest runs the kernel that it should,
+/// and warns of machines on which nettrial sets no more than the MTU.
+fn kernels(built: &mut Built, findings: &mut Findings) -> BTreeMap<String, KernelRecord> {
+    let mut kernels = BTreeMap::new();
     for node in &built.layout.scenario.nodes {
-        if let Some(kernel) = built.kernels.of(&node.name) {
-            let (record, release) = kernel.record();
-            findings.guest(&node.name, &record, release.as_deref());
-            guests.insert(node.name.clone(), record);
+        let Some(kernel) = built.kernels.of(&node.name) else { continue };
+        let record = kernel.record();
+        match &record {
+            KernelRecord::Guest(guest, release) => findings.guest(&node.name, guest, release.as_deref()),
+            KernelRecord::Machine(machine) if record.has_own_settings() => findings.system_settings(machine),
+            KernelRecord::Machine(_) => {}
         }
+        kernels.insert(node.name.clone(), record);
     }
-    guests
+    kernels
 }
 
-/// Verifies the sysctls that hosts have in addition to those of their stacks. A guest has set its own, or has failed.
+/// Verifies the sysctls that hosts have in addition to those of their stacks. A guest or a machine
+/// has set its own, or has failed.
 fn sysctls(built: &Built, findings: &mut Findings) -> Result<()> {
     for (node, own) in built.layout.scenario.nodes.iter().zip(built.network.nodes()) {
-        if node.system.is_some() || node.sysctls.is_empty() {
+        if node.system.is_some() || node.machine.is_some() || node.sysctls.is_empty() {
             continue;
         }
         for (name, expected) in &node.sysctls {
@@ -128,12 +134,17 @@ fn sysctls(built: &Built, findings: &mut Findings) -> Result<()> {
 }
 
 /// Verifies path MTUs, opens the receiver of every flow, and checks a connection of each.
-fn ready(built: &Built, mut agents: Agents, findings: &mut Findings) -> Result<Endpoints> {
+fn ready(
+    built: &Built,
+    mut agents: Agents,
+    kernels: &BTreeMap<String, KernelRecord>,
+    findings: &mut Findings,
+) -> Result<Endpoints> {
     let Built { home, layout, network, .. } = built;
     let cookie = Cookie(rand::random());
     findings.path_mtus(&mut agents, layout, cookie)?;
-    let mut ready =
-        prepare(&mut agents, &layout.directory, &LabFlows { clock: home.clock, layout, cookie }, findings)?;
+    let plan = LabFlows { clock: home.clock, layout, kernels, cookie };
+    let mut ready = prepare(&mut agents, &layout.directory, &plan, findings)?;
     if home.clock == Clock::Virtual {
         start_apart(layout.scenario, &mut ready);
         std::thread::sleep(closing_time(&ready));
@@ -166,6 +177,7 @@ fn closing_time(ready: &[Ready]) -> Duration {
 struct LabFlows<'a> {
     clock: Clock,
     layout: &'a Layout<'a>,
+    kernels: &'a BTreeMap<String, KernelRecord>,
     cookie: Cookie,
 }
 
@@ -173,16 +185,19 @@ impl Plan for LabFlows<'_> {
     type Error = Error;
 
     fn side(&self, flow: &Flow, host: &str) -> Result<Side> {
-        let Self { clock, layout, cookie } = *self;
+        let Self { clock, layout, kernels, cookie } = *self;
         let stack =
             layout.directory.stack(host).ok_or_else(|| Error::Missing(format!("{host} has no stack")))?;
         Ok(Side {
             flow: flow.clone(),
             cookie,
             address: layout.address(host, flow.ip)?.into(),
-            congestion_control: stack.congestion_control.clone(),
-            // A guest has its own clock.
-            clock_offset: (!layout.has_guest(flow)).then_some(ClockOffset::ONE_CLOCK),
+            // Without a name, an agent uses its system's own.
+            congestion_control: match kernels.get(host).is_some_and(KernelRecord::has_own_settings) {
+                true => String::new(),
+                false => stack.congestion_control.clone(),
+            },
+            clock_offset: (!layout.has_clocks(flow)).then_some(ClockOffset::ONE_CLOCK),
             round_trip: layout.paths.round_trip_of(flow),
             virtual_time: clock == Clock::Virtual,
         })

@@ -7,19 +7,20 @@ use super::machine::MachineUse;
 use crate::checks::Findings;
 use crate::error::Result;
 use crate::interfaces::Observed;
+use crate::kernels::KernelRecord;
 use crate::layout::Layout;
 use crate::processors::Placement;
 use crate::programs;
 use crate::queue_length::Sampled;
 use nettrial_flows::recovery;
 use nettrial_scenario::{
-    Absence, Flow, HostRecord, InterfaceRecord, ProcessorRecord, Record, Scenario, Transport,
+    Absence, Flow, HostRecord, InterfaceRecord, MachineRecord, ProcessorRecord, Record, Scenario, Transport,
 };
 use nettrial_session::{CpuTime, Use, host_records};
 
 /// Returns the record of the traffic, without the times of the trial's phases.
 pub fn collect(built: &mut Built, watched: Watched, mut measured: Measured) -> Result<Record> {
-    let Watched { mut findings, guests, before, observation, capturing } = watched;
+    let Watched { mut findings, kernels, before, observation, capturing } = watched;
     let scenario = built.layout.scenario;
     findings.congestion(scenario, &measured.congestion, &measured.flows);
     findings.tools(&built.layout.directory, &measured.flows);
@@ -39,7 +40,14 @@ pub fn collect(built: &mut Built, watched: Watched, mut measured: Measured) -> R
     findings.warnings.extend(warnings);
     let (mut hosts, mut absent) = hosts(scenario, &built.placement, &measured);
     for host in &mut hosts {
-        host.guest = guests.get(&host.name).cloned();
+        match kernels.get(&host.name).cloned() {
+            Some(KernelRecord::Guest(guest, _)) => host.guest = Some(guest),
+            Some(KernelRecord::Machine(machine)) => {
+                host.system = Some(machine.system);
+                host.machine = Some(MachineRecord { name: machine.name, kernel: machine.kernel });
+            }
+            None => {}
+        }
         let node = built.layout.directory.node(&host.name);
         host.stack = node.and_then(programs::of).map(programs::describe).transpose()?;
     }
@@ -48,7 +56,7 @@ pub fn collect(built: &mut Built, watched: Watched, mut measured: Measured) -> R
     if let Some(reason) = built.network.fabric().and_then(|fabric| fabric.cramped()) {
         findings.cramped(reason);
     }
-    let delays = delays_of_guests(built.layout);
+    let delays = delays_between_clocks(built.layout);
     let hidden = other_work_absent(&measured.machine);
     let uncounted = programs::uncounted(built.layout);
     absent.extend(
@@ -205,12 +213,12 @@ fn other_work_absent(machine: &MachineUse) -> Vec<Absence> {
 }
 
 /// Returns the one-way delays that are absent because an end of their flow is a guest.
-fn delays_of_guests(layout: &Layout) -> Vec<Absence> {
+fn delays_between_clocks(layout: &Layout) -> Vec<Absence> {
     let flows = layout.scenario.workload.iter().filter(|flow| flow.transport == Transport::Udp);
     let absence = |flow: &Flow| Absence {
         metric: "owd".into(),
         object: flow.name.clone(),
-        reason: "a guest has a clock of its own".into(),
+        reason: "a host has a clock of its own".into(),
     };
-    flows.filter(|flow| layout.has_guest(flow)).map(absence).collect()
+    flows.filter(|flow| layout.has_clocks(flow)).map(absence).collect()
 }
