@@ -212,7 +212,7 @@ def test_a_study_that_contains_itself_is_refused():
         ({"backend": "simm"}, "reading the arguments: backend: unknown backend 'simm'"),
         ({"until": {"speed": 2}}, "reading the arguments: until: speed=2%"),
         ({"until": 2, "replicates": 3}, "reading the arguments: replicates: 3"),
-        ({"machines": "machines.yaml"}, "reading the arguments: machines: machines.yaml"),
+        ({"machines": "machines.yaml", "backend": "sim"}, "reading the arguments: machines: machines.yaml"),
         ({"replicates": 0}, "reading the arguments: replicates: 0"),
         ({"seed": -1}, "reading the arguments: seed: -1"),
         ({"until": 2, "min_blocks": 3}, "reading the arguments: min_blocks: 3"),
