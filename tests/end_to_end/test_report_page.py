@@ -315,7 +315,11 @@ def test_the_theme_is_chosen_and_kept(context: BrowserContext, run: Run) -> None
     assert seen == [light, ("Theme: light", False), ("Theme: dark", True), light]
     button.click()
     button.click()
-    page.reload()
+    for _ in range(50):  # the browser stores it some time after the click
+        page.reload()
+        if button.inner_text() == "Theme: dark":
+            break
+        page.wait_for_timeout(100)
     assert (button.inner_text(), dark()) == ("Theme: dark", True)
     page.emulate_media(media="print")
     assert not dark(), "paper is white"

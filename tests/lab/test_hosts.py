@@ -93,7 +93,8 @@ def test_a_study_runs_over_ssh_and_leaves_the_machines_as_they_were(shared: Mach
         # The links have no rate limit, and the machines share a kernel; there is a warning of each.
         assert {"same_machine", "unexpected_rate"} <= {warning.code for warning in record.warnings}
         # One kernel runs them all, so the work of one is no other work of another.
-        assert {absence.metric for absence in record.absent} == {"cpu", "service_demand", "other_work"}
+        absent = {absence.metric for absence in record.absent}
+        assert absent == {"cpu", "service_demand", "other_work", "radio"}
         assert sorted(each.machine for each in record.disturbances) == sorted(MACHINES)
         for each in record.disturbances:
             assert (each.other_work_percent, each.clock_step_ns is None) == (None, False)

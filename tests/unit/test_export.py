@@ -65,7 +65,8 @@ def numbered(value, count):
         return {
             name: part if name in ("ip", "transport", "format") else numbered(part, count)
             for name, part in value.items()
-        }
+            if name != "signal_dbm"
+        } | {name: -count["seen"] % 128 - 128 for name in value if name == "signal_dbm"}
     if isinstance(value, list):
         return [numbered(part, count) for part in value]
     if isinstance(value, bool):

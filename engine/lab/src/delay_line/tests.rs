@@ -72,6 +72,7 @@ impl Bench {
             discipline: Default::default(),
             impairment,
             reverse: None,
+            tunnel: None,
         };
         // The ring has room for all frames that a test sends, so missing ones were lost by the line.
         let ring = Ring::open(ENDS[3], Intake::Arriving, 1514, 60_000).unwrap();
