@@ -149,22 +149,15 @@ impl Stations {
     }
 }
 
-/// A machine whose agent may not answer yet.
-enum Started {
-    /// It runs already.
-    Before(Powered),
-    /// It has just been started.
-    Now(Program, Vec<Tap>),
-}
-
 impl Station {
-    /// Starts the machine, unless it runs. It is the session's machine with this number.
-    fn started(&mut self, number: usize) -> Result<Started, Box<Shortfall>> {
+    /// Starts the machine, unless it runs, and returns its command and interfaces. It is the session's machine with
+    /// this number.
+    fn started(&mut self, number: usize) -> Result<(Program, Vec<Tap>), Box<Shortfall>> {
         if let Some(powered) = self.powered.take().filter(|powered| !powered.program.has_ended()) {
-            return Ok(Started::Before(powered));
+            return Ok((powered.program, powered.taps));
         }
         self.joining.way.disconnect();
-        self.start(number).map(|(program, taps)| Started::Now(program, taps)).map_err(|error| {
+        self.start(number).map_err(|error| {
             let remedy = "mend the command `starts` of the machine in the inventory";
             Box::new(Shortfall::new(format!("machine {}", self.joining.name), chain(&error), remedy))
         })
@@ -203,11 +196,11 @@ impl Station {
     }
 
     /// Waits until the agent of the machine answers, and returns its description.
-    fn reached(&mut self, started: Started, deadline: Instant) -> Result<Machine, Box<Shortfall>> {
-        let (program, taps) = match started {
-            Started::Before(Powered { program, taps, .. }) => (program, taps),
-            Started::Now(program, taps) => (program, taps),
-        };
+    fn reached(
+        &mut self,
+        (program, taps): (Program, Vec<Tap>),
+        deadline: Instant,
+    ) -> Result<Machine, Box<Shortfall>> {
         let machine = loop {
             let found = self.joining.way.connect();
             match found {
