@@ -472,6 +472,7 @@ mod tests {
             interfaces: Vec::new(),
             may_change: Vec::new(),
             nodes: Vec::new(),
+            starts: Vec::new(),
         }
     }
 

@@ -79,8 +79,7 @@ impl Station {
     /// # Errors
     /// Fails if a setting can't be changed, or if the machine is gone.
     pub fn begin(&self, scenario: &Scenario, node: &str) -> Result<()> {
-        let mapping = Mapping::of_node(scenario, node, (&self.name, &self.entry))
-            .map_err(|problem| Error::Scenario(problem))?;
+        let mapping = Mapping::of_node(scenario, node, (&self.name, &self.entry)).map_err(Error::Scenario)?;
         let machine = self.hosts.machines.get(&self.name).ok_or(Error::State("it is not described"))?;
         let may = |permission| self.entry.may_change.contains(&permission);
         let settings = wanted::had(wanted::of(&mapping, node), machine).into_iter();
