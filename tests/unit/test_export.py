@@ -22,6 +22,7 @@ from nettrial.study import load
 from tests.records import full_record
 from tests.unit.sweeps import make_sweep_run
 from tests.unit.synthetic import ENVIRONMENT, make_run
+from tests.unit.test_distributions import encoded
 
 STUDY = load("jumbo-ipv6")
 
@@ -43,7 +44,7 @@ def tables_of(run):
 def everything():
     """Returns a record as JSON in which every list has entries."""
     made = full_record().model_dump(by_alias=True, exclude_none=True)
-    made["flows"][0].update(rtt_histogram="HIST", owd_histogram="HISO")
+    made["flows"][0].update(rtt_histogram=encoded([1000]).root, owd_histogram=encoded([2000]).root)
     made["flows"][0]["tool"] = {"command": ["iperf3", "-c"], "output": "out", "version": "3.12"}
     made["flows"][0]["intervals"][0]["subflow_bytes"] = [5, 6]
     made["ends"][0]["queue_bytes"] = made["ends"][0]["queue_pkts"]
@@ -59,11 +60,15 @@ def everything():
     return made
 
 
+KEPT = ("ip", "transport", "format")
+"""The fields that have one of few values."""
+
+
 def numbered(value, count):
     """Returns a document whose figures and texts are all different."""
     if isinstance(value, dict):
         return {
-            name: part if name in ("ip", "transport", "format") else numbered(part, count)
+            name: part if name in KEPT or name.endswith("_histogram") else numbered(part, count)
             for name, part in value.items()
             if name != "signal_dbm"
         } | {name: -count["seen"] % 128 - 128 for name in value if name == "signal_dbm"}
