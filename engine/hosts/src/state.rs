@@ -60,6 +60,7 @@ pub fn is_refused(error: &io::Error) -> bool {
 }
 
 fn create(directory: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o755);
