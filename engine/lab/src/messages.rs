@@ -1,18 +1,19 @@
 //! The route netlink messages with which a network is built.
 
 use crate::error::Result;
-use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::IpProtocol;
+use netlink_packet_route::address::AddressMessage;
 use netlink_packet_route::link::{
     InfoBridge, InfoData, InfoIpTunnel, InfoKind, InfoVeth, Ip6TunnelFlags, LinkAttribute, LinkExtentMask,
     LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteNextHop, RouteProtocol,
-    RouteScope, RouteType,
+    RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteNextHop, RouteProtocol, RouteScope,
+    RouteType,
 };
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
-use netlink_packet_route::{AddressFamily, IpProtocol};
+use nettrial_netlink::{address_message, family, route_address};
 use nettrial_routing::Route;
 use nettrial_scenario::{InterfaceAddress, Tunnel};
 use std::net::IpAddr;
@@ -122,14 +123,7 @@ pub fn state_of(index: i32) -> LinkMessage {
 
 /// Returns a request for an address of the interface with this index.
 pub fn new_address(index: i32, address: InterfaceAddress) -> Result<AddressMessage> {
-    let mut message = AddressMessage::default();
-    message.header.index = u32::try_from(index)?;
-    message.header.prefix_len = address.0.prefix_len();
-    message.header.family = family(address.address());
-    message.header.flags = AddressHeaderFlags::Nodad;
-    message.attributes =
-        vec![AddressAttribute::Local(address.address()), AddressAttribute::Address(address.address())];
-    Ok(message)
+    Ok(address_message(u32::try_from(index)?, (address.address(), address.0.prefix_len())))
 }
 
 /// Returns a request for an entry of the forwarding table `table`, through the interfaces with these indexes and
@@ -184,14 +178,4 @@ pub fn source_rule(source: IpAddr, table: u32) -> RuleMessage {
     rule.attributes =
         vec![RuleAttribute::Source(source), RuleAttribute::Table(table), RuleAttribute::Priority(table)];
     rule
-}
-
-fn route_address(address: IpAddr) -> RouteAddress {
-    match address {
-        IpAddr::V4(address) => RouteAddress::Inet(address),
-        IpAddr::V6(address) => RouteAddress::Inet6(address),
-    }
-}
-fn family(address: IpAddr) -> AddressFamily {
-    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
 }

@@ -1,7 +1,8 @@
 //! Reads and sets the addresses and the routes of an interface in the calling thread's network namespace (rtnetlink(7)).
 
-use crate::error::{Error, Result};
-use crate::{Netlink, interfaces};
+use crate::Netlink;
+use crate::error::Result;
+use crate::interfaces::{index_of, own_address};
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
@@ -93,27 +94,15 @@ pub fn set_routes(name: &str, wanted: &[InterfaceRoute]) -> Result<()> {
     netlink.flush()
 }
 
-fn index_of(name: &str) -> Result<u32> {
-    let found = interfaces()?.into_iter().find(|interface| interface.name == name);
-    found.map(|found| found.index).ok_or_else(|| Error::NoInterface(name.to_owned()))
-}
-
 fn address(answer: RouteNetlinkMessage, index: u32) -> Option<Network> {
     let RouteNetlinkMessage::NewAddress(message) = answer else { return None };
-    let local = message.attributes.iter().find_map(|attribute| match attribute {
-        AddressAttribute::Local(address) => Some(*address),
-        _ => None,
-    });
-    let address = message.attributes.iter().find_map(|attribute| match attribute {
-        AddressAttribute::Address(address) => Some(*address),
-        _ => None,
-    });
-    let found = local.or(address)?;
+    let found = own_address(&message)?;
     let is_link_local = matches!(found, IpAddr::V6(address) if address.is_unicast_link_local());
     (message.header.index == index && !is_link_local).then_some((found, message.header.prefix_len))
 }
 
-fn address_message(index: u32, (address, length): Network) -> AddressMessage {
+/// Returns a message about an address of the interface with this index, which is used without a search for duplicates.
+pub fn address_message(index: u32, (address, length): Network) -> AddressMessage {
     let mut message = AddressMessage::default();
     message.header.index = index;
     message.header.prefix_len = length;
@@ -174,13 +163,15 @@ fn ip(address: &RouteAddress) -> Option<IpAddr> {
     }
 }
 
-fn route_address(address: IpAddr) -> RouteAddress {
+/// Returns an address as routes have it.
+pub fn route_address(address: IpAddr) -> RouteAddress {
     match address {
         IpAddr::V4(address) => RouteAddress::Inet(address),
         IpAddr::V6(address) => RouteAddress::Inet6(address),
     }
 }
 
-fn family(address: IpAddr) -> AddressFamily {
+/// Returns the family of an address.
+pub fn family(address: IpAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
 }

@@ -52,20 +52,31 @@ pub fn interfaces() -> Result<Vec<Interface>> {
     for answer in netlink.dump(RouteNetlinkMessage::GetAddress(AddressMessage::default()))? {
         let RouteNetlinkMessage::NewAddress(message) = answer else { continue };
         let of = found.iter_mut().find(|interface| interface.index == message.header.index);
-        // On a point-to-point interface IFA_ADDRESS is the far end's address, and IFA_LOCAL the interface's own.
-        let local = message.attributes.iter().find_map(|attribute| match attribute {
-            AddressAttribute::Local(address) => Some(*address),
-            _ => None,
-        });
-        let address = message.attributes.iter().find_map(|attribute| match attribute {
-            AddressAttribute::Address(address) => Some(*address),
-            _ => None,
-        });
-        if let (Some(interface), Some(address)) = (of, local.or(address)) {
+        if let (Some(interface), Some(address)) = (of, own_address(&message)) {
             interface.addresses.push(address);
         }
     }
     Ok(found)
+}
+
+/// Returns the index of the interface called `name`; fails if there is none.
+pub(crate) fn index_of(name: &str) -> Result<u32> {
+    let found = interfaces()?.into_iter().find(|interface| interface.name == name);
+    found.map(|found| found.index).ok_or_else(|| Error::NoInterface(name.to_owned()))
+}
+
+/// Returns the interface's own address of a message.
+pub(crate) fn own_address(message: &AddressMessage) -> Option<IpAddr> {
+    // On a point-to-point interface IFA_ADDRESS is the far end's address, and IFA_LOCAL the interface's own.
+    let local = message.attributes.iter().find_map(|attribute| match attribute {
+        AddressAttribute::Local(address) => Some(*address),
+        _ => None,
+    });
+    let address = message.attributes.iter().find_map(|attribute| match attribute {
+        AddressAttribute::Address(address) => Some(*address),
+        _ => None,
+    });
+    local.or(address)
 }
 
 pub(crate) fn interface(answer: RouteNetlinkMessage) -> Option<Interface> {
@@ -105,10 +116,8 @@ pub(crate) fn interface(answer: RouteNetlinkMessage) -> Option<Interface> {
 /// # Errors
 /// Fails if there is no such interface, or if the kernel refuses the MTU.
 pub fn set_mtu(name: &str, mtu: u64) -> Result<()> {
-    let there = interfaces()?.into_iter().find(|interface| interface.name == name);
-    let there = there.ok_or_else(|| Error::NoInterface(name.to_owned()))?;
     let mut message = LinkMessage::default();
-    message.header.index = there.index;
+    message.header.index = index_of(name)?;
     message.attributes =
         vec![LinkAttribute::Mtu(u32::try_from(mtu).context("the MTU does not fit in 32 bits")?)];
     let mut netlink = Netlink::open()?;

@@ -10,7 +10,10 @@ mod icmp;
 mod interfaces;
 mod wireless;
 
-pub use addressing::{InterfaceRoute, Network, addresses, routes, set_addresses, set_routes};
+pub use addressing::{
+    InterfaceRoute, Network, address_message, addresses, family, route_address, routes, set_addresses,
+    set_routes,
+};
 pub use error::{Error, Result};
 pub use ethtool::Ethtool;
 pub use icmp::{filter_icmp, originate_no_icmp, originates_no_icmp};
