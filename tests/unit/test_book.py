@@ -20,6 +20,8 @@ from tools.book import DETERMINISTIC
 
 ROOT = Path(__file__).parents[2]
 RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+NOT_ONE_OF_FIVE = "Jellyfish: Networking Data Centers Randomly"
+"""The title of a source that is compared, and is not one of the five documents."""
 
 
 @pytest.fixture(scope="module")
@@ -209,3 +211,18 @@ def test_the_page_of_tables_and_figures_repeats_measured_intervals() -> None:
     intervals = re.findall(r"\[[-+]?\d[^\]]*, [-+]?\d[^\]]*\]|\d+(?:\.\d+)? ± \d+(?:\.\d+)?", page)
     assert len(intervals) > 30
     assert [each for each in intervals if each not in known] == []
+
+
+def test_every_conclusion_of_the_five_documents_has_one_of_five_verdicts() -> None:
+    page = (ROOT / "docs" / "papers" / "verdicts.md").read_text(encoding="utf-8")
+    claims, _, _ = page.partition("\n## ")
+    given = set(re.findall(r"^- \*\*(.+)\*\*:", claims, re.M))
+    rows = [line.split(" | ") for line in claims.splitlines() if line.startswith("|")][2:]
+    assert len(given) == 5
+    assert [row for row in rows if len(row) != 4 or row[2] not in given] == []
+    named = {name for row in rows for name in re.findall(r"`([\w-]+)`", row[1])}
+    studies = [load(name) for name in shipped()]
+    five = [each for each in studies if each.source and each.source.title != NOT_ONE_OF_FIVE]
+    expected = {conclusion.name for study in five for conclusion in study.conclusions}
+    assert len(five) > 15
+    assert named == expected
