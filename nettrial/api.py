@@ -34,7 +34,7 @@ READING_ARGUMENTS = "reading the arguments"
 Listener: TypeAlias = Callable[[Event], object]
 """A function that is called with each event of a session; `print` shows them all."""
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
-_ARGUMENTS = {"set": "settings", "token-file": "token_file", "response": "responses"}
+_ARGUMENTS = {"set": "settings", "token-file": "token_file", "response": "responses", "resume": "run"}
 
 
 def run(
@@ -120,7 +120,7 @@ def resume(
     another_apparatus: bool = False,
     progress: Listener | None = None,
 ) -> Results:
-    """Runs the trials of a run that have no record, and returns its results, as `nettrial resume` does.
+    """Runs the trials of a run that have no record, and returns its results, as `nettrial run --resume` does.
 
     `run` is the run's directory. The run goes on only with the apparatus that began it, such as the kernel,
     the CPUs and nettrial's version, or with `another_apparatus`. The other arguments, and the exceptions, are

@@ -30,7 +30,7 @@ LOADED = (
         "nettrial.measuring.measured_run",
         "nettrial.cli.machines",
         "nettrial.cli.compare",
-        "nettrial.cli.show",
+        "nettrial.cli.dry_run",
     ),
     *("nettrial.report.screen", "nettrial.report.terminal", "nettrial.report.html"),
     *("tests.forked", "tests.without_report"),

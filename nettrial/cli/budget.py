@@ -43,8 +43,7 @@ def start(name: str | None, options: DesignOptions, out: Path | None, manner: ru
     them, and returns the exit status. Raises BadInput if the budget is too small, before anything is written,
     and CannotRun if that shows in the pilot."""
     began = time.monotonic()
-    if name is None:
-        raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
+    name = run.named(name)
     _refuse_others(options)
     seconds = seconds_of("--budget", budget)
     study = load(name)
@@ -137,7 +136,7 @@ def _run_pilot(
     if stopped:
         say("stopped in the pilot; the run was not begun")
         return None
-    refuse_failures(made, f"nettrial resume {directory}")
+    refuse_failures(made, shlex.join(["nettrial", "run", "--resume", str(directory)]))
     return made
 
 

@@ -94,7 +94,7 @@ def _last_whole(directory: Path, later: Run) -> Path:
             continue  # it can't be read
     if not found:
         expected = f"a directory with a run of {later.study.study} whose trials have all finished"
-        raise BadInput(READING, "--baseline", str(directory), expected, "`nettrial runs DIR` lists runs")
+        raise BadInput(READING, "--baseline", str(directory), expected, "`nettrial list runs DIR` lists runs")
     return max(found)[1]
 
 

@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 from typer import Typer
 from typer.core import TyperCommand, TyperGroup
 
+from nettrial.errors import READING_OPTIONS, BadInput
+
 GROUPS = {
-    "Run a study": ("init", "show", "run", "resume", "runs"),
+    "Run a study": ("init", "run"),
     "Read results": ("report", "watch", "pool", "compare", "export", "import", "book"),
     "Predict": ("predict", "calibrate"),
     "Measure without a study": ("measure", "serve", "path", "monitor"),
@@ -27,13 +29,11 @@ EXAMPLES = {
     "run": (
         "nettrial run jumbo-ipv6 --set mtu=1500,9000 --replicates 5",
         "nettrial run mine/study.yaml --backend sim --seed 1",
-        "nettrial run jumbo-ipv6 --dry-run",
+        "nettrial run --dry-run jumbo-ipv6 --set mtu=9000 --seed 7",
         'nettrial run jumbo-ipv6 --until "throughput=2%"',
         'nettrial run jumbo-ipv6 --sessions 5 --apart "10 min"',
+        "nettrial run --resume runs/mine",
     ),
-    "resume": ("nettrial resume runs/mine",),
-    "runs": ("nettrial runs", "nettrial runs results --json"),
-    "show": ("nettrial show jumbo-ipv6", "nettrial show jumbo-ipv6 --set mtu=9000 --seed 7"),
     "report": (
         "nettrial report runs/mine --open",
         "nettrial report runs/mine --tables",
@@ -52,7 +52,7 @@ EXAMPLES = {
     ),
     "predict": ("nettrial predict runs/mine --mtu 3000,6000",),
     "calibrate": ("nettrial calibrate runs/mine",),
-    "list": ("nettrial list studies", "nettrial list metrics"),
+    "list": ("nettrial list studies", "nettrial list metrics", "nettrial list runs results --json"),
     "machines": (
         "nettrial machines add a --ssh a --interface eth1=10.0.0.2 --may-change mtu",
         "nettrial machines install && nettrial machines check",
@@ -101,6 +101,13 @@ EXAMPLES = {
 }
 """Examples for each command; those for nettrial itself under the empty name."""
 
+MERGED = {
+    "resume": "nettrial run --resume RUN",
+    "runs": "nettrial list runs",
+    "show": "nettrial run --dry-run STUDY",
+}
+"""The present form of commands that became part of another one."""
+
 
 def examples(name: str) -> str:
     """Returns the examples at the end of a command's help."""
@@ -142,6 +149,14 @@ def command(app: Typer, name: str, group: str = "") -> Callable[[Function], Func
 
 class Grouped(TyperGroup):
     """The commands of nettrial, listed by purpose."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Returns the name, the parser and the arguments of a command; raises BadInput for one that became
+        part of another."""
+        if args[0] in MERGED and not ctx.resilient_parsing:
+            hint = f"nettrial {args[0]} is {MERGED[args[0]]}"
+            raise BadInput(READING_OPTIONS, f"no such command '{args[0]}'", "", hint=hint)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the groups of commands."""

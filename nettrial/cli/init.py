@@ -51,7 +51,7 @@ def write(directory: Path, source: str | None = None, two_hosts: bool = False) -
             f"install {given}, nettrial machines check {given}, and nettrial run {file} {given}"
         )
         return
-    say(f"wrote {file}; next: nettrial show {file}, then nettrial run {file}")
+    say(f"wrote {file}; next: nettrial run --dry-run {file}, then nettrial run {file}")
 
 
 def from_mininet(directory: Path, argument: str) -> None:
@@ -107,7 +107,8 @@ def _write_imported(directory: Path, graph: ForeignGraph) -> None:
         raise
     if graph.ignored:
         say(f"without effect here, and left out: {', '.join(sorted(graph.ignored))}")
-    say(f"wrote {file} and {directory / NETWORK}; next: nettrial show {file}, then nettrial run {file}")
+    written = f"{file} and {directory / NETWORK}"
+    say(f"wrote {written}; next: nettrial run --dry-run {file}, then nettrial run {file}")
 
 
 def _begin(directory: Path, text: str) -> Path:

@@ -1,24 +1,28 @@
-"""`nettrial list`: the registered studies, topologies and so on, by name."""
+"""`nettrial list`: stored runs, and the registered studies, topologies and so on, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from nettrial import study
 from nettrial.backends import BACKENDS, Configuration
 from nettrial.capabilities import CAPABILITIES
+from nettrial.cli import READING, runs
 from nettrial.cli.console import print_table
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import listing as listing_documents
 from nettrial.congestion import CONTROLS, Control, backends_of
 from nettrial.errors import BadInput
 from nettrial.metrics import METRICS
-from nettrial.registry import Registry, UnknownName
+from nettrial.registry import Registry, UnknownName, near
 from nettrial.stacks import STACKS
 from nettrial.topology import TOPOLOGIES
 
 Rows = list[list[str]]
 """The rows of a table."""
+RUNS = "runs"
+"""The list of stored runs."""
 
 
 def _studies() -> tuple[list[str], Rows]:
@@ -99,12 +103,20 @@ LISTS.add("congestion", _congestion)
 LISTS.add("backends", _backends)
 
 
-def show(what: str, as_json: bool = False) -> None:
-    """Prints the list of that name; raises BadInput, and CannotRun if no engine can be asked."""
+def show(what: str, directory: Path | None = None, as_json: bool = False) -> None:
+    """Prints the list of that name, for "runs" of those in a directory; raises BadInput, and CannotRun if no
+    engine can be asked."""
+    if what == RUNS:
+        runs.show(directory, as_json)
+        return
     try:
-        columns, rows = LISTS[what]()
+        make = LISTS[what]
     except UnknownName as unknown:
-        raise BadInput("reading the options", "WHAT", str(unknown), unknown.expected, unknown.hint) from None
+        expected, hint = f"{unknown.expected}, {RUNS}", near(what, [*LISTS, RUNS])
+        raise BadInput(READING, "WHAT", str(unknown), expected, hint) from None
+    if directory is not None:
+        raise BadInput(READING, "DIR", str(directory), f"only with {RUNS}")
+    columns, rows = make()
     if as_json:
         entries = [dict(zip(columns, row, strict=True)) for row in rows]
         documents.show(listing_documents.ListDocument(list=what, entries=entries))

@@ -83,11 +83,6 @@ def _backends() -> list[str]:
     return list(BACKENDS)
 
 
-StudyName = Annotated[
-    str,
-    typer.Argument(metavar="STUDY", help="A shipped study's name, or a study file.", autocompletion=studies),
-]
-"""The argument STUDY."""
 Full = Annotated[
     bool,
     typer.Option("--full", help="Use the original publication's scale."),
@@ -180,7 +175,7 @@ BackendName = Annotated[
 """The option `--backend`."""
 
 
-LISTS = ("studies", "topologies", "metrics", "stacks", "congestion", "backends")
+LISTS = ("studies", "topologies", "metrics", "stacks", "congestion", "backends", "runs")
 """The lists that `nettrial list` shows."""
 
 MachinesFile = Annotated[

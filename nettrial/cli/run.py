@@ -1,4 +1,4 @@
-"""`nettrial run`, `nettrial resume` and `nettrial report`: from the options to the report."""
+"""`nettrial run` and `nettrial report`: from the options to the report."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from nettrial.running.session import is_unfinished
 from nettrial.running.start import (
     THIS_MACHINE,
     CheckedRun,
+    NewRun,
     TrialMachines,
     new_run,
     refuse_failures,
@@ -83,38 +84,40 @@ class Manner:
     """True if a run is resumed although the apparatus differs from that of its earlier sessions."""
 
 
-def start(
-    name: str | None, options: DesignOptions, out: Path | None, manner: Manner, dry: bool = False
-) -> int:
-    """Makes a new run and returns the exit status. Nothing is written before everything has been checked;
-    with `dry`, it ends there."""
-    if name is None:
+def named(study: str | None) -> str:
+    """Returns the argument STUDY; raises BadInput without it."""
+    if study is None:
         raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
+    return study
+
+
+def start(name: str | None, options: DesignOptions, out: Path | None, manner: Manner) -> int:
+    """Makes a new run and returns the exit status. Nothing is written before everything has been checked."""
+    name = named(name)
     study = load(name)
     with new_run(study, name, options, out, manner.target, say_event) as ready:
         design, trials, apparatus = ready.design, ready.trials, ready.apparatus
         manner.gate.limits(design.study)  # an error of theirs comes before the trials
         if design.choice is not None and design.choice.note is not None and not manner.quiet:
             say(design.choice.note)
-        size = apparatus.trials_at_once
-        together = -(-design.replicates // len(apparatus.backends))
-        length = design.length(together) + (f", {size} trials at once" if size > 1 else "")
-        planned = f"{design.study.title}: {numbers.counted(len(trials), 'trial')}, {length}"
-        if dry:
-            if ready.requests:
-                say(f"this needs {OPTION}:")
-                permission.list_requests(ready.requests)
-            say(f"{planned}; all can run, none was run")
-            return 0
         permission.ask(ready.requests, manner.allows_commands)
         run = ready.create()
         if not manner.quiet:
-            say(f"{planned}, seed {ready.seed}")
+            say(f"{planned(ready)}, seed {ready.seed}")
             _say_until(design)
             _say_work(ready, trials)
             _say_idle(design.replicates, apparatus)
             say(f"results: {ready.directory}")
         return _go_on(run, ready, manner)
+
+
+def planned(ready: NewRun) -> str:
+    """Returns a run's title, its number of trials and how long they take."""
+    design, apparatus = ready.design, ready.apparatus
+    size = apparatus.trials_at_once
+    together = -(-design.replicates // len(apparatus.backends))
+    length = design.length(together) + (f", {size} trials at once" if size > 1 else "")
+    return f"{design.study.title}: {numbers.counted(len(ready.trials), 'trial')}, {length}"
 
 
 def _say_until(design: Design) -> None:
@@ -135,15 +138,13 @@ def _say_idle(blocks: int, apparatus: Apparatus) -> None:
         say(text)
 
 
-def resume(name: str | None, options: DesignOptions, out: Path | None, manner: Manner) -> int:
-    """Resumes a run and returns the exit status."""
-    if out is None:
-        raise BadInput(READING, "--resume", "no --out", "--resume --out DIR", "DIR is the run's directory")
-    run = Run.open(out)
+def resume(name: str | None, options: DesignOptions, directory: Path, manner: Manner) -> int:
+    """Resumes the run in a directory and returns the exit status."""
+    run = Run.open(directory)
     study = run.study
     started_as = run.started_as
     if name is not None and name not in (study.study, started_as):
-        raise BadInput(READING, "STUDY", name, study.study, f"the run in {out} is of this study")
+        raise BadInput(READING, "STUDY", name, study.study, f"the run in {directory} is of this study")
     given, seed = options.given(), run.seed if options.seed is None else options.seed
     if options.backend is None and run.names_backend:
         options = replace(options, backend=study.backend)
@@ -152,7 +153,7 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
         hint = "a run is resumed as it was planned; start a new run for another plan"
         raise BadInput(READING, "--resume", " ".join(given), expected, hint)
     if not is_unfinished(run):
-        say(f"the run in {out} is finished")
+        say(f"the run in {directory} is finished")
         return _close(run, False, manner)
     with resumed_run(run, manner.target, say_event, manner.another_apparatus) as ready:
         permission.ask(ready.requests, manner.allows_commands)
@@ -238,7 +239,7 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
     _, report, unwritten = _report(run, manner.form, manner.quiet)
     if unwritten is not None:
         say(str(unwritten))
-    again = shlex.join(["nettrial", "resume", str(run.directory)])
+    again = shlex.join(["nettrial", "run", "--resume", str(run.directory)])
     again += manner.target.options() + (" --strict" if manner.strict else "")
     again += f" {OPTION}" if manner.allows_commands else ""
     if run.study.until is not None and not manner.quiet:

@@ -1,4 +1,4 @@
-"""`nettrial runs`: the stored runs of a directory."""
+"""`nettrial list runs`: the stored runs of a directory."""
 
 from __future__ import annotations
 

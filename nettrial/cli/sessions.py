@@ -6,10 +6,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from nettrial.cli import READING, pool, run
+from nettrial.cli import pool, run
 from nettrial.cli.console import say
 from nettrial.cli.options import seconds_of
-from nettrial.errors import BadInput
 from nettrial.report import numbers
 from nettrial.running.start import new_directory, new_seed
 from nettrial.running.study_design import DesignOptions
@@ -27,8 +26,7 @@ def start(
     """Runs a study in several sessions, `apart` from each other in time, in the directories 1, 2 and so on of
     `out`; prints what they show together, and returns the exit status. Each session starts its own engine and
     builds its own network, and has its own seed. The first one that fails or is stopped ends the others."""
-    if name is None:
-        raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
+    name = run.named(name)
     wait = 0 if apart is None else seconds_of("--apart", apart)
     study = load(name)
     directory = new_directory(study, out)

@@ -1,4 +1,4 @@
-"""`nettrial show --from`: the number of trials needed for a given precision, estimated from earlier runs."""
+"""`nettrial run --dry-run --from`: the number of trials for a precision, estimated from earlier runs."""
 
 from __future__ import annotations
 

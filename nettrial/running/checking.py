@@ -12,7 +12,6 @@ from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.fields import in_short
 from nettrial.report import numbers
-from nettrial.running.events import Listener, Notice
 from nettrial.running.study_design import Design
 from nettrial.scenario import Estimate, Problem, Scenario
 from nettrial.study import Study
@@ -99,16 +98,14 @@ class _Shared:
         return f"{where}: {self.first.setting} of {in_short(self.objects)}{on}, {which}"
 
 
-def check_plan(design: Design, listener: Listener) -> None:
-    """Has the engine check a plan as `run` does; raises BadInput. A plan can be viewed on a machine that
-    could not run it, and on one without an engine."""
+def check_plan(design: Design) -> None:
+    """Has the engine check a plan, whatever this machine lacks to run it; raises BadInput. Without an engine,
+    nothing is checked."""
     study = design.study
     kind = BACKENDS[study.backend]
     try:
         backend = kind.start(kind.configuration())
     except CannotRun:
-        text = "the plan was not checked, because there is no engine here; `nettrial run` checks it"
-        listener(Notice(text))
         return
     with backend:
         try:

@@ -150,7 +150,7 @@ def resumed_run(
     study = run.study
     if study.measured:
         hint = "it has measurements, not trials: measure or import again, into another directory"
-        raise BadInput(READING_OPTIONS, "--out", str(run.directory), "a run of a study", hint)
+        raise BadInput(READING_OPTIONS, "--resume", str(run.directory), "a run of a study", hint)
     run.refuse_foreign()
     scenarios = Scenarios(study)
     each = (scenario for _, scenario in scenarios)

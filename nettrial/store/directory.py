@@ -57,5 +57,5 @@ def refuse_existing(
     """Raises BadInput if the path exists."""
     if os.path.lexists(directory):
         if hint is None:
-            hint = f"use `nettrial resume {directory}` to resume a run, or choose another directory"
+            hint = f"use `nettrial run --resume {directory}` to resume a run, or choose another directory"
         raise BadInput(doing, option, f"{directory} exists", "a directory that does not exist", hint)

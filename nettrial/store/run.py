@@ -183,7 +183,8 @@ class Run:
             elif os.path.lexists(directory):
                 is_run = directory.name == RUN_FILE
                 there = "is a file"
-                hint = f"give its directory: {directory.parent}" if is_run else "`nettrial runs` lists runs"
+                hint = "`nettrial list runs` lists runs"
+                hint = f"give its directory: {directory.parent}" if is_run else hint
             else:
                 there = "does not exist"
             raise BadInput(OPENING, str(directory), there, expected, hint)

@@ -56,7 +56,7 @@ def load(name: str) -> Study:
         path = (FOLDER / name / STUDY_FILE).resolve()
     elif path.is_dir():
         if (path / RUN_FILE).exists() and not (path / STUDY_FILE).exists():
-            hint = f"`nettrial report {name}` shows the run, and `nettrial resume {name}` continues it"
+            hint = f"`nettrial report {name}` shows the run, and `nettrial run --resume {name}` continues it"
             raise BadInput(READING, "STUDY", f"{name} is the directory of a run", A_STUDY, hint)
         path = path / STUDY_FILE
     elif not path.is_file():

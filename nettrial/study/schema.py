@@ -26,7 +26,7 @@ SHORT: dict[str, list[dict[str, Any]]] = {
 
 def study_schema() -> dict[str, Any]:
     """Returns the JSON Schema (2020-12) of study files. It describes fields, and not the rules between them,
-    which `nettrial show` checks."""
+    which `nettrial run --dry-run` checks."""
     with warnings.catch_warnings():
         # Defaults that are fractions have no form in JSON, and are left out.
         warnings.simplefilter("ignore", PydanticJsonSchemaWarning)

@@ -65,7 +65,7 @@ def test_the_first_study_runs_and_reports(tmp_path: Path) -> None:
 @pytest.mark.end_to_end
 def test_the_same_seed_gives_the_same_order(tmp_path: Path) -> None:
     orders = [
-        nettrial(tmp_path, "show", "jumbo-ipv6", "--seed", seed).stdout.partition("Order")[2]
+        nettrial(tmp_path, "run", "--dry-run", "jumbo-ipv6", "--seed", seed).stdout.partition("Order")[2]
         for seed in ("7", "7", "8")
     ]
     assert orders[0]

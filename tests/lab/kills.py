@@ -243,8 +243,8 @@ class Run(Command):
 
     def words(self) -> list[str]:
         if (self.world.work / self.out / "run.sqlite").exists():
-            return ["--resume", *self.options]
-        return [*self.study, *self.options]
+            return [f"--resume={self.out}", *self.options]
+        return [*self.study, *self.options, f"--out={self.out}"]
 
     def once(self, victim: str, row: Row) -> None:
         with self.start() as runner:
@@ -268,7 +268,7 @@ class Run(Command):
             self.complete()
 
     def start(self) -> forked.Process:
-        return self.world.start("run", *self.words(), f"--out={self.out}", **self.environment)
+        return self.world.start("run", *self.words(), **self.environment)
 
     def has(self, wanted: str) -> bool:
         return any(wanted in command for command in self.world.sandbox.processes().values())

@@ -315,8 +315,8 @@ def killed(
     """Starts or resumes a run, and kills one of the processes at a random moment."""
     before = machines.state()
     resumes = (machines.folder / out).exists()
-    arguments = ["--resume", "--machines=machines.yaml"] if resumes else [*STUDY, *more]
-    with machines.start("run", *arguments, f"--out={out}") as runner:
+    new, again = [*STUDY, *more, f"--out={out}"], [f"--resume={out}", "--machines=machines.yaml"]
+    with machines.start("run", *(again if resumes else new)) as runner:
         # No setting is changed before the parent of the guard runs.
         words = VICTIMS["parent of the guard"]
         seen = lambda: [c for c in sandbox.processes().values() if words in c]  # noqa: E731
@@ -333,7 +333,7 @@ def killed(
 
 def completes(machines: Machines, out: str, trials: int = TRIALS) -> None:
     """Resumes the run until it is complete, and checks that it contains each trial once."""
-    done = machines.nettrial("run", "--resume", "--machines=machines.yaml", f"--out={out}")
+    done = machines.nettrial("run", f"--resume={out}", "--machines=machines.yaml")
     assert done.returncode == 0, done.stderr
     numbers = Counter(trial.planned.number for trial in Run.open(machines.folder / out).trials())
     assert numbers == Counter(range(1, trials + 1))

@@ -47,9 +47,10 @@ SOME_VICTIMS = [("runner", "root", "0 ns"), ("engine", "user", "0 ns"), ("engine
 
 def start(directory: Path, sandbox: Sandbox, who: str, delay: str) -> forked.Process:
     """Starts the run, or resumes it if its directory exists."""
-    what = ["--resume"] if directory.exists() else [*STUDY, f"--set=network.delay={delay}"]
+    new = [*STUDY, f"--set=network.delay={delay}", f"--out={directory}"]
+    what = [f"--resume={directory}"] if directory.exists() else new
     command = forked.Command(
-        ("run", *what, f"--out={directory}"),
+        ("run", *what),
         {**os.environ, "PYTHONPATH": str(ROOT)},
         directory.parent,
         report=False,

@@ -79,7 +79,7 @@ def test_sets_share_a_run_and_a_killed_runner_leaves_every_machine_as_it_was(pai
         runner.communicate(timeout=120)
     settled(pairs, before)
     first = sets_of(finished(pairs, "killed-sets"))
-    done = pairs.nettrial("resume", "killed-sets", FILE)
+    done = pairs.nettrial("run", "--resume", "killed-sets", FILE)
     assert done.returncode == 0, done.stderr
     settled(pairs, before)
     trials = finished(pairs, "killed-sets")
@@ -112,7 +112,7 @@ def test_a_set_whose_machine_vanishes_costs_its_trial_and_the_run_goes_on(pairs:
     assert {len(sets) for sets in found.values()} == {1}
     missing = {trial.block for trial in Run.open(pairs.folder / "lost-set").pending()}
     assert len(missing) == 1
-    done = pairs.nettrial("resume", "lost-set", FILE)
+    done = pairs.nettrial("run", "--resume", "lost-set", FILE)
     assert done.returncode == 0, done.stderr
     settled(pairs, before)
     assert len(finished(pairs, "lost-set")) == 4 * TREATMENTS
@@ -142,7 +142,7 @@ def test_workers_of_a_cluster_drive_the_sets_and_restore_them_if_the_runner_is_k
             runner.communicate(timeout=120)
         assert pairs.state() != before  # the worker keeps its session
         settled(pairs, before)
-        done = pairs.nettrial("resume", "far", FILE, f"--on={address}")
+        done = pairs.nettrial("run", "--resume", "far", FILE, f"--on={address}")
         assert done.returncode == 0, done.stderr
         settled(pairs, before)
     finally:

@@ -35,9 +35,6 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
         "",
         "init",
         "run",
-        "resume",
-        "runs",
-        "show",
         "report",
         "export",
         "import",
@@ -87,17 +84,18 @@ def test_list(nettrial, golden, what):
         assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == list(registry)
 
 
-def test_show_says_what_would_run_and_runs_nothing(nettrial, golden):
-    done = nettrial("show", "jumbo-ipv6", NETTRIAL_ENGINE="/nowhere")
-    assert done.returncode == 0
-    assert "not checked, because there is no engine here" in done.stderr
-    golden("show", done.stdout)
+def test_a_dry_run_says_what_would_run_and_runs_nothing(nettrial, golden):
+    done = nettrial("run", "--dry-run", "jumbo-ipv6")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith("; all can run, none was run\n")
+    golden("dry-run", done.stdout)
     assert list(nettrial.directory.iterdir()) == []
 
 
-def test_show_takes_the_options_of_run(nettrial, golden):
+def test_a_dry_run_takes_the_options_of_run(nettrial, golden):
     done = nettrial(
-        "show",
+        "run",
+        "--dry-run",
         "jumbo-ipv6",
         "--set",
         "mtu=9000",
@@ -108,14 +106,14 @@ def test_show_takes_the_options_of_run(nettrial, golden):
         "--seed",
         "7",
     )
-    golden("show-options", done.stdout)
+    golden("dry-run-options", done.stdout)
 
 
-def test_show_says_what_full_changes(nettrial, golden):
-    done = nettrial("show", "mtu-packet-size", "--full")
-    assert (done.returncode, done.stderr) == (0, "")
-    golden("show-full", done.stdout)
-    assert "Changed by --full" not in nettrial("show", "mtu-packet-size").stdout
+def test_a_dry_run_says_what_full_changes(nettrial, golden):
+    done = nettrial("run", "--dry-run", "mtu-packet-size", "--full")
+    assert done.returncode == 0, done.stderr
+    golden("dry-run-full", done.stdout)
+    assert "Changed by --full" not in nettrial("run", "--dry-run", "mtu-packet-size").stdout
 
 
 @pytest.mark.parametrize("option", ["-h", "--help"])
@@ -138,9 +136,10 @@ def test_every_command_has_a_group_and_examples_in_its_help(nettrial, option):
 def test_a_study_begins_from_a_template_and_can_run(nettrial):
     done = nettrial("init", "mine")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "next: nettrial show mine/study.yaml" in done.stderr
+    assert "next: nettrial run --dry-run mine/study.yaml" in done.stderr
     done = nettrial("run", "mine/study.yaml", "--dry-run")
-    assert (done.returncode, done.stdout) == (0, "")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0].endswith(" (mine)")
     assert "6 trials" in done.stderr
     one = nettrial("run", "mine/study.yaml", "--dry-run", "--replicates", "1", "--set", "mtu=1500")
     assert ": 1 trial, " in one.stderr
@@ -153,7 +152,7 @@ def test_a_study_begins_from_a_template_and_can_run(nettrial):
 @pytest.mark.parametrize("source", ["examples/bufferbloat", "jumbo-ipv6"])
 def test_a_study_begins_from_a_shipped_one(nettrial, source):
     assert nettrial("init", "mine", "--from", source).returncode == 0
-    shown = nettrial("show", "mine", "--backend", "sim")
+    shown = nettrial("run", "--dry-run", "mine", "--backend", "sim")
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.splitlines()[0].endswith("(mine)")
     refused = nettrial("init", "yours", "--from", "bufferbloat")
@@ -164,18 +163,18 @@ def test_a_study_begins_from_a_shipped_one(nettrial, source):
 
 def test_runs_are_listed_with_their_state(nettrial):
     for directory in ("runs", "."):
-        done = nettrial("runs", directory)
+        done = nettrial("list", "runs", directory)
         said = "no runs yet: `nettrial run STUDY` stores one in the directory runs\n"
         assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
-    assert json.loads(nettrial("runs", "--json").stdout)["runs"] == []
-    assert nettrial("runs", "results").returncode == 2
+    assert json.loads(nettrial("list", "runs", "--json").stdout)["runs"] == []
+    assert nettrial("list", "runs", "results").returncode == 2
     make_run(nettrial.directory / "runs" / "whole", 2)
     make_run(nettrial.directory / "runs" / "part", 2, trials=5)
-    rows = nettrial("runs").stdout.splitlines()[1:]
+    rows = nettrial("list", "runs").stdout.splitlines()[1:]
     assert [row.split("  ")[0] for row in rows] == ["runs/part", "runs/whole"]
     assert "5 of 24 trials" in rows[0]
     assert "finished: 24 trials" in rows[1]
-    (part, _) = json.loads(nettrial("runs", "--json").stdout)["runs"]
+    (part, _) = json.loads(nettrial("list", "runs", "--json").stdout)["runs"]
     assert (part["study"], part["state"]) == ("jumbo-ipv6", "5 of 24 trials")
 
 
@@ -298,14 +297,58 @@ def prepare(directory):
             connection.execute("CREATE TABLE something (x)")
 
 
-def test_show_refuses_what_run_refuses_and_asks_the_engine_alone(nettrial, golden):
+def test_a_dry_run_refuses_what_run_refuses_and_shows_what_this_machine_lacks(nettrial, golden):
     for backend in ("lab", "sim", "hosts"):
-        done = nettrial("show", "jumbo-ipv6", "--backend", backend, "--set", "mtu=500")
+        done = nettrial("run", "--dry-run", "jumbo-ipv6", "--backend", backend, "--set", "mtu=500")
         assert done.returncode == 2
         assert done.stdout == ""
-    golden("error-small-mtu", nettrial("show", "jumbo-ipv6", "--set", "mtu=500").stderr)
-    # A plan can be shown even if the machine lacks requirements of the lab.
-    assert nettrial("show", "jumbo-ipv6", FAKE_MISSING="1").returncode == 0
+    golden("error-small-mtu", nettrial("run", "--dry-run", "jumbo-ipv6", "--set", "mtu=500").stderr)
+    # A design is shown even if the machine lacks requirements of the lab, machines or the engine.
+    there = nettrial("run", "--dry-run", "jumbo-ipv6").stdout
+    for more, lacking, status in (
+        ((), {"FAKE_MISSING": "1"}, 3),
+        ((), {"NETTRIAL_ENGINE": "/nowhere"}, 3),
+        (("--out", "."), {}, 2),
+    ):
+        done = nettrial("run", "--dry-run", "jumbo-ipv6", *more, **lacking)
+        assert (done.returncode, done.stdout) == (status, there)
+        assert done.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--dry-run --resume mine", "--dry-run: given\n  expected: not with --resume"),
+        ("--out mine --resume mine", "--out: given\n  expected: not with --resume"),
+        ("--sessions 2 --resume mine", "--resume: given\n  expected: not with --sessions"),
+        ("--another-apparatus", "--another-apparatus: given\n  expected: only with --resume"),
+        ("--from mine", "--from: given\n  expected: only with --dry-run"),
+        ("--dry-run --from mine --json --until 2%", "--from: mine\n  expected: no --from with --json"),
+    ],
+)
+def test_options_of_run_that_exclude_or_need_others_are_refused(nettrial, options, said):
+    done = nettrial("run", "jumbo-ipv6", *options.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert list(nettrial.directory.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "now"),
+    [
+        ("resume runs/mine", "nettrial run --resume RUN"),
+        ("show jumbo-ipv6", "nettrial run --dry-run STUDY"),
+        ("runs", "nettrial list runs"),
+        ("show --help", "nettrial run --dry-run STUDY"),
+    ],
+)
+def test_a_command_that_became_part_of_another_names_it(nettrial, words, now):
+    done = nettrial(*words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    name = words.split()[0]
+    assert done.stderr == (
+        f"error: reading the options: no such command '{name}'\n  hint: nettrial {name} is {now}\n"
+    )
 
 
 BAD_INPUT = {
@@ -327,11 +370,11 @@ BAD_INPUT = {
     "full-and-replicates": "run jumbo-ipv6 --full --replicates 3",
     "existing-directory": "run jumbo-ipv6 --out exists",
     "no-study": "run",
-    "resume-without-out": "run --resume",
-    "resume-missing": "run --resume --out missing",
-    "resume-no-run": "run --resume --out exists",
-    "resume-newer": "run --resume --out newer",
-    "resume-other-file": "run --resume --out other",
+    "resume-without-run": "run --resume",
+    "resume-missing": "run --resume missing",
+    "resume-no-run": "run --resume exists",
+    "resume-newer": "run --resume newer",
+    "resume-other-file": "run --resume other",
     "report-missing": "report missing",
     "report-newer": "report newer",
     "report-figures": "report missing --figures exists",
@@ -376,6 +419,7 @@ BAD_INPUT = {
     "draw-out": "draw fat-tree --out tree.gif",
     "draw-folder": "draw fat-tree --out missing/tree.svg",
     "unknown-list": "list metric",
+    "list-directory": "list studies exists",
     "unknown-option": "run jumbo-ipv6 --replicate 3",
     "unknown-command": "rnu",
 }
@@ -540,7 +584,7 @@ def test_failed_trials_are_exit_4_and_tried_again(nettrial_process, golden):
     assert [failure.planned.number for failure in run.failures()] == [2, 3]
     assert "panicked" in run.failures()[1].message
 
-    again = nettrial("run", "--resume", "--out", "mine")
+    again = nettrial("run", "--resume", "mine")
     assert again.returncode == 0
     run = Run.open(nettrial.directory / "mine")
     assert ([trial.planned for trial in run.trials()], run.failures()) == (run.plan, [])
@@ -555,19 +599,19 @@ def test_warnings_are_failures_if_strict(nettrial_process, golden):
     run = Run.open(nettrial.directory / "mine")
     assert len(run.trials()[1].record.warnings) == 1
     assert run.failures() == []
-    assert nettrial("run", "--resume", "--out", "mine").returncode == 0
-    assert nettrial("run", "--resume", "--out", "mine", "--strict").returncode == 4
+    assert nettrial("run", "--resume", "mine").returncode == 0
+    assert nettrial("run", "--resume", "mine", "--strict").returncode == 4
 
 
 def test_resuming_a_finished_run_says_so_and_reports_it_again(nettrial):
     first = nettrial(*SHORT)
     (nettrial.directory / "mine" / "report.html").unlink()
-    done = nettrial("run", "--resume", "--out", "mine", NETTRIAL_ENGINE="/nowhere")
+    done = nettrial("run", "--resume", "mine", NETTRIAL_ENGINE="/nowhere")
     assert (done.returncode, done.stdout) == (0, first.stdout)
     assert done.stderr == "the run in mine is finished\nreport: mine/report.html\n"
-    assert nettrial("run", "jumbo-ipv6", "--resume", "--out", "mine").returncode == 0
-    assert nettrial(*SHORT, "--resume").returncode == 0
-    other = nettrial("run", "other-study", "--resume", "--out", "mine")
+    assert nettrial("run", "jumbo-ipv6", "--resume", "mine").returncode == 0
+    assert nettrial(*SHORT[:-2], "--resume", "mine").returncode == 0
+    other = nettrial("run", "other-study", "--resume", "mine")
     assert (other.returncode, other.stdout) == (2, "")
     assert "the run in mine is of this study" in other.stderr
 
@@ -583,7 +627,7 @@ def test_figures_are_not_put_where_something_is(nettrial, golden):
 
 def test_resuming_with_another_plan_is_refused(nettrial, golden):
     nettrial(*SHORT)
-    done = nettrial("run", "--resume", "--out", "mine", "--replicates", "9", "--set", "mtu=1500")
+    done = nettrial("run", "--resume", "mine", "--replicates", "9", "--set", "mtu=1500")
     assert (done.returncode, done.stdout) == (2, "")
     golden("error-resume-other-plan", done.stderr)
 
@@ -598,7 +642,7 @@ def test_a_place_that_cannot_be_written_is_told(nettrial_process):
 
 
 def test_help_names_every_list():
-    assert tuple(listing.LISTS) == options.LISTS
+    assert (*listing.LISTS, listing.RUNS) == options.LISTS
 
 
 @pytest.mark.parametrize("command", ["path", "systems", "systems list"])

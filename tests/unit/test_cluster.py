@@ -123,7 +123,7 @@ def test_workers_and_the_runner_may_be_killed_and_the_run_is_the_same_to_the_byt
     assert f"workers on {dask.address}" in said
     assert finished(mine) < 36
     before = kept(mine)
-    done = command("resume", "mine", "--on", str(dask.file))
+    done = command("run", "--resume", "mine", "--on", str(dask.file))
     assert done.returncode == 0
     assert kept(mine)[: len(before)] != []
     assert kept(mine) == kept(directory / "here")
@@ -142,14 +142,14 @@ def test_a_trial_that_ends_engines_is_a_failure_and_one_that_hangs_is_abandoned(
         runner.send_signal(signal.SIGINT)
         _, errors = runner.communicate(timeout=PATIENCE)
     assert runner.returncode == 130
-    assert f"to resume: nettrial resume mine --on {dask.address}" in errors
+    assert f"to resume: nettrial run --resume mine --on {dask.address}" in errors
     (failure,) = Run.open(mine).failures()
     assert failure.planned.number == DIES
     assert failure.message.startswith(
         "it was lost 5 times, the last time because the engine ended with exit status 101"
     )
     wait_until(lambda: not dask.engines(), "the end of the engines")
-    assert nettrial_process("resume", "mine").returncode == 0
+    assert nettrial_process("run", "--resume", "mine").returncode == 0
     assert finished(mine) == 48
 
 

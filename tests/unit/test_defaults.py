@@ -37,7 +37,7 @@ def test_runs_have_the_users_directory_backend_and_theme(nettrial, write):
     run = Run.open(directory)
     assert "--backend sim" in run.command  # the same command makes the same run for everyone
     assert '<html lang="en" data-theme="dark">' in (directory / "report.html").read_text()
-    assert re.search(rf"^kept/runs/{directory.name} ", nettrial("runs").stdout, re.MULTILINE)
+    assert re.search(rf"^kept/runs/{directory.name} ", nettrial("list", "runs").stdout, re.MULTILINE)
     done = nettrial("run", "jumbo-ipv6", "--replicates", "1", "--backend", "lab", "--out", "mine")
     assert (done.returncode, "your default" in done.stderr) == (0, False)
     assert json.loads(nettrial("doctor", "sim", "--json").stdout)["defaults"] == {
@@ -52,7 +52,8 @@ def test_without_a_file_nettrial_chooses(nettrial, write):
     shown = nettrial("doctor", "sim").stdout
     assert re.search(r"^defaults +/\S+/nettrial.toml does not exist$", shown, re.MULTILINE)
     assert re.search(r"^backend +chosen for each study that names none$", shown, re.MULTILINE)
-    assert nettrial("runs").stdout == "no runs yet: `nettrial run STUDY` stores one in the directory runs\n"
+    none = "no runs yet: `nettrial run STUDY` stores one in the directory runs\n"
+    assert nettrial("list", "runs").stdout == none
     assert pages.environment().from_string('<html lang="en"{{ theme() }}>').render() == '<html lang="en">'
 
 
@@ -78,7 +79,7 @@ def test_a_wrong_file_is_refused_before_any_trial(nettrial, write, text, said):
 
 def test_every_fault_of_the_file_is_listed(nettrial, write):
     write('theme = "blue"\nbackend = 1\n')
-    assert nettrial("runs").stderr.count("error: reading your defaults: ") == 2
+    assert nettrial("list", "runs").stderr.count("error: reading your defaults: ") == 2
 
 
 def test_the_reference_has_every_field_and_environment_variable():

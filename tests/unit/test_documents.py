@@ -35,7 +35,7 @@ def test_a_run_and_the_commands_that_read_it(nettrial):
     assert all(value.n == 2 for value in ran.values)
 
     assert read(nettrial("report", "mine", "--json")) == ran
-    [stored] = read(nettrial("runs", ".", "--json")).runs
+    [stored] = read(nettrial("list", "runs", ".", "--json")).runs
     assert (stored.run, stored.study, stored.state) == ("mine", "jumbo-ipv6", "finished: 6 trials")
 
     done = nettrial("compare", "mine", "mine", "--json", "--fail-if", "throughput < -3%")
@@ -77,7 +77,7 @@ def test_trials_that_failed_are_errors_and_those_not_made_are_skipped(nettrial):
 
 
 def test_commands_without_a_run(nettrial):
-    shown = read(nettrial("show", "jumbo-ipv6", "--seed", "7", "--json"))
+    shown = read(nettrial("run", "--dry-run", "jumbo-ipv6", "--seed", "7", "--json"))
     assert len(shown.order) == shown.trials == shown.replicates * len(shown.treatments)
     assert "lab" in [entry["backend"] for entry in read(nettrial("list", "backends", "--json")).entries]
     states = {state.backend: state for state in read(nettrial("doctor", "--json")).backends}

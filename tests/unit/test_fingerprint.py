@@ -101,7 +101,7 @@ def test_what_the_system_does_not_tell_is_absent(monkeypatch: pytest.MonkeyPatch
 
 def test_a_run_is_not_resumed_on_another_kernel(nettrial: CommandLine):
     assert nettrial(*RUN, "--out", "mine", FAKE_FAIL="3").returncode == 4
-    refused = nettrial("resume", "mine", FAKE_KERNEL=OTHER)
+    refused = nettrial("run", "--resume", "mine", FAKE_KERNEL=OTHER)
     assert refused.returncode == 2
     assert refused.stderr == (
         f"error: resuming the run: kernel of this session: {OTHER}\n"
@@ -112,7 +112,7 @@ def test_a_run_is_not_resumed_on_another_kernel(nettrial: CommandLine):
     run = Run.open(nettrial.directory / "mine")
     assert (len(run.sessions), run.finished()) == (1, 7)
 
-    done = nettrial("resume", "mine", "--another-apparatus", FAKE_KERNEL=OTHER)
+    done = nettrial("run", "--resume", "mine", "--another-apparatus", FAKE_KERNEL=OTHER)
     assert done.returncode == 0, done.stderr
     shown = " ".join(nettrial("report", "mine", "--tables").stdout.split())
     assert f"kernel: Linux 6.18.0 #1 SMP x86_64, then {OTHER}" in shown
@@ -127,7 +127,7 @@ def test_a_run_is_not_resumed_on_another_kernel(nettrial: CommandLine):
 def test_a_simulated_run_is_resumed_anywhere(nettrial: CommandLine):
     simulated = (*RUN, "--backend", "sim", "--out", "mine")
     assert nettrial(*simulated, FAKE_FAIL="3").returncode == 4
-    assert nettrial("resume", "mine", FAKE_KERNEL=OTHER).returncode == 0
+    assert nettrial("run", "--resume", "mine", FAKE_KERNEL=OTHER).returncode == 0
     assert list(changed(Run.open(nettrial.directory / "mine"))) == []
 
 
@@ -153,7 +153,7 @@ def test_an_old_run_did_not_record_it_and_is_resumed(nettrial: CommandLine):
     document = json.loads(nettrial("compare", "old", "new", "--json").stdout)
     assert document["apparatus"] == [{"name": "apparatus", "a": "not recorded", "b": "recorded"}]
     assert "\nThe apparatus of A was not recorded.\n" in nettrial("compare", "old", "new").stdout
-    done = nettrial("resume", "old", FAKE_KERNEL=OTHER)
+    done = nettrial("run", "--resume", "old", FAKE_KERNEL=OTHER)
     assert done.returncode == 0
     assert "the apparatus of the earlier sessions was not recorded" in done.stderr
     assert [session.fingerprint for session in Run.open(nettrial.directory / "old").sessions] == [None, None]

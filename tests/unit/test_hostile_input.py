@@ -76,14 +76,15 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
 )
 def test_plans_are_counted_before_they_are_built(nettrial, study, change, told):
     file = study(change)
-    for command in ("show", "run"):
+    for dry in ((), ("--dry-run",)):
         full = ["--full"] if told.startswith("full") else []
-        assert told in refusal(nettrial, command, file, *full)
+        assert told in refusal(nettrial, "run", *dry, file, *full)
 
 
 def test_replicates_on_the_command_line_are_counted(nettrial):
-    assert "--replicates: 1000000000\n" in refusal(nettrial, "show", "jumbo-ipv6", "--replicates", BILLION)
-    told = refusal(nettrial, "show", "jumbo-ipv6", "--until", "2%", "--max-blocks", BILLION)
+    dry = ("run", "--dry-run", "jumbo-ipv6")
+    assert "--replicates: 1000000000\n" in refusal(nettrial, *dry, "--replicates", BILLION)
+    told = refusal(nettrial, *dry, "--until", "2%", "--max-blocks", BILLION)
     assert "--max-blocks: 1000000000\n" in told
     assert "a run may have up to 100000" in told
 
@@ -94,7 +95,7 @@ def test_treatments_are_counted(nettrial, study):
     for name, value in values.items():
         levels = ",".join(value.format(number) for number in range(1, 1300))
         options += ["--set", f"{name}={levels}"]
-    told = refusal(nettrial, "show", study(), *options)
+    told = refusal(nettrial, "run", "--dry-run", study(), *options)
     assert "treatments\n  expected: up to 10000 treatments" in told
 
 
@@ -103,7 +104,7 @@ def test_flows_are_counted_together(nettrial, study):
 
     def told(count):
         changed = FABRIC[entry:].replace("transport:", f"count: {count}\n    transport:", 1)
-        return refusal(nettrial, "show", study(text=FABRIC[:entry] + changed))
+        return refusal(nettrial, "run", "--dry-run", study(text=FABRIC[:entry] + changed))
 
     assert "count: 9000\n  expected: up to 120000 flows in a trial" in told(9000)
     assert ": 25000 flows\n  expected: up to 20000 with the backend lab\n  hint: `--backend fluid`" in told(
@@ -116,7 +117,8 @@ def test_flows_are_counted_together(nettrial, study):
     [("count", 10**12, 10**9), ("in_flight", 10**6, 10**4), ("count", 2**64, 10**9)],
 )
 def test_requests_are_counted(nettrial, setting, value, most):
-    told = refusal(nettrial, "show", "jumbo-ipv6", "--set", f"workload.probe.traffic.{setting}={value}")
+    given = f"workload.probe.traffic.{setting}={value}"
+    told = refusal(nettrial, "run", "--dry-run", "jumbo-ipv6", "--set", given)
     assert f"workload.probe.traffic.{setting}" in told
     assert f"expected: less than or equal to {most}" in told
 
@@ -125,13 +127,13 @@ def test_packets_are_counted(nettrial, study):
     entry = "traffic: {kind: packets, size: 100 B, count: 1000000000000}"
     file = study(("traffic: {kind: request_response", entry + " # "))
     assert "count: 1000000000000\n  expected: less than or equal to 1000000000" in refusal(
-        nettrial, "show", file
+        nettrial, "run", "--dry-run", file
     )
 
 
 def test_sizes_of_a_sweep_are_counted(nettrial):
     told = refusal(
-        nettrial, "show", "mtu-packet-size", "--set", "workload.sweep.traffic.last=1000 GB",
+        nettrial, "run", "--dry-run", "mtu-packet-size", "--set", "workload.sweep.traffic.last=1000 GB",
         "--set", "workload.sweep.traffic.step=1 B",
     )  # fmt: skip
     assert "up to 1000000 sizes" in told
@@ -172,7 +174,7 @@ STAIRS = f"a: &a {'[' * 20}{']' * 20}\nb: &b [*a]\nc: {'[' * 15}*b{']' * 15}\n"
     ],
 )
 def test_yaml_that_is_no_study_is_refused(nettrial, study, text, told):
-    assert told in refusal(nettrial, "show", study(text=text))
+    assert told in refusal(nettrial, "run", "--dry-run", study(text=text))
 
 
 @pytest.mark.parametrize(
@@ -190,16 +192,16 @@ def test_yaml_that_is_no_study_is_refused(nettrial, study, text, told):
 @pytest.mark.parametrize("loader", [yaml_values._LOADER, yaml.SafeLoader])
 def test_wrong_indentation_has_a_hint(nettrial, study, monkeypatch, loader, text, hint):
     monkeypatch.setattr(yaml_values, "_LOADER", loader)
-    assert f"\n  hint: {hint}\n" in refusal(nettrial, "show", study(text=text))
+    assert f"\n  hint: {hint}\n" in refusal(nettrial, "run", "--dry-run", study(text=text))
 
 
 def test_another_fault_of_yaml_has_no_hint(nettrial, study):
-    assert "hint" not in refusal(nettrial, "show", study(text="a: [1, 2\nb: 3\n"))
+    assert "hint" not in refusal(nettrial, "run", "--dry-run", study(text="a: [1, 2\nb: 3\n"))
 
 
 @pytest.mark.parametrize("text", ["", "# to be written\n"])
 def test_an_empty_study_is_said_to_be_empty(nettrial, study, text):
-    said = refusal(nettrial, "show", study(text=text)).splitlines()[0]
+    said = refusal(nettrial, "run", "--dry-run", study(text=text)).splitlines()[0]
     assert said.endswith("study.yaml: the file is empty, or has only comments")
 
 
@@ -214,7 +216,7 @@ def test_a_file_that_is_none_is_not_waited_for(nettrial, study, tmp_path):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "folder" / "study.yaml")
-    assert "it is not a regular file" in refusal(nettrial, "show", tmp_path / "folder")
+    assert "it is not a regular file" in refusal(nettrial, "run", "--dry-run", tmp_path / "folder")
     told = refusal(nettrial, "draw", "file", "--set", f"path={tmp_path / 'fifo'}")
     assert "it is not a regular file" in told
     assert "/dev/zero: it is not a regular file" in refusal(
@@ -268,8 +270,8 @@ RUN_COMMANDS = (
     ("predict", "mine", "--mtu", "3000"),
     ("calibrate", "mine"),
     ("watch", "mine"),
-    ("run", "--resume", "--out", "mine"),
-    ("show", "jumbo-ipv6", "--until", "5%", "--from", "mine"),
+    ("run", "--resume", "mine"),
+    ("run", "--dry-run", "jumbo-ipv6", "--until", "5%", "--from", "mine"),
 )
 
 

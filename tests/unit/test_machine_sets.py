@@ -168,11 +168,11 @@ def test_a_lost_set_costs_its_trial_and_the_run_goes_on(nettrial_on_sets):
     assert all(sets == {other} for block, sets in sets_of(found).items() if block != 2)
 
     # A set that is not there is refused before anything runs; when it is back, it finishes its block.
-    refused = nettrial_on_sets("resume", "mine", "--machines=machines.yaml")
+    refused = nettrial_on_sets("run", "--resume", "mine", "--machines=machines.yaml")
     assert refused.returncode == 3
     assert f"machine {lost}-receiver" in refused.stderr
     (nettrial_on_sets.directory / f"gone-{lost}-receiver").unlink()
-    assert nettrial_on_sets("resume", "mine", "--machines=machines.yaml").returncode == 0
+    assert nettrial_on_sets("run", "--resume", "mine", "--machines=machines.yaml").returncode == 0
     assert sets_of(run(nettrial_on_sets))[2] == {lost}
 
 
@@ -188,7 +188,7 @@ def test_a_block_that_others_finish_is_warned_of(nettrial_on_sets):
     assert process.returncode == 130
     begun = sets_of(run(nettrial_on_sets))
     (nettrial_on_sets.directory / "left.yaml").write_text(inventory("left"))
-    done = nettrial_on_sets("resume", "mine", "--machines=left.yaml")
+    done = nettrial_on_sets("run", "--resume", "mine", "--machines=left.yaml")
     assert done.returncode == 0
     (split,) = (block for block, sets in begun.items() if sets == {"right"})
     assert f"block {split} began on the set right" in done.stderr
@@ -208,7 +208,7 @@ def test_a_killed_runner_is_resumed_with_each_block_on_its_set(nettrial_on_sets)
         process.kill()
     begun = sets_of(run(nettrial_on_sets))
     assert sorted(begun) == [1, 2]
-    assert nettrial_on_sets("resume", "mine", "--machines=machines.yaml").returncode == 0
+    assert nettrial_on_sets("run", "--resume", "mine", "--machines=machines.yaml").returncode == 0
     found = run(nettrial_on_sets)
     assert found.pending() == []
     assert {block: sets_of(found)[block] for block in begun} == begun

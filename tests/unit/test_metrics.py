@@ -369,8 +369,8 @@ def test_a_response_that_the_backend_cannot_measure_is_refused_by_name(
     assert "metric: delay_difference_mean" in text
     (tmp_path / "study.yaml").write_text(text.replace("metric: delay_difference_mean", "metric: owd_error"))
     shutil.copy(FOLDER / "jumbo-ipv6" / "published.csv", tmp_path)
-    for command in ("show", "run"):
-        done = nettrial(command, str(tmp_path / "study.yaml"), *arguments)
+    for dry in ((), ("--dry-run",)):
+        done = nettrial("run", *dry, str(tmp_path / "study.yaml"), *arguments)
         assert done.returncode == 2
         assert "study.yaml:62: responses.jitter.metric: owd_error\n" in done.stderr
         assert f"expected: a metric that the backend {backend} can measure" in done.stderr

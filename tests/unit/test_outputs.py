@@ -38,7 +38,7 @@ def test_a_study_with_control_characters_is_refused_and_shown(nettrial, tmp_path
     text = (FOLDER / "jumbo-ipv6" / "study.yaml").read_text()
     file = tmp_path / "study.yaml"
     file.write_text(re.sub("^title: .*$", r'title: "\\e[2J\\x9b owned"', text, count=1, flags=re.M))
-    done = nettrial("show", str(file))
+    done = nettrial("run", "--dry-run", str(file))
     assert done.returncode == 2
     assert r"title: '\x1b[2J\x9b owned'" in done.stderr
     assert "text without control characters" in done.stderr

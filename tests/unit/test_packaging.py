@@ -117,7 +117,7 @@ def test_runs_and_reports_need_no_extra_and_tables_name_theirs(tmp_path):
         ["run", *study, "--replicates=2", "--out=mine"],
         ["report", "mine", "--figures=figures"],
         ["compare", "mine", "mine"],
-        ["show", study[0]],
+        ["run", "--dry-run", study[0]],
         ["export", "mine"],
     ]
     export = done(WITHOUT, json.dumps(commands))

@@ -103,7 +103,7 @@ def test_at_a_terminal_it_is_asked(
 
 def test_a_run_names_the_commands_and_writes_nothing_without_permission(nettrial: CommandLine):
     (nettrial.directory / "study.yaml").write_text(json.dumps(document()))
-    shown = nettrial("show", "study.yaml")
+    shown = nettrial("run", "--dry-run", "study.yaml")
     assert "Programs that it starts and files that it sends, only with --allow-exec\n" in shown.stdout
     assert "./client --to '{destination}'\n" in shown.stdout
     refused = nettrial("run", "study.yaml", "--out", "out")
@@ -116,9 +116,9 @@ def test_a_run_is_not_resumed_without_permission(nettrial: CommandLine):
     (nettrial.directory / "study.yaml").write_text(json.dumps(document()))
     begun = nettrial("run", "study.yaml", "--out", "out", "--allow-exec", "--quiet", FAKE_FAIL="2")
     assert begun.returncode == 4
-    refused = nettrial("resume", "out")
+    refused = nettrial("run", "--resume", "out")
     assert (refused.returncode, "--allow-exec" in refused.stderr) == (2, True)
-    assert nettrial("resume", "out", "--allow-exec", "--quiet").returncode == 0
+    assert nettrial("run", "--resume", "out", "--allow-exec", "--quiet").returncode == 0
 
 
 # --- Tools with arguments of the study
@@ -310,13 +310,11 @@ def with_tool(**traffic: object) -> dict:
 def test_arguments_of_a_tool_are_named_with_their_place_and_nothing_is_written(nettrial: CommandLine):
     study = with_tool(arguments=["-w", "1M", "-F", "/root/x"], server_arguments=["-1", "--logf=/root/y"])
     (nettrial.directory / "study.yaml").write_text(json.dumps(study, indent=1))
-    shown = nettrial("show", "study.yaml").stdout
-    assert "iperf3 -w 1M -F /root/x\n" in shown
+    shown = nettrial("run", "--dry-run", "study.yaml").stdout
+    assert re.search(r"workload\.data\.traffic\.arguments +iperf3 -w 1M -F /root/x\n", shown)
     assert "iperf3 -1 --logf=/root/y\n" in shown
-    commands = json.loads(nettrial("show", "study.yaml", "--json").stdout)["commands"]
+    commands = json.loads(nettrial("run", "--dry-run", "study.yaml", "--json").stdout)["commands"]
     assert commands == ["iperf3 -w 1M -F /root/x", "iperf3 -1 --logf=/root/y"]
-    dry = nettrial("run", "study.yaml", "--dry-run")
-    assert "workload.data.traffic.arguments: iperf3 -w 1M -F /root/x\n" in dry.stderr
     refused = nettrial("run", "study.yaml", "--out", "out")
     assert refused.returncode == 2
     assert "workload.data.traffic.arguments: -F /root/x, of iperf3\n" in refused.stderr
@@ -359,10 +357,10 @@ def test_a_file_of_the_user_is_sent_only_with_permission(nettrial: CommandLine):
     (nettrial.directory / "study.yaml").write_text(json.dumps(study, indent=1))
     [request] = needed(nettrial.directory, study)
     assert (request.kind, request.text) == (RequestKind.FILE, "/etc/shadow")
-    document = json.loads(nettrial("show", "study.yaml", "--json").stdout)
+    document = json.loads(nettrial("run", "--dry-run", "study.yaml", "--json").stdout)
     assert (document["commands"], document["files"]) == ([], ["/etc/shadow"])
     refused = nettrial("run", "study.yaml", "--out", "out")
     assert (refused.returncode, "workload.data.traffic.file: /etc/shadow\n" in refused.stderr) == (2, True)
     assert not (nettrial.directory / "out").exists()
-    assert "send /etc/shadow\n" in nettrial("run", "study.yaml", "--dry-run").stderr
+    assert "/etc/shadow\n" in nettrial("run", "--dry-run", "study.yaml").stdout
     assert nettrial("run", "study.yaml", "--out", "out", "--allow-exec", "--quiet").returncode == 0

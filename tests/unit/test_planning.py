@@ -111,20 +111,20 @@ def test_a_trials_time_is_that_of_its_phases(tmp_path: Path) -> None:
 def test_the_command(nettrial, golden) -> None:
     make_run(nettrial.directory / "before", 5, TWO)
     options = [word for name, levels in TWO.items() for word in ("--set", f"{name}={levels}")]
-    done = nettrial("show", "jumbo-ipv6", *options, "--until", "2%", "--from", "before")
+    done = nettrial("run", "--dry-run", "jumbo-ipv6", *options, "--until", "2%", "--from", "before")
     assert (done.returncode, done.stderr) == (0, "")
-    golden("show-from", done.stdout)
-    done = nettrial(
-        "show", "jumbo-ipv6", "--until", "throughput=0.3%", "--from", "before", "--max-blocks", "9"
-    )
+    golden("trials-needed", done.stdout)
+    rule = ("--until", "throughput=0.3%", "--max-blocks", "9")
+    done = nettrial("run", "--dry-run", "jumbo-ipv6", *rule, "--from", "before")
     assert done.returncode == 0
-    golden("show-from-partly", done.stdout)
+    golden("trials-needed-partly", done.stdout)
 
 
-def test_show_tells_the_rule_of_a_run(nettrial, golden) -> None:
-    done = nettrial("show", "jumbo-ipv6", "--until", "2%", "--until", "jitter=10%", "--max-blocks", "30")
-    assert (done.returncode, done.stderr) == (0, "")
-    golden("show-until", done.stdout)
+def test_a_dry_run_states_the_rule(nettrial, golden) -> None:
+    rule = ("--until", "2%", "--until", "jitter=10%", "--max-blocks", "30")
+    done = nettrial("run", "--dry-run", "jumbo-ipv6", *rule)
+    assert done.returncode == 0, done.stderr
+    golden("dry-run-until", done.stdout)
 
 
 BAD = {
@@ -137,6 +137,6 @@ BAD = {
 @pytest.mark.parametrize("name", list(BAD))
 def test_what_cannot_be_estimated_is_exit_2(nettrial, golden, name) -> None:
     make_run(nettrial.directory / "before", 2, TWO)
-    done = nettrial("show", "jumbo-ipv6", *BAD[name])
+    done = nettrial("run", "--dry-run", "jumbo-ipv6", *BAD[name])
     assert (done.returncode, done.stdout) == (2, "")
-    golden(f"error-show-from-{name}", done.stderr)
+    golden(f"error-trials-needed-{name}", done.stderr)

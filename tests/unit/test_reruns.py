@@ -177,7 +177,7 @@ def test_a_run_that_was_killed_keeps_the_count_of_its_attempts(nettrial_process)
     assert run.disturbed_attempts() == {3: 1}
     assert [trial.planned.number for trial in run.trials()] == [1, 2, 4]
     (nettrial.directory / "go-on").touch()
-    assert nettrial("resume", "mine", FAKE_DISTURBED="3x9").returncode == 0
+    assert nettrial("run", "--resume", "mine", FAKE_DISTURBED="3x9").returncode == 0
     again = Run.open(nettrial.directory / "mine")
     assert again.disturbed_attempts() == {3: 1}
     assert [trial.planned for trial in again.trials()] == again.plan
@@ -197,7 +197,7 @@ def test_a_run_of_an_earlier_format_goes_on_without(nettrial):
     with sqlite3.connect(nettrial.directory / "mine" / "run.sqlite") as file:
         file.execute("DROP TABLE disturbed")
         file.execute("PRAGMA user_version = 3")
-    assert nettrial("resume", "mine", FAKE_DISTURBED="3x9").returncode == 0
+    assert nettrial("run", "--resume", "mine", FAKE_DISTURBED="3x9").returncode == 0
     run = Run.open(nettrial.directory / "mine")
     assert (run.disturbed(), run.disturbed_attempts()) == ([], {})
     assert run.trial(3).record.disturbances[0].other_work_percent == 60.0

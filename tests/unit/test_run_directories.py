@@ -24,7 +24,7 @@ from tests.unit.synthetic import make_run
 
 STRANGER = 65534
 """The user ID of somebody else."""
-RESUME = ("resume", "mine", "--another-apparatus")
+RESUME = ("run", "--resume", "mine", "--another-apparatus")
 READERS = (
     ("report", "mine"),
     ("export", "mine", "--out", "tables"),

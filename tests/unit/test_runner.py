@@ -11,7 +11,7 @@ from nettrial.store import Run
 
 TRIALS = 8
 SHORT = ("run", "jumbo-ipv6", "--set", "mtu=1500,9000", "--replicates", "1", "--seed", "1", "--out", "mine")
-RESUME = ("run", "--resume", "--out", "mine")
+RESUME = ("run", "--resume", "mine")
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_the_first_signal_ends_it_after_the_running_trial(nettrial, run, number)
         output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert len(run().trials()) == 3
-    assert "stopped; to resume: nettrial resume mine\n" in errors
+    assert "stopped; to resume: nettrial run --resume mine\n" in errors
     assert output == f"3 of {TRIALS} trials, failed: 0\n"
     assert (nettrial.directory / "mine" / "report.html").exists()
     assert run().sessions[0].note == "stopped by a signal"

@@ -217,7 +217,7 @@ def test_a_study_runs_in_several_sessions(nettrial: CommandLine) -> None:
     assert json.loads(history.stdout)["sessions_of_a"] == 3
 
 
-@pytest.mark.parametrize("option", ["--resume", "--dry-run", "--until=2%"])
+@pytest.mark.parametrize("option", ["--resume=mine", "--dry-run", "--until=2%"])
 def test_an_option_that_several_sessions_cannot_have_is_refused(option: str, nettrial: CommandLine) -> None:
     done = nettrial("run", STUDY, option, "--sessions", "2")
     assert done.returncode == 2

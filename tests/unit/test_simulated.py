@@ -239,7 +239,7 @@ def test_the_fabrics_of_the_study_have_the_same_switches():
 
 
 def test_no_simulated_trial_warms_up_and_its_time_is_simulated(nettrial):
-    shown = nettrial("show", "jumbo-ipv6", "--backend", "sim").stdout
+    shown = nettrial("run", "--dry-run", "jumbo-ipv6", "--backend", "sim").stdout
     assert "warm up" not in shown
     assert "2 min 0 s simulated" in shown
     assert len(plan(STUDY, 5, 1)) * 2 == 120

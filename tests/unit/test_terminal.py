@@ -73,13 +73,13 @@ def test_a_run_shows_its_responses_and_one_bar(tmp_path: Path, width: int, scree
         assert shown.text.count("━ ") == 1, "the bar is drawn once"
         lines = unfolded(shown.text)
         assert re.search(r"━ 3/4 trials, \d+ s elapsed, warnings: 0, failed: 1 jumbo-ipv6: Jumbo", lines)
-        assert "1 of 4 trials failed; to run them again: nettrial resume mine" in lines
+        assert "1 of 4 trials failed; to run them again: nettrial run --resume mine" in lines
         # The engine's control sequences are shown; those of the display reach the terminal.
         assert b"\x1b[2J" not in shown.sent
         assert b"\xc2\x9b" not in shown.sent
         assert re.sub(r"\\u001b\[2J\\u009b2J", "", shown.text).count("\\u") == shown.text.count("\\u000d")
 
-    with terminal(tmp_path, "resume", "mine", width=width) as shown:
+    with terminal(tmp_path, "run", "--resume", "mine", width=width) as shown:
         assert shown.end() == 0
         assert re.search(r"━ 4/4 trials, \d+ s elapsed, warnings: 0 jumbo-ipv6: ", unfolded(shown.text))
         assert "\\u" not in shown.text
@@ -102,7 +102,7 @@ def test_ctrl_c_leaves_no_remains_of_the_display(tmp_path: Path, width: int):
             r"━+[╺╸]?━+ 2/4 trials, \d+ s elapsed, \d+ s left, warnings: 0 jumbo-ipv6: Jumbo frames",
             lines,
         )
-        assert lines.endswith("stopped; to resume: nettrial resume mine")
+        assert lines.replace(" ", "").endswith("stopped;toresume:nettrialrun--resumemine")  # it may be folded
 
 
 def test_the_second_ctrl_c_abandons_the_trial(tmp_path: Path):

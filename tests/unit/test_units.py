@@ -145,6 +145,6 @@ def test_a_unit_as_other_tools_write_it_has_a_hint_that_is_read(quantity, text, 
 
 
 def test_a_field_with_a_rate_has_the_hint(nettrial):
-    done = nettrial("show", "jumbo-ipv6", "--set", "network.rate=100M")
+    done = nettrial("run", "--dry-run", "jumbo-ipv6", "--set", "network.rate=100M")
     assert done.returncode == 2
     assert "hint: did you mean '100 Mbit/s'?" in done.stderr

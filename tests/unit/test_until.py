@@ -105,7 +105,7 @@ def test_a_killed_run_goes_on_under_the_same_rule(nettrial_process, kills: int) 
         killed.kill()
         killed.communicate()
         before = {trial.planned.number for trial in opened(nettrial).trials()}
-        assert nettrial("run", "--resume", "--out", "mine").returncode == 0
+        assert nettrial("run", "--resume", "mine").returncode == 0
         run = opened(nettrial)
         assert run.plan == plan(run.study, BLOCKS, 7)
         assert [trial.planned for trial in run.trials()] == run.plan
@@ -119,14 +119,14 @@ def test_a_run_that_is_stopped_between_blocks_goes_on(nettrial) -> None:
     study = study.until_narrow(Until(percent={"throughput": 0.5}, maximum=6))
     run = make_run(nettrial.directory / "cut", 5, study=study)
     assert run.pending() == []
-    assert nettrial("run", "--resume", "--out", "cut").returncode == 0
+    assert nettrial("run", "--resume", "cut").returncode == 0
     run = Run.open(nettrial.directory / "cut")
     assert len(run.trials()) == len(run.plan) == 2 * 6
 
 
 def test_another_rule_is_refused_when_resuming(nettrial, golden) -> None:
     make_run(nettrial.directory / "mine", 5, TWO)
-    done = nettrial("run", "--resume", "--out", "mine", "--until", "1%")
+    done = nettrial("run", "--resume", "mine", "--until", "1%")
     assert (done.returncode, done.stdout) == (2, "")
     golden("error-resume-other-rule", done.stderr)
 
@@ -137,7 +137,7 @@ def test_no_block_comes_after_a_trial_that_failed(nettrial_process) -> None:
     assert done.returncode == 4
     assert "The run is not complete after 5 blocks (5 to 50 were allowed): it continues until" in done.stderr
     assert len(opened(nettrial).plan) == 2 * 5
-    assert nettrial("run", "--resume", "--out", "mine").returncode == 0
+    assert nettrial("run", "--resume", "mine").returncode == 0
     run = opened(nettrial)
     assert [trial.planned for trial in run.trials()] == run.plan == plan(run.study, BLOCKS, 7)
 

@@ -62,7 +62,7 @@ def exit_statuses() -> dict[int, str]:
         "a mean or of a change is beyond its limit. No other command ends with this status.",
         FAILED: "The system refused an operation, for example because a disk is full; or nettrial itself "
         "failed, in which case the message names the file with the traceback.",
-        INTERRUPTED: "Interrupted by Ctrl-C or SIGTERM. `nettrial resume RUN` continues the run.",
+        INTERRUPTED: "Interrupted by Ctrl-C or SIGTERM. `nettrial run --resume RUN` continues the run.",
         **{kind.exit_code: one_line(kind.__doc__) for kind in NettrialError.__subclasses__()},
     }
     return dict(sorted(meanings.items()))

@@ -42,8 +42,8 @@ def json_pages() -> dict[str, str]:
     intro = (
         "With `--json`, a command prints one document on standard output. `document` is its kind, and "
         "`format` is the version of its format, which increases if a field is removed or changes its "
-        "meaning, but not if a field is added. `run` and `resume` print the same ReportDocument as `report`, "
-        "however the run ended. `path` prints a [path report](path-report.md)."
+        "meaning, but not if a field is added. `run` prints the same ReportDocument as `report`, however the "
+        "run ended, and a DesignDocument with `--dry-run`. `path` prints a [path report](path-report.md)."
     )
     _, schema = models_json_schema([(kind, "serialization") for kind in DOCUMENTS], by_alias=True)
     sections = {kind.__name__: [kind.__name__] for kind in DOCUMENTS}

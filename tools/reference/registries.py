@@ -53,9 +53,9 @@ def _tool_options() -> str:
         "Tool options",
         "A study may give these options to the programs of a tool. They only shape the tool's own traffic: "
         "none names a file, a program, an address, a port or a user. A study with any other argument runs "
-        "only with `--allow-exec`, or after a question at the terminal, and `nettrial show` lists it; that "
-        "holds for abbreviations of names and for several options in one argument, too. All arguments of the "
-        "tool `exec` are a command, which needs the same permission.",
+        "only with `--allow-exec`, or after a question at the terminal, and `nettrial run --dry-run` lists "
+        "it; that holds for abbreviations of names and for several options in one argument, too. All "
+        "arguments of the tool `exec` are a command, which needs the same permission.",
         "A value may be an argument of its own, or follow in the same one: `-w 1M`, `-w1M`, `--window=1M`. N "
         "is a whole number, an amount may end in K, M or G, a time in h, m, s, ms, us or ns. A byte may be "
         "hexadecimal (0x10), a code point may have a name (af11), and CPUs are a list such as 0-3,5.",

@@ -61,7 +61,7 @@ def pages() -> dict[str, str]:
 SCHEMA = (
     "Editors with YAML's language server complete and check study files by their [JSON Schema]"
     "(study.schema.json): `nettrial init` writes it beside a new study, whose first line names it. It "
-    "has no rules between fields, which `nettrial show` checks."
+    "has no rules between fields, which `nettrial run --dry-run` checks."
 )
 ERRORS = (
     "The file is YAML 1.2. Unknown fields are errors. An error names the file, the line, the field, the bad "

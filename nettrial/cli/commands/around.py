@@ -19,13 +19,17 @@ def _list(
     what: Annotated[
         str, typer.Argument(metavar="WHAT", help=f"{', '.join(LISTS)}.", autocompletion=lambda: [*LISTS])
     ],
+    directory: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Argument(metavar="[DIR]", help="runs: the directory that contains them.", show_default="runs"),
+    ] = None,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
-    """List studies, topologies, metrics, stacks and more."""
+    """List stored runs, studies, topologies, metrics and more."""
     from nettrial.cli import listing
 
-    listing.show(what, as_json)
+    listing.show(what, directory, as_json)
 
 
 @command(commands, "draw")

@@ -7,7 +7,6 @@ from typing import Annotated, Optional
 
 import typer
 
-from nettrial.bounds import LARGEST_SEED
 from nettrial.cli.help import command
 from nettrial.cli.options import (
     AllowExec,
@@ -24,16 +23,24 @@ from nettrial.cli.options import (
     Reruns,
     Seed,
     Set,
-    StudyName,
     Until,
     Verbose,
     between,
     shipped_studies,
     studies,
 )
+from nettrial.errors import READING_OPTIONS, BadInput
 
 commands = typer.Typer()
 """The parser of these commands."""
+NOT_WITH = {
+    "--budget": ("--sessions", "--resume", "--dry-run"),
+    "--sessions": ("--resume", "--dry-run", "--until"),
+    "--resume": ("--dry-run", "--out"),
+}
+"""For an option of `nettrial run`, those that exclude it."""
+ONLY_WITH = {"--apart": "--sessions", "--another-apparatus": "--resume", "--from": "--dry-run"}
+"""For an option of `nettrial run`, the one that it needs."""
 
 
 @command(commands, "run")
@@ -61,7 +68,22 @@ def _run(
             metavar="DIR", help="The run's directory, which must not exist.", show_default="runs/STUDY-TIME"
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
+    resume: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="RUN",
+            help="Resume the run in this directory, which was stopped or whose trials failed, as it was "
+            "planned.",
+        ),
+    ] = None,
+    another_apparatus: Annotated[
+        bool,
+        typer.Option(
+            "--another-apparatus",
+            help="With --resume: resume although the kernel, the CPUs, nettrial or another part of the "
+            "apparatus is not that of the run's earlier sessions. The report then warns of it.",
+        ),
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Count a trial with a warning as failed.")] = False,
     capture: Annotated[
         Optional[str],  # noqa: UP045
@@ -71,8 +93,22 @@ def _run(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check that all trials can run, and write nothing.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show what would run, and how long that takes, check that all trials can run, and write "
+            "nothing. With --seed, also show the trial order.",
+        ),
     ] = False,
+    earlier: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="With --dry-run and --until: estimate the number of trials and the time that they take from "
+            "this earlier run. May be given more than once.",
+        ),
+    ] = None,
     sessions: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
@@ -112,7 +148,7 @@ def _run(
 ) -> None:
     """Run a study and report it.
 
-    Ctrl-C ends the run after the trials in progress.
+    Ctrl-C ends the run after the trials in progress; --resume continues it.
 
     Exit status: 0 done, 1 a condition of --fail-if holds, 2 bad input, 3 this machine can't run it, 4 trials
     failed or a condition has no interval, 6 an interval is too wide to judge a condition (--inconclusive
@@ -128,83 +164,44 @@ def _run(
     options = DesignOptions(full, sets, replicates, seed, *blocks, backend, reruns)
     gate = Gate(tuple(fail_if or ()), inconclusive)
     gate.check()
-    manner = run.Manner(
-        strict, TrialMachines(machines_file, on), run.RunOutput(as_json=as_json), quiet, allow_exec, gate
-    )
+    target, form = TrialMachines(machines_file, on), run.RunOutput(as_json=as_json)
+    manner = run.Manner(strict, target, form, quiet, allow_exec, gate, another_apparatus)
     for option, is_given in (("--budget", budget is not None), ("--sessions", sessions is not None)):
         if is_given:
             without_study(gate.conditions, option)
+    given = {
+        "--budget": budget is not None,
+        "--sessions": sessions is not None,
+        "--resume": resume is not None,
+        "--dry-run": dry_run,
+        "--until": bool(until),
+        "--out": out is not None,
+        "--apart": apart is not None,
+        "--another-apparatus": another_apparatus,
+        "--from": bool(earlier),
+    }
+    for option, others in NOT_WITH.items():
+        for other in others:
+            if given[option] and given[other]:
+                raise BadInput(READING_OPTIONS, other, "given", f"not with {option}")
+    for option, other in ONLY_WITH.items():
+        if given[option] and not given[other]:
+            raise BadInput(READING_OPTIONS, option, "given", f"only with {other}")
     if budget is not None:
         from nettrial.cli import budget as within
-        from nettrial.errors import READING_OPTIONS, BadInput
 
-        for option, given in (("--sessions", sessions), ("--resume", resume), ("--dry-run", dry_run)):
-            if given:
-                raise BadInput(READING_OPTIONS, option, "given", "not with --budget")
         raise typer.Exit(within.start(study, options, out, manner, budget))
     if sessions is not None:
         from nettrial.cli import sessions as several
-        from nettrial.errors import READING_OPTIONS, BadInput
 
-        for option, given in (("--resume", resume), ("--dry-run", dry_run), ("--until", bool(until))):
-            if given:
-                raise BadInput(READING_OPTIONS, option, "given", "not with --sessions")
         raise typer.Exit(several.start(study, options, out, manner, sessions, apart))
-    if apart is not None:
-        from nettrial.errors import READING_OPTIONS, BadInput
+    if resume is not None:
+        raise typer.Exit(run.resume(study, options, resume, manner))
+    if dry_run:
+        from nettrial.cli import dry_run as dry
 
-        raise BadInput(READING_OPTIONS, "--apart", apart, "only with --sessions")
-    if resume:
-        raise typer.Exit(run.resume(study, options, out, manner))
-    raise typer.Exit(run.start(study, options, out, manner, dry_run))
-
-
-@command(commands, "resume")
-def _resume(
-    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
-    machines_file: MachinesFile = None,
-    on: On = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Count a trial with a warning as failed.")] = False,
-    allow_exec: AllowExec = False,
-    another_apparatus: Annotated[
-        bool,
-        typer.Option(
-            "--another-apparatus",
-            help="Resume although the kernel, the CPUs, nettrial or another part of the apparatus is not "
-            "that of the run's earlier sessions. The report then warns of it.",
-        ),
-    ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = 0,
-) -> None:
-    """Resume a run that was stopped, or whose trials failed.
-
-    Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
-    """
-    from nettrial.cli import run
-    from nettrial.running.start import TrialMachines
-    from nettrial.running.study_design import DesignOptions
-
-    form = run.RunOutput(as_json=as_json)
-    target = TrialMachines(machines_file, on)
-    manner = run.Manner(strict, target, form, quiet, allow_exec, another_apparatus=another_apparatus)
-    raise typer.Exit(run.resume(None, DesignOptions(), directory, manner))
-
-
-@command(commands, "runs")
-def _runs(
-    directory: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Argument(metavar="[DIR]", help="The directory that contains the runs.", show_default="runs"),
-    ] = None,
-    as_json: Json = False,
-    verbose: Verbose = 0,
-) -> None:
-    """List stored runs with study, state and size."""
-    from nettrial.cli import runs
-
-    runs.show(directory, as_json)
+        raise typer.Exit(dry.dry_run(study, options, out, manner, earlier or ()))
+    raise typer.Exit(run.start(study, options, out, manner))
 
 
 @command(commands, "init")
@@ -247,54 +244,15 @@ def _init(
     verbose: Verbose = 0,
 ) -> None:
     """Create a study of your own from a commented template."""
-    from nettrial.cli import READING, init
-    from nettrial.errors import BadInput
+    from nettrial.cli import init
 
     given = {"--from": source, "--from-mininet": mininet, "--from-containerlab": containerlab}
     options = [name for name, value in given.items() if value is not None] + ["--two-hosts"] * two_hosts
     if len(options) > 1:
-        raise BadInput(READING, options[1], "given", f"none with {options[0]}")
+        raise BadInput(READING_OPTIONS, options[1], "given", f"none with {options[0]}")
     if mininet is not None:
         init.from_mininet(directory, mininet)
     elif containerlab is not None:
         init.from_containerlab(directory, containerlab)
     else:
         init.write(directory, source, two_hosts)
-
-
-@command(commands, "show")
-def _show(
-    study: StudyName,
-    full: Full = False,
-    set: Set = None,
-    replicates: Replicates = None,
-    seed: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(
-            callback=between(0, LARGEST_SEED), metavar="N", help="Show the trial order with this seed."
-        ),
-    ] = None,
-    until: Until = None,
-    min_blocks: MinBlocks = None,
-    max_blocks: MaxBlocks = None,
-    backend: BackendName = None,
-    earlier: Annotated[
-        Optional[list[Path]],  # noqa: UP045
-        typer.Option(
-            "--from",
-            metavar="RUN",
-            help="With --until: estimate the number of trials and the time that they take from this earlier "
-            "run. May be given more than once.",
-        ),
-    ] = None,
-    as_json: Json = False,
-    verbose: Verbose = 0,
-) -> None:
-    """Show what a study would run, and how long that takes."""
-    from nettrial.cli import show
-    from nettrial.running.study_design import DesignOptions
-
-    options = DesignOptions(
-        full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend
-    )
-    show.show(study, options, earlier or (), as_json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nettrial.cli.documents.base import JsonDocument
 from nettrial.cli.documents.calibrate import CalibrateDocument
 from nettrial.cli.documents.compare import CompareDocument
+from nettrial.cli.documents.design import DesignDocument
 from nettrial.cli.documents.doctor import DoctorDocument
 from nettrial.cli.documents.draw import DrawDocument
 from nettrial.cli.documents.listing import ListDocument
@@ -13,11 +14,10 @@ from nettrial.cli.documents.predict import PredictDocument
 from nettrial.cli.documents.report import ReportDocument
 from nettrial.cli.documents.runs import RunsDocument
 from nettrial.cli.documents.serve import ServeDocument
-from nettrial.cli.documents.show import ShowDocument
 
 DOCUMENTS: tuple[type[JsonDocument], ...] = (
     ReportDocument,
-    ShowDocument,
+    DesignDocument,
     ListDocument,
     DoctorDocument,
     RunsDocument,

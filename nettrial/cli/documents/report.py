@@ -1,4 +1,4 @@
-"""The document of `nettrial run`, `nettrial resume` and `nettrial report`."""
+"""The document of `nettrial run` and `nettrial report`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document of `nettrial runs`."""
+"""The document of `nettrial list runs`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ pub fn check(directory: &Directory, problems: &mut Vec<Problem>) {
         }
         let nodes: Vec<_> = outage.fails.iter().map(|name| directory.node(name)).collect();
         if let Some(unknown) = outage.fails.iter().zip(&nodes).find(|(_, node)| node.is_none()) {
-            let hint = "`nettrial show` draws the network";
+            let hint = "`nettrial draw STUDY` draws the network";
             problems.push(place.problem("fails", unknown.0, names(scenario), hint));
             continue;
         }

@@ -1,4 +1,4 @@
-"""The document of `nettrial show`."""
+"""The document of `nettrial run --dry-run`."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class OrderedTrial(Part):
     """The level of each factor."""
 
 
-class ShowDocument(JsonDocument):
+class DesignDocument(JsonDocument):
     """The design of a study, without results."""
 
-    document: Literal["show"] = "show"
+    document: Literal["design"] = "design"
     """The kind of document."""
     study: str
     """The study's name."""

@@ -1,21 +1,22 @@
-"""`nettrial show`: the design of a study."""
+"""`nettrial run --dry-run`: the design of a study, and whether this machine can run it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from nettrial.cli import READING
-from nettrial.cli.console import print_table
+from nettrial.cli import READING, run
+from nettrial.cli.console import print_table, say
 from nettrial.cli.documents import base as documents
-from nettrial.cli.documents import show as show_documents
+from nettrial.cli.documents import design as design_documents
 from nettrial.cli.progress import say_event
 from nettrial.design import plan
 from nettrial.design.trial_order import in_words
-from nettrial.errors import BadInput
+from nettrial.errors import BadInput, CannotRun
 from nettrial.metrics import METRICS
 from nettrial.running import permission
 from nettrial.running.checking import check_plan
+from nettrial.running.start import new_run
 from nettrial.running.study_design import Design, DesignOptions
 from nettrial.study import Study, load
 
@@ -23,20 +24,45 @@ TREATMENTS_SHOWN = 24
 """The number of treatments that are listed; any further ones are only counted."""
 
 
-def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_json: bool = False) -> None:
-    """Prints a study's design, and the number of trials that its stopping rule needs, estimated from earlier
-    runs; raises BadInput, also for a design that its backend refuses."""
-    design = Design.of(load(name), options)
+def dry_run(
+    name: str | None,
+    options: DesignOptions,
+    out: Path | None,
+    manner: run.Manner,
+    earlier: Sequence[Path] = (),
+) -> int:
+    """Prints a study's design, checks that its trials can run, and returns the exit status; with `earlier`
+    runs, prints the number of trials that its stopping rule needs, estimated from them, instead.
+
+    Raises BadInput, and CannotRun. A design that another machine could run is printed all the same."""
+    name, as_json = run.named(name), manner.form.as_json
+    study = load(name)
     if earlier and as_json:
         raise BadInput(READING, "--from", str(earlier[0]), "no --from with --json")
     if earlier:
         from nettrial.cli import trials_needed  # imported only when needed: its statistics are slow to load
 
-        trials_needed.show(design, earlier)
-        return
-    check_plan(design, say_event)
+        trials_needed.show(Design.of(study, options), earlier)
+        return 0
+    try:
+        with new_run(study, name, options, out, manner.target, say_event) as ready:
+            manner.gate.limits(ready.design.study)
+            _show(ready.design, options.seed, as_json)
+            if ready.design.choice is not None and ready.design.choice.note is not None and not manner.quiet:
+                say(ready.design.choice.note)
+            say(f"{run.planned(ready)}; all can run, none was run")
+    except (BadInput, CannotRun):
+        design = Design.of(study, options)
+        check_plan(design)
+        _show(design, options.seed, as_json)
+        raise
+    return 0
+
+
+def _show(design: Design, seed: int | None, as_json: bool) -> None:
+    """Prints a design, with the order of its trials if there is a seed."""
     if as_json:
-        documents.show(_document(design, options.seed))
+        documents.show(_document(design, seed))
         return
     study = design.study
     print(f"{study.title} ({study.study})")
@@ -85,39 +111,39 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_jso
             ["expected time", design.length(design.replicates).removeprefix("about ")],
         ],
     )
-    if options.seed is not None:
-        print(f"\nOrder of trials with seed {options.seed}")
+    if seed is not None:
+        print(f"\nOrder of trials with seed {seed}")
         print_table(
             ["trial", "block", "treatment"],
             [
                 [str(trial.number), str(trial.block), in_words(trial.treatment)]
-                for trial in plan(study, design.replicates, options.seed)
+                for trial in plan(study, design.replicates, seed)
             ],
         )
 
 
-def _document(design: Design, seed: int | None) -> show_documents.ShowDocument:
+def _document(design: Design, seed: int | None) -> design_documents.DesignDocument:
     study, source, until = design.study, design.study.source, design.study.until
     requests = permission.requests(study, design.scenarios)
-    return show_documents.ShowDocument(
+    return design_documents.DesignDocument(
         study=study.study,
         title=study.title,
         question=study.question,
         source=source
-        and show_documents.Source(
+        and design_documents.Source(
             authors=source.authors, title=source.title, venue=source.venue, year=source.year
         ),
         backend=study.backend,
         changed=design.changed,
         factors=[
-            show_documents.Factor(
+            design_documents.Factor(
                 name=name, sets=list(factor.paths), levels=list(factor.levels), baseline=factor.baseline
             )
             for name, factor in study.factors.items()
         ],
         treatments=[treatment.levels for treatment in design.scenarios.treatments],
         responses=[
-            show_documents.Response(
+            design_documents.Response(
                 name=response.name,
                 metric=response.metric,
                 of=response.of,
@@ -136,7 +162,7 @@ def _document(design: Design, seed: int | None) -> show_documents.ShowDocument:
         order=None
         if seed is None
         else [
-            show_documents.OrderedTrial(trial=trial.number, block=trial.block, treatment=trial.treatment)
+            design_documents.OrderedTrial(trial=trial.number, block=trial.block, treatment=trial.treatment)
             for trial in plan(study, design.replicates, seed)
         ],
     )
