@@ -91,7 +91,7 @@ def run(
     with arguments():
         options = DesignOptions(
             full=full,
-            sets=_settings(settings or {}),
+            sets=setting_texts(settings or {}),
             replicates=replicates,
             seed=seed,
             until=_until(until),
@@ -181,8 +181,8 @@ def compare(
         return comparison.compare(a, b, responses, history)
 
 
-def _settings(settings: Mapping[str, object]) -> tuple[str, ...]:
-    """Returns the texts of `--set`; raises BadInput."""
+def setting_texts(settings: Mapping[str, object]) -> tuple[str, ...]:
+    """Returns the texts of `--set` for settings by name; raises BadInput."""
     texts = []
     for name, value in settings.items():
         values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]

@@ -15,7 +15,7 @@ from nettrial.errors import BadInput
 from nettrial.metrics.base_units import factor_columns
 from nettrial.plots import Plots
 from nettrial.registry import near
-from nettrial.report import figure_files, html, vega
+from nettrial.report import conclusions, figure_files, html, vega
 from nettrial.report.content import Report, gather
 from nettrial.report.data_tables import CHANGE_COLUMNS, change_values, data_tables
 from nettrial.report.formats import DataTable
@@ -103,6 +103,11 @@ class Results:
     def report(self) -> Report:
         """The analysis behind the report: summary, warnings, sections."""
         return gather(self.run)
+
+    @property
+    def answer(self) -> str:
+        """The answer to the study's question, in words."""
+        return conclusions.answer(self.report)
 
     def table(self, name: str) -> pl.DataFrame:
         """Returns the table of that name in `nettrial export`; raises BadInput for an unknown name."""

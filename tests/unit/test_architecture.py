@@ -51,7 +51,7 @@ ALLOWED = {
     "results": BASE | {"metrics", "study", "store", "export", "report", "plots"},
     "comparison": BASE | {"metrics", "study", "design", "store", "analysis"},
     "api": BASE | {"study", "store", "running", "results", "comparison"},
-    "measurements": BASE | {"api", "measuring", "running"},
+    "measurements": BASE | {"api", "measuring", "results", "running"},
     "running": BASE | {"metrics", "study", "design", "machines", "backends", "store", "analysis", "report"},
     "cli": BASE
     | {"congestion", "topology", "stacks", "metrics", "study", "design", "machines", "guests", "backends"}

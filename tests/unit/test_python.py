@@ -276,6 +276,8 @@ def test_logs_are_left_to_the_caller(capfd):
         ({"replicates": 0}, "reading the arguments: replicates: 0\n  expected: 1 to 1000"),
         ({}, "reading the arguments: token_file: missing"),
         ({"out": "."}, "keeping the measurement: out: ."),
+        ({"settings": {"mtu": 1500}}, "reading the arguments: settings: mtu=1500\n  expected: 2 to 20"),
+        ({"settings": {"MTU": [1500, 9000]}}, "hint: did you mean 'mtu'?"),
     ],
 )
 def test_errors_of_a_measurement_name_arguments(arguments, expected):
