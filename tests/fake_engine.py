@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -E -S
 """Speaks the engine's protocol without a network, for tests that run unprivileged.
 
 Environment variables change its behaviour. Those that name trials contain numbers separated by commas.
@@ -24,15 +24,17 @@ Environment variables change its behaviour. Those that name trials contain numbe
 - FAKE_STUCK=1: the engine does not end when its input ends
 
 With the backend `hosts`, its inventory's machines are present unless the directory has a file `gone-MACHINE`.
-Each trial writes a line to `log-MACHINE` when it begins and when it ends."""
+Each trial writes a line to `log-MACHINE` when it begins and when it ends.
+
+A run starts it two or three times, so it loads little: no site-packages, no pathlib, and random numbers only
+for records."""
 
 import json
 import os
-import random
 import sys
 import time
-from pathlib import Path
 
+TESTS = os.path.dirname(__file__)
 RUNNER = os.getppid()
 """The process that started this engine, whose end ends a waiting trial."""
 
@@ -78,18 +80,18 @@ def inventory():
 
 
 def gone():
-    return [name for name in inventory()["machines"] if Path(f"gone-{name}").exists()]
+    return [name for name in inventory()["machines"] if os.path.exists(f"gone-{name}")]
 
 
 def note(text):
     for name in inventory()["machines"]:
-        with Path(f"log-{name}").open("a") as log:
+        with open(f"log-{name}", "a") as log:
             log.write(f"{text}\n")
 
 
 def capabilities():
-    stated = Path(__file__).parents[1] / "nettrial" / "capabilities.json"
-    return json.loads(stated.read_text())[sys.argv[1]]
+    with open(f"{TESTS}/../nettrial/capabilities.json") as stated:
+        return json.load(stated)[sys.argv[1]]
 
 
 def check(scenario):
@@ -184,14 +186,16 @@ def disturbances(trial):
     wanted = dict(each.split("x") for each in trials("FAKE_DISTURBED") if each)
     if simulated() or str(trial) not in wanted:
         return {}
-    attempts = Path(f"attempts-{trial}")
-    made = len(attempts.read_text()) if attempts.exists() else 0
-    attempts.write_text("x" * (made + 1))
+    with open(f"attempts-{trial}", "a") as attempts:
+        made = attempts.tell()
+        attempts.write("x")
     other = 60.0 if made < int(wanted[str(trial)]) else 0.5
     return {"disturbances": [{"machine": "this machine", "other_work_percent": other, "stolen_percent": 0.0}]}
 
 
 def record(trial, scenario):
+    import random
+
     seed = 0 if os.environ.get("FAKE_SAME") else scenario["seed"] if simulated() else trial
     draw = random.Random(seed)
     mtu = int(scenario["links"][0]["ends"][0]["mtu"].split()[0])
@@ -239,8 +243,8 @@ def run(trial, scenario):
     if trial in trials("FAKE_HANG"):
         time.sleep(3600)
     if trial in trials("FAKE_WAIT"):
-        Path(f"waits-{trial}").touch()
-        while not Path("go-on").exists():
+        open(f"waits-{trial}", "a").close()
+        while not os.path.exists("go-on"):
             if os.getppid() != RUNNER:
                 sys.exit(1)
             time.sleep(0.01)
@@ -271,8 +275,8 @@ def path(request):
     if how == "cannot":
         lack = {"what": "IPv4 to 10.0.3.2", "why": "Network is unreachable", "remedy": "look at the routes"}
         return {"answer": "cannot", "missing": [lack]}
-    report = json.loads((Path(__file__).parent / "vectors" / "path.json").read_text())
-    return {"answer": "report", "report": report}
+    with open(f"{TESTS}/vectors/path.json") as report:
+        return {"answer": "report", "report": json.load(report)}
 
 
 def main():
@@ -289,7 +293,8 @@ def main():
             event = check(request["scenario"])
         else:
             if (threads := request["threads"]) > 1:
-                Path(f"threads-{request['trial']}").write_text(str(threads))
+                with open(f"threads-{request['trial']}", "w") as file:
+                    file.write(str(threads))
             event = run(request["trial"], request["scenario"])
         print(json.dumps(event), flush=True)
     if os.environ.get("FAKE_STUCK"):
