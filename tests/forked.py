@@ -33,9 +33,9 @@ LOADED = (
         "nettrial.cli.dry_run",
     ),
     *("nettrial.report.screen", "nettrial.report.terminal", "nettrial.report.html"),
-    *("tests.forked", "tests.without_report"),
+    *("tests.forked", "tests.without_report", "tests.completed"),
 )
-"""The modules of the commands that tests run most often."""
+"""The modules of the commands that tests run most often, and what completes their models."""
 NAMESPACES = ("user", "net", "pid", "mnt")
 CLONE_NEWUSER = 0x10000000
 PR_SET_PDEATHSIG = 1
