@@ -60,6 +60,16 @@ pub mod parts {
     pub use crate::exchange::{Schedule, Tally};
     pub use crate::flow_record::{Cut, Figures};
     pub use crate::message::{HEADER_BYTES, Header};
+    /// The parts of packets by schedule.
+    pub mod packets {
+        pub use crate::packets::batch::Batch;
+        pub use crate::packets::datagrams::{GREETING_WAIT, TOGETHER};
+        pub use crate::packets::header::{Header, tag};
+        pub use crate::packets::sender::{Carrier, Sampling, Sent, send as send_due};
+        pub use crate::packets::stream::{Parser, READ_BYTES, verify};
+        pub use crate::packets::{MESSAGES_TOGETHER, largest_packet, read_received, record};
+        pub use crate::platform::Datagrams;
+    }
     pub use crate::path_mtu::{PROBE_BYTES, Probing, search};
     pub use crate::sampler::Samples;
     pub use crate::sweep::{Line, measure_all};

@@ -5,12 +5,12 @@
 //! following ones. Paced packets are stamped when they are handed to the kernel, alone or a few at a time. Without
 //! a pace, all packets of a batch have the time at which the batch was handed over.
 
-mod batch;
-mod datagrams;
+pub(crate) mod batch;
+pub(crate) mod datagrams;
 pub(crate) mod header;
 mod pacer;
-mod sender;
-mod stream;
+pub(crate) mod sender;
+pub(crate) mod stream;
 
 use crate::error::{Context, Error, Result};
 use crate::flow_record::Figures;
@@ -18,16 +18,18 @@ use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::{Sampler, Samples};
 use batch::Batch;
+use nettrial_admission::read_text;
 use nettrial_flows::arrivals::Received;
 use nettrial_flows::departures::Departures;
 use nettrial_flows::variate::largest;
 use nettrial_scenario::{FlowRecord, Packets, Transport, Warning};
 use sender::{Sampling, Sent};
+use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// The most messages written with one call.
-const MESSAGES_TOGETHER: usize = 64;
+pub const MESSAGES_TOGETHER: usize = 64;
 /// The largest size of the figures that a receiver sends, in bytes.
 const MOST_FIGURES_BYTES: u64 = 64 << 20;
 
@@ -42,27 +44,17 @@ pub fn send(
     let mut schedule = Departures::new(packets)?;
     let largest = largest_packet(packets)?;
     if side.flow.transport == Transport::Udp {
-        let sampling = Sampling {
-            origin_ns: platform::now_ns().saturating_sub(u64::try_from(origin.elapsed().as_nanos())?),
-            period_ns: u64::try_from(period.as_nanos())?,
-        };
+        let sampling = Sampling::new(origin, u64::try_from(period.as_nanos())?)?;
         let (mut sent, received) = datagrams::send(side, &mut schedule, largest, destination, sampling)?;
         let samples = Samples { intervals: std::mem::take(&mut sent.intervals), ..Samples::default() };
-        let mut record = record(side, Figures::default(), samples, &sent, &received, origin);
-        record.packets = Some(received.packets);
-        if let Some(weight) = sent.weight {
-            record.ip_bytes = Some(weight.ip_bytes);
-            record.wire_bytes = Some(weight.wire_bytes);
-        }
-        return Ok((record, Vec::new()));
+        return Ok((record(side, Figures::default(), samples, &sent, &received, origin), Vec::new()));
     }
     let sampler = Sampler::start(&side.flow, origin, period);
     let mut figures = Figures::default();
     let stream = figures.connect(side, destination, &sampler)?;
     let mut batch = Batch::new(MESSAGES_TOGETHER, largest, header::tag(&side.cookie));
     // The sampler gives the intervals, with the bytes acknowledged and not the bytes written.
-    let unsampled = Sampling { origin_ns: 0, period_ns: u64::MAX };
-    let sent = sender::send(&mut schedule, &mut batch, &mut &*stream, unsampled, None)?;
+    let sent = sender::send(&mut schedule, &mut batch, &mut &*stream, Sampling::NONE, None)?;
     let received = stream::finish(&stream)?;
     stream::verify(sent.packets, &received)?;
     sampler.closing()?;
@@ -81,13 +73,25 @@ pub fn receive(stream: &TcpStream, side: &Side, packets: &Packets) -> Result<()>
 }
 
 /// Returns the bytes of the largest packet of the flow, which the scenario's check has bounded.
-fn largest_packet(packets: &Packets) -> Result<usize> {
+///
+/// # Errors
+/// Fails if sizes have no largest.
+pub fn largest_packet(packets: &Packets) -> Result<usize> {
     let bytes = largest(&packets.size).ok_or_else(|| Error::Peer("packets without a largest size".into()))?;
     usize::try_from(bytes).context("a packet's size")
 }
 
-/// Returns the part of the record that is common to all transports.
-fn record(
+/// Reads the receiver's figures to the end of its stream.
+///
+/// # Errors
+/// Fails if the stream does, or it has something else.
+pub fn read_received(stream: impl Read) -> Result<Received> {
+    let line = read_text(stream, MOST_FIGURES_BYTES).context("waiting for the receiver's figures")?;
+    serde_json::from_str(&line).context("reading the receiver's figures")
+}
+
+/// Returns the flow's record from both hosts' figures and the connections that carried it, if any.
+pub fn record(
     side: &Side,
     mut figures: Figures,
     samples: Samples,
@@ -103,6 +107,9 @@ fn record(
     figures.began = Instant::now().checked_sub(Duration::from_nanos(since_ns));
     let record = figures.record(&side.flow, samples, origin);
     FlowRecord {
+        packets: (side.flow.transport == Transport::Udp).then_some(received.packets),
+        ip_bytes: sent.weight.map_or(record.ip_bytes, |weight| Some(weight.ip_bytes)),
+        wire_bytes: sent.weight.map_or(record.wire_bytes, |weight| Some(weight.wire_bytes)),
         goodput_bps: record.span.and_then(|span| span.goodput_bps()),
         owd_us: received.owd_us,
         owd_histogram: received.owd_histogram.clone(),

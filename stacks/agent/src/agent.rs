@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use crate::stack::Stack;
-use crate::{Context, datagram, exchange, listener, path_mtu, sweep, transfer};
+use crate::{Context, datagram, exchange, listener, packets, path_mtu, sweep, transfer};
 use nettrial_scenario::{FlowRecord, Traffic, Transport};
 use nettrial_traffic::parts::{Figures, Samples};
 use nettrial_traffic::{Command, Error, Reply, Result, Side};
@@ -24,7 +24,9 @@ pub fn run<S: Stack>(input: impl BufRead, host: Result<Arc<Host<S>>>) -> Result<
 
 fn execute<S: Stack>(host: &Arc<Host<S>>, command: Command) -> Result<Reply> {
     Ok(match command {
-        Command::Listen(side) if side.flow.transport == Transport::Udp => {
+        Command::Listen(side)
+            if side.flow.transport == Transport::Udp && !matches!(side.flow.traffic, Traffic::Packets(_)) =>
+        {
             Reply::Listening { port: datagram::listen(host, side, listener::serve_datagrams)? }
         }
         Command::Listen(side) => Reply::Listening { port: listener::listen(host, side)? },
@@ -37,15 +39,22 @@ fn execute<S: Stack>(host: &Arc<Host<S>>, command: Command) -> Result<Reply> {
         Command::Inspect { side, destination } => {
             Reply::Inspected(listener::inspect(host, &side, destination)?)
         }
-        Command::Start { side, destination, .. } => {
+        Command::Start { side, destination, sample_ns } => {
             let doing = format!("flow {} to {destination}", side.flow.name);
-            Reply::Finished(Box::new(flow(host, &side, destination).context(&doing)?), Vec::new())
+            let record = flow(host, &side, destination, sample_ns).context(&doing)?;
+            Reply::Finished(Box::new(record), Vec::new())
         }
     })
 }
 
-/// Runs the flow of `side` to its end, after the flow's start time, and returns its record.
-fn flow<S: Stack>(host: &Arc<Host<S>>, side: &Side, destination: SocketAddr) -> Result<FlowRecord> {
+/// Runs the flow of `side` to its end, after the flow's start time, and returns its record. Its intervals, if it has any, are
+/// of `sample_ns`.
+fn flow<S: Stack>(
+    host: &Arc<Host<S>>,
+    side: &Side,
+    destination: SocketAddr,
+    sample_ns: u64,
+) -> Result<FlowRecord> {
     let origin = Instant::now();
     std::thread::sleep(side.flow.start.as_std());
     let mut samples = Samples::default();
@@ -55,6 +64,9 @@ fn flow<S: Stack>(host: &Arc<Host<S>>, side: &Side, destination: SocketAddr) -> 
             exchange::request(host, side, settings, destination, &mut samples)?
         }
         Traffic::Sweep(settings) => sweep::run(host, side, settings, destination, &mut samples)?,
+        Traffic::Packets(settings) => {
+            return packets::send(host, side, settings, destination, origin, sample_ns);
+        }
         other => {
             return Err(Error::Unsupported(format!("traffic of the kind {} is not carried", other.kind())));
         }

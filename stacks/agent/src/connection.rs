@@ -55,10 +55,16 @@ impl<S: Stack> Connection<S> {
         }
     }
 
-    /// Opens a connection that carries the flow, and counts it.
-    pub fn carry(host: &Arc<Host<S>>, side: &Side, to: SocketAddr, figures: &mut Figures) -> Result<Self> {
+    /// Opens a connection of the flow for its traffic, and returns it with the time that the opening took.
+    pub fn shown(host: &Arc<Host<S>>, side: &Side, to: SocketAddr) -> Result<(Self, Duration)> {
         let (made, took) = Self::open(host, side, to)?;
         made.write_all(&side.cookie.opening(Purpose::Traffic)).context("showing the trial's cookie")?;
+        Ok((made, took))
+    }
+
+    /// Opens a connection that carries the flow, and counts it.
+    pub fn carry(host: &Arc<Host<S>>, side: &Side, to: SocketAddr, figures: &mut Figures) -> Result<Self> {
+        let (made, took) = Self::shown(host, side, to)?;
         figures.count(took, &side.congestion_control)?;
         Ok(made)
     }
@@ -107,6 +113,16 @@ impl<S: Stack> Connection<S> {
     pub fn read_until(&self, bytes: &mut [u8], deadline: Instant) -> io::Result<usize> {
         let read = self.host.wait(deadline, |stack| stack.read(self.handle, bytes).transpose());
         read.unwrap_or_else(|| Err(ErrorKind::TimedOut.into()))
+    }
+
+    /// Reads what has arrived at the connection of `stack`; `None` if nothing has.
+    pub fn read_now(&self, stack: &mut S, bytes: &mut [u8]) -> io::Result<Option<usize>> {
+        stack.read(self.handle, bytes)
+    }
+
+    /// Returns the host of this end.
+    pub fn host(&self) -> &Arc<Host<S>> {
+        &self.host
     }
 
     /// Fills `bytes`.
@@ -173,6 +189,12 @@ impl<S: Stack> Connection<S> {
     pub fn room(&self) -> Room {
         let counts = self.counts();
         Room { window_scale: counts.own.and_then(|own| own.window_scale), ..self.host.room }
+    }
+}
+
+impl<S: Stack> io::Read for &Connection<S> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        Connection::read(self, bytes)
     }
 }
 

@@ -2,6 +2,7 @@
 //! (`engine/traffic/src/datagram.rs`).
 
 use crate::Context;
+use crate::connection::Connection;
 use crate::host::Host;
 use crate::meter::Key;
 use crate::stack::{Handle, Stack};
@@ -17,8 +18,16 @@ use std::time::{Duration, Instant};
 
 /// The time for which a socket waits for room for a datagram.
 const ROOM_WAIT: Duration = Duration::from_secs(1);
-/// The time for which a thread that serves a port sleeps at a time.
-const LONG: Duration = Duration::from_secs(3600);
+/// The time for which a thread sleeps at a time that waits for as long as a flow may last.
+pub const LONG: Duration = Duration::from_secs(3600);
+
+/// What came first at a socket and a connection beside it.
+pub enum Arrival {
+    /// A datagram of so many bytes.
+    Datagram(usize),
+    /// So many bytes of the connection, or its end.
+    Told(io::Result<usize>),
+}
 
 /// A UDP socket.
 pub struct Socket<S: Stack> {
@@ -73,14 +82,33 @@ impl<S: Stack> Socket<S> {
 
     /// Reads the next datagram, and returns its length and its sender.
     pub fn receive_from(&self, bytes: &mut [u8], limit: Duration) -> Option<(usize, SocketAddr)> {
-        self.host.wait(Instant::now() + limit, |stack| {
-            while let Some((length, from)) = stack.receive(self.handle, bytes) {
-                if self.peer.is_none_or(|peer| peer == from) {
-                    return Some((length, from));
-                }
-            }
-            None
+        self.host.wait(Instant::now() + limit, |stack| self.next(stack, bytes))
+    }
+
+    /// Reads the next datagram of the chosen end, or, if there is none, what `control` has for `told`, which is read no
+    /// more once it is empty; `None` if neither comes within `limit`.
+    pub fn receive_or_read(
+        &self,
+        bytes: &mut [u8],
+        control: &Connection<S>,
+        told: &mut [u8],
+        limit: Duration,
+    ) -> Option<Arrival> {
+        self.host.wait(Instant::now() + limit, |stack| match self.next(stack, bytes) {
+            Some((length, _)) => Some(Arrival::Datagram(length)),
+            None if told.is_empty() => None,
+            None => control.read_now(stack, told).transpose().map(Arrival::Told),
         })
+    }
+
+    /// Takes the next datagram of the chosen end, or of any.
+    fn next(&self, stack: &mut S, bytes: &mut [u8]) -> Option<(usize, SocketAddr)> {
+        while let Some((length, from)) = stack.receive(self.handle, bytes) {
+            if self.peer.is_none_or(|peer| peer == from) {
+                return Some((length, from));
+            }
+        }
+        None
     }
 
     /// Returns the packets that were sent to the chosen end, and their bytes by layer.

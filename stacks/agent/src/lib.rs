@@ -12,6 +12,7 @@ mod host;
 mod listener;
 mod meter;
 mod order;
+mod packets;
 mod path_mtu;
 mod stack;
 mod sweep;

@@ -5,7 +5,7 @@ use crate::connection::{Connection, options};
 use crate::datagram::Socket;
 use crate::host::Host;
 use crate::stack::Stack;
-use crate::{exchange, sweep, transfer};
+use crate::{exchange, packets, sweep, transfer};
 use nettrial_scenario::{Fault, Traffic};
 use nettrial_traffic::parts::{OPENING_BYTES, Purpose};
 use nettrial_traffic::{Error, Result, Room, Side};
@@ -120,6 +120,7 @@ fn serve<S: Stack>(made: &Connection<S>, side: &Side, purpose: Purpose) -> Resul
         Traffic::Transfer(_) => transfer::receive(made, side),
         Traffic::RequestResponse(settings) => exchange::respond(made, side, settings),
         Traffic::Sweep(settings) => sweep::respond(made, settings),
+        Traffic::Packets(settings) => packets::receive(made, side, settings),
         other => Err(Error::Unsupported(format!("traffic of the kind {} is not carried", other.kind()))),
     }
 }

@@ -26,6 +26,10 @@ const FIRST_PORT: u16 = 49_152;
 const MOST_ENDING: usize = 64;
 /// The time for which a closed connection waits for the other end, which may be gone.
 const LONGEST_END: smoltcp::time::Duration = smoltcp::time::Duration::from_secs(30);
+/// Bytes of the headers of Ethernet, IPv4 and UDP.
+const HEADER_BYTES: usize = 42;
+/// The most fragments of a datagram: a link has an MTU of at least 68 bytes (RFC 791 section 3.2).
+const MOST_FRAGMENTS: usize = 2048;
 /// The datagrams and their bytes that a UDP socket keeps in each direction.
 const DATAGRAMS: usize = 4096;
 const DATAGRAM_BYTES: usize = 4 << 20;
@@ -156,6 +160,21 @@ impl Smoltcp {
         let settings = self.settings;
         for listener in self.listeners.values_mut() {
             listener.attend(&mut self.sockets, &mut self.released, |options| settings.socket(options));
+        }
+    }
+
+    /// Sends all of a datagram of `length` bytes that was just given to its socket, if it is fragmented: smoltcp forgets the
+    /// fragments that are left of one when it begins with the next.
+    fn send_fragments(&mut self, length: usize) {
+        if length + HEADER_BYTES <= self.device.wire.largest {
+            return;
+        }
+        for _ in 0..MOST_FRAGMENTS {
+            let now = now();
+            self.interface.poll_egress(now, &mut self.device, &mut self.sockets);
+            if self.interface.poll_delay(now, &self.sockets) != Some(smoltcp::time::Duration::ZERO) {
+                break;
+            }
         }
     }
 
@@ -309,7 +328,10 @@ impl Stack for Smoltcp {
 
     fn send(&mut self, socket: Handle, to: SocketAddr, bytes: &[u8]) -> io::Result<bool> {
         match self.udp(socket)?.send_slice(bytes, IpEndpoint::from(to)) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.send_fragments(bytes.len());
+                Ok(true)
+            }
             Err(udp::SendError::BufferFull) => Ok(false),
             Err(error) => Err(io::Error::other(error.to_string())),
         }

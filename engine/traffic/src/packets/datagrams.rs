@@ -6,9 +6,9 @@
 //! byte. At the end the sender reports the number of packets that it sent and that its kernel refused, and the
 //! receiver answers with its figures, one line of JSON.
 
-use super::MOST_FIGURES_BYTES;
 use super::batch::Batch;
 use super::header::{Header, tag};
+use super::read_received;
 use super::sender::{self, Carrier, PACED_TOGETHER, Path, Sampling, Sent};
 use crate::cookie::{COOKIE_BYTES, Purpose};
 use crate::datagram;
@@ -16,7 +16,6 @@ use crate::error::{Context, Error, Result};
 use crate::platform::{self, Inbox, Outbox};
 use crate::protocol::Side;
 use crate::tcp;
-use nettrial_admission::read_text;
 use nettrial_flows::arrivals::{Arrivals, Received};
 use nettrial_flows::departures::Departures;
 use nettrial_flows::wire::UDP_HEADER_BYTES;
@@ -28,11 +27,11 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// The most packets handed to the kernel with one call.
-const TOGETHER: usize = 64;
+pub const TOGETHER: usize = 64;
 /// The most packets handed over with one call if the kernel segments GSO packets.
 const GSO_DATAGRAMS_TOGETHER: usize = 256;
 /// The time from one greeting to the next.
-const GREETING_WAIT: Duration = Duration::from_millis(100);
+pub const GREETING_WAIT: Duration = Duration::from_millis(100);
 
 /// Sends the flow's packets of up to `largest` bytes, and returns both hosts' figures.
 pub fn send(
@@ -72,9 +71,7 @@ pub fn send(
 
     let counts = [sent.packets.to_be_bytes(), sent.refused.to_be_bytes()].concat();
     control.write_all(&counts).context("telling the receiver the end")?;
-    let line = read_text(&mut control, MOST_FIGURES_BYTES).context("waiting for the receiver's figures")?;
-    let received = serde_json::from_str(&line).context("reading the receiver's figures")?;
-    Ok((sent, received))
+    Ok((sent, read_received(&control)?))
 }
 
 /// Greets the receiver until it is ready. Of each pair of greetings the first is as large as any packet,

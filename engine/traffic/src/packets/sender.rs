@@ -8,6 +8,7 @@ use nettrial_flows::departures::Departures;
 use nettrial_flows::statistics::Durations;
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Interval, IpVersion, Pacing};
+use std::time::Instant;
 
 /// The most paced packets that may depart together if each passes through the kernel by itself.
 pub const PACED_TOGETHER: usize = 8;
@@ -32,6 +33,20 @@ pub struct Sampling {
     pub origin_ns: u64,
     /// The length of an interval.
     pub period_ns: u64,
+}
+
+impl Sampling {
+    /// No intervals.
+    pub const NONE: Self = Self { origin_ns: 0, period_ns: u64::MAX };
+
+    /// Returns intervals of `period_ns` that count from `origin`.
+    ///
+    /// # Errors
+    /// Fails if `origin` is further back than a number of nanoseconds can tell.
+    pub fn new(origin: Instant, period_ns: u64) -> Result<Self> {
+        let since_ns = u64::try_from(origin.elapsed().as_nanos())?;
+        Ok(Self { origin_ns: platform::now_ns().saturating_sub(since_ns), period_ns })
+    }
 }
 
 /// The path of datagrams, which fragments those that exceed its MTU.

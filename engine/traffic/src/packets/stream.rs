@@ -3,20 +3,19 @@
 //! A message arrives when the read returns that delivers its last byte. The time for which it waited for earlier
 //! bytes, and for this program, is part of its delay, as for any program that reads from a stream.
 
-use super::MOST_FIGURES_BYTES;
 use super::batch::Batch;
 use super::header::{HEADER_BYTES, Header, Tag, tag};
+use super::read_received;
 use super::sender::Carrier;
 use crate::error::{Context, Error, Result};
 use crate::platform::{self, Datagrams};
 use crate::protocol::Side;
-use nettrial_admission::read_text;
 use nettrial_flows::arrivals::{Arrivals, Received};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 /// Bytes read at a time.
-const READ_BYTES: usize = 256 << 10;
+pub const READ_BYTES: usize = 256 << 10;
 
 impl Carrier for &TcpStream {
     fn hand_over(&mut self, batch: &mut Batch) -> Result<u64> {
@@ -26,10 +25,9 @@ impl Carrier for &TcpStream {
 }
 
 /// Ends the sender's side of a connection and reads the receiver's figures.
-pub fn finish(mut stream: &TcpStream) -> Result<Received> {
+pub fn finish(stream: &TcpStream) -> Result<Received> {
     stream.shutdown(Shutdown::Write).context("ending the messages")?;
-    let line = read_text(&mut stream, MOST_FIGURES_BYTES).context("waiting for the receiver's figures")?;
-    serde_json::from_str(&line).context("reading the receiver's figures")
+    read_received(stream)
 }
 
 /// Receives the messages of up to `largest` bytes of a connection that was admitted, until its end.
@@ -56,7 +54,7 @@ pub fn receive(mut stream: &TcpStream, side: &Side, largest: usize) -> Result<()
 }
 
 /// Finds the ends of messages in a stream.
-struct Parser {
+pub struct Parser {
     tag: Tag,
     largest: usize,
     expected: u64,
@@ -66,12 +64,16 @@ struct Parser {
 }
 
 impl Parser {
-    fn new(tag: Tag, largest: usize) -> Self {
+    /// Creates a parser for messages of up to `largest` bytes with this tag.
+    pub fn new(tag: Tag, largest: usize) -> Self {
         Self { tag, largest, expected: 0, header: [0; HEADER_BYTES], have: 0 }
     }
 
     /// Takes the next bytes, and calls `arrived` for each message that they complete.
-    fn take(&mut self, mut bytes: &[u8], mut arrived: impl FnMut(&Header)) -> Result<()> {
+    ///
+    /// # Errors
+    /// Fails unless the next message begins where one ended.
+    pub fn take(&mut self, mut bytes: &[u8], mut arrived: impl FnMut(&Header)) -> Result<()> {
         while !bytes.is_empty() {
             if self.have < HEADER_BYTES {
                 let count = bytes.len().min(HEADER_BYTES - self.have);
@@ -99,6 +101,9 @@ impl Parser {
 }
 
 /// Verifies that the receiver read all bytes that were sent.
+///
+/// # Errors
+/// Fails if it read another number of messages.
 pub fn verify(sent: u64, received: &Received) -> Result<()> {
     let read = received.packets.received_pkts;
     if read != sent {
