@@ -33,14 +33,25 @@ var openingWaits = []time.Duration{
 // bind opens a UDP socket at an address, connected to a destination if that is valid. Datagrams that are larger than the
 // interface's MTU are fragmented, and others may be, unless this is forbidden.
 func (one *host) bind(address netip.Addr, destination netip.AddrPort, strategy tcpip.PMTUDStrategy, side *side) (*gonet.UDPConn, error) {
-	var queue waiter.Queue
-	endpoint, err := one.stack.NewEndpoint(udp.ProtocolNumber, protocolOf(address), &queue)
+	endpoint, queue, err := one.bindEndpoint(address, destination, strategy, side)
 	if err != nil {
-		return nil, fmt.Errorf("opening a UDP socket: %s", err)
+		return nil, err
 	}
-	fail := func(doing string, err tcpip.Error) (*gonet.UDPConn, error) {
+	return gonet.NewUDPConn(queue, endpoint), nil
+}
+
+// bindEndpoint does the same, and returns the socket as the stack has it, and the queue of those that wait for it.
+func (one *host) bindEndpoint(
+	address netip.Addr, destination netip.AddrPort, strategy tcpip.PMTUDStrategy, side *side,
+) (tcpip.Endpoint, *waiter.Queue, error) {
+	queue := &waiter.Queue{}
+	endpoint, err := one.stack.NewEndpoint(udp.ProtocolNumber, protocolOf(address), queue)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening a UDP socket: %s", err)
+	}
+	fail := func(doing string, err tcpip.Error) (tcpip.Endpoint, *waiter.Queue, error) {
 		endpoint.Close()
-		return nil, fmt.Errorf("%s: %w", doing, wrapped(err))
+		return nil, nil, fmt.Errorf("%s: %w", doing, wrapped(err))
 	}
 	if err := endpoint.Bind(tcpip.FullAddress{Addr: addressOf(address)}); err != nil {
 		return fail(fmt.Sprintf("binding to %s", address), err)
@@ -60,7 +71,7 @@ func (one *host) bind(address netip.Addr, destination netip.AddrPort, strategy t
 			return fail(fmt.Sprintf("choosing %s", destination), err)
 		}
 	}
-	return gonet.NewUDPConn(&queue, endpoint), nil
+	return endpoint, queue, nil
 }
 
 func portOf(socket net.Conn) uint16 { return uint16(socket.LocalAddr().(*net.UDPAddr).Port) }

@@ -20,6 +20,10 @@ func (one *host) run(order *start) (*flowRecord, error) {
 		found, err = one.requestDatagrams(side, order.Destination, sampler)
 	case kind == "request_response":
 		found, err = one.request(side, order.Destination, sampler)
+	case kind == "packets" && isUDP:
+		found, err = one.sendDatagrams(side, order.Destination, sampler)
+	case kind == "packets":
+		found, err = one.sendMessages(side, order.Destination, sampler)
 	case kind == "sweep":
 		found, err = one.sweep(side, order.Destination, sampler)
 	default:

@@ -22,7 +22,7 @@ const (
 
 // listen opens a port for the flow of a side and serves it until the agent ends.
 func (one *host) listen(side *side) (uint16, error) {
-	if side.Flow.Transport == "udp" {
+	if side.Flow.Transport == "udp" && side.Flow.Traffic.Kind != "packets" {
 		return one.listenForDatagrams(side)
 	}
 	var queue waiter.Queue
@@ -43,13 +43,14 @@ func (one *host) listen(side *side) (uint16, error) {
 		endpoint.Close()
 		return 0, fmt.Errorf("reading the port: %s", failed)
 	}
-	port := &port{side: side, endpoint: endpoint, queue: &queue, seats: make(chan struct{}, mostServed)}
+	port := &port{host: one, side: side, endpoint: endpoint, queue: &queue, seats: make(chan struct{}, mostServed)}
 	go port.serve()
 	return local.Port, nil
 }
 
 // A port accepts the connections of a flow.
 type port struct {
+	host     *host
 	side     *side
 	endpoint tcpip.Endpoint
 	queue    *waiter.Queue
@@ -110,10 +111,10 @@ func (one *port) admit(made *connection) error {
 	if !admitted {
 		return fmt.Errorf("a connection was refused: it did not show this trial's cookie and a known purpose")
 	}
-	return serve(made, one.side, purpose)
+	return one.host.serve(made, one.side, purpose)
 }
 
-func serve(made *connection, side *side, purpose purpose) error {
+func (one *host) serve(made *connection, side *side, purpose purpose) error {
 	if purpose == toInspect {
 		// The answer also tells the inspector that the connection is established on both sides.
 		_, err := made.Write(roomOf(made.endpoint).put())
@@ -126,6 +127,11 @@ func serve(made *connection, side *side, purpose purpose) error {
 		return respondToRequests(made, side)
 	case "sweep":
 		return respondToSweep(made, side)
+	case "packets":
+		if side.Flow.Transport == "udp" {
+			return one.receiveDatagrams(made, side)
+		}
+		return receiveMessages(made, side)
 	default:
 		return fmt.Errorf("traffic of the kind %s is not carried", kind)
 	}

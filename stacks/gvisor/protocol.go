@@ -113,6 +113,41 @@ type traffic struct {
 	Bytes   size   `json:"bytes"`
 	Answer  string `json:"answer"`
 	Seed    uint64 `json:"seed"`
+	// Packets by schedule, whose settings have names in common with others.
+	packets *packets
+}
+
+// A packets has the settings of packets by schedule.
+type packets struct {
+	Size     variate[size]  `json:"size"`
+	Gap      *variate[span] `json:"gap"`
+	Rate     *rate          `json:"rate"`
+	OnOff    *onOff         `json:"on_off"`
+	Duration *span          `json:"duration"`
+	Count    *uint64        `json:"count"`
+	Seed     uint64         `json:"seed"`
+}
+
+// An onOff has alternating times of sending and of silence.
+type onOff struct {
+	On  variate[span] `json:"on"`
+	Off variate[span] `json:"off"`
+}
+
+// UnmarshalJSON reads the settings of a kind of traffic.
+func (one *traffic) UnmarshalJSON(document []byte) error {
+	var kind struct {
+		Kind string `json:"kind"`
+	}
+	if err := json.Unmarshal(document, &kind); err != nil {
+		return err
+	}
+	if kind.Kind == "packets" {
+		*one = traffic{Kind: kind.Kind, packets: &packets{}}
+		return json.Unmarshal(document, one.packets)
+	}
+	type others traffic // without this method
+	return json.Unmarshal(document, (*others)(one))
 }
 
 // aheadNs returns the nanoseconds by which the clock of the flow's second host is ahead, if they are known.
@@ -136,6 +171,10 @@ func (one *side) patience() time.Duration { return 20*time.Second + one.atLeast(
 
 // lostAfter returns the time after which a request over UDP without a response counts as lost.
 func (one *side) lostAfter() time.Duration { return one.atLeast(time.Second, 4) }
+
+// quiet returns the time after the end of a flow of packets, and after its latest arrival, after which those that are missing
+// count as lost.
+func (one *side) quiet() time.Duration { return one.atLeast(500*time.Millisecond, 2) }
 
 // againAfter returns the time after which a request of a sweep over UDP is retransmitted.
 func (one *side) againAfter() time.Duration { return one.atLeast(200*time.Millisecond, 2) }

@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -21,16 +22,38 @@ type durations struct {
 const longestNs = 7_200_000_000_000
 
 func (one *durations) record(valueNs uint64) {
-	if one.histogram == nil {
-		one.histogram = hdrhistogram.New(1, longestNs, 3)
-		one.least = math.MaxUint64
-	}
-	_ = one.histogram.RecordValue(int64(min(max(valueNs, 1), longestNs)))
-	one.count++
+	one.recordMany(valueNs, 1)
 	one.least, one.most = min(one.least, valueNs), max(one.most, valueNs)
 	difference := float64(valueNs) - one.mean
 	one.mean += difference / float64(one.count)
 	one.squares += difference * (float64(valueNs) - one.mean)
+}
+
+// recordMany adds a time that occurred so many times, for percentiles only.
+func (one *durations) recordMany(valueNs, count uint64) {
+	if one.histogram == nil {
+		one.histogram = hdrhistogram.New(1, longestNs, 3)
+		one.least = math.MaxUint64
+	}
+	_ = one.histogram.RecordValues(int64(min(max(valueNs, 1), longestNs)), int64(count))
+	one.count += count
+}
+
+// bars returns the times with their numbers, in the histogram's resolution.
+func (one *durations) bars() []hdrhistogram.Bar {
+	if one.histogram == nil {
+		return nil
+	}
+	return slices.DeleteFunc(one.histogram.Distribution(), func(bar hdrhistogram.Bar) bool { return bar.Count == 0 })
+}
+
+// optional returns the summary in microseconds; nil if there are no values.
+func (one *durations) optional() *distribution {
+	if one.count == 0 {
+		return nil
+	}
+	found := one.distribution()
+	return &found
 }
 
 // distribution returns the summary in microseconds.
@@ -92,6 +115,16 @@ func (one *jitter) record(transitNs int64) {
 	one.count++
 }
 
+// figures returns the jitter of RFC 3550 and the mean difference of successive transit times, in microseconds; nil before the
+// second packet.
+func (one *jitter) figures() (smoothed, mean *float64) {
+	if one.count < 2 {
+		return nil, nil
+	}
+	last, difference := one.smoothed/1e3, one.absoluteSum/float64(one.count-1)/1e3
+	return &last, &difference
+}
+
 type distribution struct {
 	Count     uint64   `json:"count"`
 	Mean      float64  `json:"mean"`
@@ -133,6 +166,13 @@ type packetCounts struct {
 	SendErrors       uint64 `json:"send_errors_pkts"`
 }
 
+type pacing struct {
+	AskedBps   float64      `json:"asked_bps"`
+	SentBps    float64      `json:"sent_bps"`
+	LatenessUs distribution `json:"lateness_us"`
+	CPUPercent *float64     `json:"cpu_percent,omitempty"`
+}
+
 type sizeRecord struct {
 	SizeBytes    uint64    `json:"size_bytes"`
 	RTTUs        []float64 `json:"rtt_us"`
@@ -163,8 +203,13 @@ type flowRecord struct {
 	RTTUs                 *distribution `json:"rtt_us,omitempty"`
 	RTTHistogram          *string       `json:"rtt_histogram,omitempty"`
 	TransactionsPerSecond *float64      `json:"transactions_per_second,omitempty"`
+	OWDUs                 *distribution `json:"owd_us,omitempty"`
+	OWDHistogram          *string       `json:"owd_histogram,omitempty"`
+	OWDErrorUs            *float64      `json:"owd_error_us,omitempty"`
+	DelayVariationUs      *distribution `json:"delay_variation_us,omitempty"`
 	JitterRFC3550Us       *float64      `json:"jitter_rfc3550_us,omitempty"`
 	DelayDifferenceMeanUs *float64      `json:"delay_difference_mean_us,omitempty"`
+	Pacing                *pacing       `json:"pacing,omitempty"`
 	Packets               *packetCounts `json:"packets,omitempty"`
 	Sizes                 []sizeRecord  `json:"sizes,omitempty"`
 	Intervals             []interval    `json:"intervals"`
@@ -180,6 +225,9 @@ type figures struct {
 	rtt               durations
 	jitter            *jitter
 	packets           *packetCounts
+	received          *received
+	owdErrorUs        *float64
+	pacing            *pacing
 	sizes             []sizeRecord
 	connections       uint32
 	connects          durations
@@ -217,19 +265,12 @@ func (one *figures) opened(made *connection, took time.Duration) {
 func (one *figures) finish(flow *flow, sampler *sampler) *flowRecord {
 	sampler.finish()
 	since := func(moment time.Time) uint64 { return uint64(max(moment.Sub(sampler.origin), 0)) }
-	optional := func(values *durations) *distribution {
-		if values.count == 0 {
-			return nil
-		}
-		found := values.distribution()
-		return &found
-	}
 	record := &flowRecord{
 		Name: flow.Name, Transport: flow.Transport, IP: flow.IP, CongestionControl: one.congestionControl,
 		MSSBytes: sampler.latest.mssBytes, Connections: one.connections, Bytes: one.bytes, ActiveNs: uint64(one.active),
-		ConnectUs: one.connects.distribution(), CompletionUs: optional(&one.completion),
+		ConnectUs: one.connects.distribution(), CompletionUs: one.completion.optional(),
 		RetransmissionsPkts: &sampler.closed, SRTTUs: sampler.srtt.distribution(), MinRTTUs: microseconds(sampler.minRTT),
-		RTTUs: optional(&one.rtt), RTTHistogram: one.rtt.encoded(), Packets: one.packets, Sizes: one.sizes,
+		RTTUs: one.rtt.optional(), RTTHistogram: one.rtt.encoded(), Packets: one.packets, Sizes: one.sizes,
 		Intervals: sampler.intervals,
 	}
 	if window := uint64(sampler.peerWindowBytes); window > 0 {
@@ -247,7 +288,7 @@ func (one *figures) finish(flow *flow, sampler *sampler) *flowRecord {
 			record.Span.EndedNs, record.Span.ActiveNs = since(one.cut.ended), uint64(one.cut.active)
 			record.Span.Bytes = one.cut.bytes
 		}
-		if flow.Traffic.Kind == "transfer" && record.Span.ActiveNs > 0 {
+		if (flow.Traffic.Kind == "transfer" || one.received != nil) && record.Span.ActiveNs > 0 {
 			goodput := float64(record.Span.Bytes) * 8e9 / float64(record.Span.ActiveNs)
 			record.GoodputBps = &goodput
 		}
@@ -256,10 +297,13 @@ func (one *figures) finish(flow *flow, sampler *sampler) *flowRecord {
 		rate := float64(one.rtt.count) / one.active.Seconds()
 		record.TransactionsPerSecond = &rate
 	}
-	if one.jitter != nil && one.jitter.count > 1 {
-		smoothed := one.jitter.smoothed / 1e3
-		mean := one.jitter.absoluteSum / float64(one.jitter.count-1) / 1e3
-		record.JitterRFC3550Us, record.DelayDifferenceMeanUs = &smoothed, &mean
+	if one.jitter != nil {
+		record.JitterRFC3550Us, record.DelayDifferenceMeanUs = one.jitter.figures()
+	}
+	if received := one.received; received != nil {
+		record.OWDUs, record.OWDHistogram, record.OWDErrorUs = received.OWDUs, received.OWDHistogram, one.owdErrorUs
+		record.DelayVariationUs, record.Pacing = received.DelayVariationUs, one.pacing
+		record.JitterRFC3550Us, record.DelayDifferenceMeanUs = received.JitterRFC3550Us, received.DelayDifferenceMeanUs
 	}
 	return record
 }

@@ -14,6 +14,11 @@ type size uint64
 // A span is a number of nanoseconds, in documents a text such as "20 ms".
 type span uint64
 
+// A rate is a number of bits per second, in documents a text such as "10 Mbit/s".
+type rate uint64
+
+var rateUnits = map[string]int64{"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12}
+
 var sizeUnits = map[string]int64{
 	"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
 }
@@ -55,6 +60,13 @@ func (one *size) UnmarshalJSON(document []byte) error {
 func (one *span) UnmarshalJSON(document []byte) error {
 	value, err := unmarshalQuantity(document, spanUnits)
 	*one = span(value)
+	return err
+}
+
+// UnmarshalJSON reads a rate from a text.
+func (one *rate) UnmarshalJSON(document []byte) error {
+	value, err := unmarshalQuantity(document, rateUnits)
+	*one = rate(value)
 	return err
 }
 

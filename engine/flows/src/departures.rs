@@ -148,6 +148,7 @@ impl Windows {
 mod tests {
     use super::*;
     use nettrial_scenario::{Duration, Rate, Size, Truncation, Variate};
+    use serde::{Deserialize, Serialize};
 
     const MILLISECOND: u64 = 1_000_000;
 
@@ -224,6 +225,48 @@ mod tests {
         let mut schedule = Departures::new(&Packets { gap: Some(constant(1)), ..packets() }).unwrap();
         assert_eq!(schedule.due(21 * MILLISECOND), Some(0));
         assert_eq!(schedule.due(22 * MILLISECOND), None);
+    }
+
+    /// Departures, and what they are.
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Agreed {
+        packets: Packets,
+        /// The time and the size of the first departures.
+        #[serde(default)]
+        first: Vec<(u64, u64)>,
+        /// The number of departures in the sums, which wrap around.
+        #[serde(default)]
+        count: usize,
+        #[serde(default)]
+        due_sum: u64,
+        #[serde(default)]
+        sizes_sum: u64,
+    }
+
+    impl Agreed {
+        fn of(packets: &Packets) -> Self {
+            let mut schedule = Departures::new(packets).unwrap();
+            let all: Vec<(u64, u64)> = (0..20_000).map(|_| (schedule.due_ns, schedule.take())).collect();
+            Self {
+                packets: packets.clone(),
+                first: all[..4].to_vec(),
+                count: all.len(),
+                due_sum: all.iter().fold(0, |sum, (due, _)| sum.wrapping_add(*due)),
+                sizes_sum: all.iter().map(|(_, size)| size).sum(),
+            }
+        }
+    }
+
+    /// The stack in Go draws by itself. Its tests compare the same file (`stacks/gvisor/packets_test.go`).
+    #[test]
+    fn departures_are_those_that_are_agreed_with_others() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../stacks/gvisor/testdata/departures.json");
+        let agreed: Vec<Agreed> = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let found: Vec<Agreed> = agreed.iter().map(|one| Agreed::of(&one.packets)).collect();
+        if std::env::var_os("NETTRIAL_UPDATE_GOLDEN").is_some() {
+            std::fs::write(path, serde_json::to_string_pretty(&found).unwrap() + "\n").unwrap();
+        }
+        assert_eq!(agreed, found);
     }
 
     #[test]
