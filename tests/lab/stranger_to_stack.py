@@ -2,7 +2,8 @@
 it got.
 
 Hosts that do not exist begin connections and never open them. Connections show random bytes, a part of a
-secret, or nothing; frames are random, or begin as those of IP and ARP do."""
+secret, or nothing; frames are random, or begin as those of IP and ARP do; datagrams to the port of packets
+are no packets of the flow."""
 
 import contextlib
 import json
@@ -18,14 +19,15 @@ ESTABLISHED = "01"
 CALLERS = 200
 BEGINNERS = 500
 FRAMES = 2000
+DATAGRAMS = 2000
 ANSWER_SECONDS = 0.2
 LONGEST_SECONDS = 60.0
 ETHERNET_BYTES = 14
 
 
-def peer(process: int) -> tuple[str, int] | None:
-    """Returns the address and the port of the other end of the process's established TCP connection."""
-    for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
+def peer(process: int, transport: str) -> tuple[str, int] | None:
+    """Returns the address and the port of the other end of a connected socket of the process."""
+    for line in Path(f"/proc/{process}/net/{transport}").read_text().splitlines()[1:]:
         _, _, remote, state, *_ = line.split()
         if state == ESTABLISHED:
             packed, port = remote.split(":")
@@ -53,7 +55,7 @@ def main() -> None:
     """Attacks the peer of the process in the arguments."""
     process, chance = int(sys.argv[1]), random.Random(1)
     began = time.monotonic()
-    while not (at := peer(process)):
+    while not ((at := peer(process, "tcp")) and (to := peer(process, "udp"))):
         assert time.monotonic() - began < LONGEST_SECONDS, "there is no connection"
         time.sleep(0.02)
     device = next(name for _, name in socket.if_nameindex() if name != "lo")
@@ -82,7 +84,13 @@ def main() -> None:
                 body[9] = chance.choice([1, 6, 17])
                 body[16:20] = socket.inet_aton(at[0])
             raw.send((b"\xff" * 6 if number % 2 else chance.randbytes(6)) + own + kind + bytes(body))
-    print(json.dumps({"callers": len(held), "answered_bytes": answered, "frames": FRAMES}))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for number in range(DATAGRAMS):
+            # The beginning is that of a packet with this number and a length, but for the secret.
+            header = struct.pack("!QQI", number, number, 24 + number % 1000) + chance.randbytes(4)
+            sender.sendto((header + bytes(number % 1000))[: chance.choice([0, 16, 24, 1400])], to)
+    said = {"callers": len(held), "answered_bytes": answered, "frames": FRAMES, "datagrams": DATAGRAMS}
+    print(json.dumps(said))
 
 
 main()

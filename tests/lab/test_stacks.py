@@ -168,6 +168,40 @@ def largest(file: Path) -> int:
     return found
 
 
+PACKETS = {
+    "kind": "packets",
+    "size": {"distribution": "uniform", "minimum": "24 B", "maximum": "1400 B"},
+    "gap": {"distribution": "exponential", "mean": "500 us"},
+    "count": 200,
+    "seed": 5,
+}
+PACKETS_BYTES = 143_105
+PACKETS_NS = 103_429_819
+"""The bytes of these packets, and the time from the first to the end of the last gap, from whatever host."""
+
+
+def packets_arrived(flow: FlowRecord, transport: str) -> None:
+    """Fails unless a flow's packets are the drawn ones, and both ends have measured them."""
+    assert flow.pacing
+    assert flow.pacing.asked_bps == PACKETS_BYTES * 8e9 / PACKETS_NS
+    assert flow.pacing.lateness_us.count == 200
+    assert flow.owd_us
+    assert flow.delay_variation_us
+    assert flow.jitter_rfc3550_us is not None
+    assert flow.goodput_bps
+    assert 0 < flow.owd_us.minimum <= flow.owd_us.p50 <= flow.owd_us.maximum
+    if transport == "tcp":
+        assert (flow.bytes, flow.owd_us.count, flow.packets) == (PACKETS_BYTES, 200, None)
+        return
+    counts = flow.packets
+    assert counts
+    assert (counts.sent_pkts, counts.send_errors_pkts, counts.duplicated_pkts) == (200, 0, 0)
+    assert counts.received_pkts + counts.lost_pkts == 200
+    assert flow.owd_us.count == counts.received_pkts > 100
+    assert flow.bytes == PACKETS_BYTES or counts.lost_pkts
+    assert flow.ip_bytes in (None, PACKETS_BYTES + 200 * (28 if flow.ip == 4 else 48))
+
+
 @pytest.mark.parametrize(
     ("transport", "ip"),
     [
@@ -177,7 +211,7 @@ def largest(file: Path) -> int:
     ],
 )
 @pytest.mark.parametrize(("sender", "receiver"), WITH_LINUX)
-def test_requests_and_sweeps_are_answered_over_each_transport(
+def test_requests_sweeps_and_packets_are_carried_over_each_transport(
     sender: str,
     receiver: str,
     transport: str,
@@ -193,8 +227,10 @@ def test_requests_and_sweeps_are_answered_over_each_transport(
     sizes = {"first": "1000 B", "last": f"{last} B", "step": f"{step} B", "repeats": 2, "bytes": "60 kB"}
     sweep = scenario.workload[0].model_dump(by_alias=True) | {"name": "sweep"}
     sweep["traffic"] = {"kind": "sweep", "answer": "echo"} | sizes
-    scenario.workload.append(Flow.model_validate(sweep))
-    flow, swept = checked(run(scenario))
+    packets = scenario.workload[0].model_dump(by_alias=True) | {"name": "packets", "traffic": PACKETS}
+    scenario.workload += [Flow.model_validate(sweep), Flow.model_validate(packets)]
+    flow, swept, sent = checked(run(scenario))
+    packets_arrived(sent, transport)
     assert flow.rtt_us
     assert (flow.rtt_us.count, flow.bytes) == (100, 6400)
     assert 0 < flow.rtt_us.minimum <= flow.rtt_us.p50 <= flow.rtt_us.maximum
@@ -215,20 +251,13 @@ SWEEP = {
 }
 
 
+TOO_LARGE = {"distribution": "constant", "value": "2 kB"}
+
+
 @pytest.mark.parametrize(
     ("changes", "wrong"),
     [
         ({"transport": "mptcp"}, "transport"),
-        (
-            {
-                "traffic": {
-                    "kind": "packets",
-                    "size": {"distribution": "constant", "value": "100 B"},
-                    "count": 5,
-                }
-            },
-            "kind",
-        ),
         ({"traffic": {"kind": "tool", "tool": "iperf3", "duration": "1 s"}}, "kind"),
         ({"socket": {"window": "64 KiB"}}, "window"),
         ({"socket": {"zerocopy": True}}, "zerocopy"),
@@ -242,6 +271,7 @@ SWEEP = {
         ({"stack": "smoltcp", "sack": False}, "sack"),
         ({"stack": "smoltcp", "send_buffer": STACKS[LINUX].stack.send_buffer}, "send_buffer"),
         ({"stack": "smoltcp", "ip": 6, "transport": "udp", "traffic": SWEEP}, "last"),
+        ({"stack": "smoltcp", "ip": 6, "transport": "udp", "traffic": PACKETS | {"size": TOO_LARGE}}, "size"),
         ({"stack": "lwip", "congestion_control": "cubic"}, "congestion_control"),
         ({"stack": "lwip", "timestamps": False}, "timestamps"),
     ],
@@ -296,6 +326,9 @@ def test_a_stranger_on_the_network_changes_nothing(name: str, prepare: Prepare, 
     # The attack takes about a second, and has to end before the trial does, also on a busy machine.
     transfer = {"kind": "transfer", "duration": "10 s"}
     scenario = prepare(LINUX, name, transfer, network="pair", rate="10 Mbit/s")
+    packets = PACKETS | {"gap": {"distribution": "exponential", "mean": "5 ms"}, "count": 2000}
+    packets = scenario.workload[0].model_dump(by_alias=True) | {"name": "packets", "traffic": packets}
+    scenario.workload.append(Flow.model_validate(packets | {"transport": "udp"}))
     command = sandbox.command(["env", f"NETTRIAL_STACKS={stacks()}", str(engine()), "lab"])
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -312,7 +345,7 @@ def test_a_stranger_on_the_network_changes_nothing(name: str, prepare: Prepare, 
         sender = str(senders()[0])
         enter = ["nsenter", "--target", sender, "--net", "--", sys.executable, str(STRANGER), sender]
         said = json.loads(sandbox.do(enter))
-        assert said == {"callers": 200, "answered_bytes": 0, "frames": 2000}
+        assert said == {"callers": 200, "answered_bytes": 0, "frames": 2000, "datagrams": 2000}
         answer = json.loads(process.stdout.readline())
         process.kill()
     assert "record" in answer, answer
@@ -321,3 +354,7 @@ def test_a_stranger_on_the_network_changes_nothing(name: str, prepare: Prepare, 
     assert [check for check in record.checks if not check.passed] == []
     assert flow.bytes > 0
     assert flow.goodput_bps
+    counts = record.flows[1].packets
+    assert counts
+    assert counts.sent_pkts == counts.received_pkts + counts.lost_pkts == 2000
+    assert (counts.reordered_pkts, counts.duplicated_pkts) == (0, 0)

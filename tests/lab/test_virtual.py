@@ -127,7 +127,13 @@ def test_a_host_has_the_stack_of_a_program(kernel, name, monkeypatch, tmp_path):
     scenario = a_scenario()
     ends = {"name": "flow", "from": "sender", "to": "receiver", "transport": "tcp", "ip": 6}
     traffic = {"kind": "transfer", "size": "100 kB"}
-    scenario.workload = [Flow.model_validate(ends | {"traffic": traffic})]
+    size = {"distribution": "uniform", "minimum": "24 B", "maximum": "1400 B"}
+    gap = {"distribution": "exponential", "mean": "500 us"}
+    packets = {"kind": "packets", "size": size, "gap": gap, "count": 200, "seed": 5}
+    scenario.workload = [
+        Flow.model_validate(ends | {"traffic": traffic}),
+        Flow.model_validate(ends | {"name": "packets", "transport": "udp", "traffic": packets}),
+    ]
     for node in scenario.nodes:
         if node.name == "sender":
             node.stack = STACKS[name].stack
@@ -135,6 +141,9 @@ def test_a_host_has_the_stack_of_a_program(kernel, name, monkeypatch, tmp_path):
         record = backend.run("test", scenario, 200)
     assert [check for check in record.checks if not check.passed] == []
     assert record.flows[0].bytes == 100_000
+    counts = record.flows[1].packets
+    assert (counts.received_pkts, counts.lost_pkts, counts.reordered_pkts) == (200, 0, 0)
+    assert record.flows[1].owd_us.count == 200
     assert [host.stack.name for host in record.hosts if host.stack] == [name]
 
 

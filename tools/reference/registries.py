@@ -131,7 +131,10 @@ def _programs() -> str:
         ("traffic", [_codes(one["traffic"]) for one in programs]),
         ("flows' socket options", [_codes(one["socket_options"]) for one in programs]),
         ("`ip_bytes`, `wire_bytes`", [yes(one["counts_bytes"], "counted") for one in programs]),
-        ("congestion window, round-trip times, `intervals`", [yes(one["tells_state"]) for one in programs]),
+        (
+            "congestion window, round-trip times, `intervals` of connections",
+            [yes(one["tells_state"]) for one in programs],
+        ),
         ("captures, losses, delays, events", ["as with any host" for _ in programs]),
         ("backends", ["`lab`, `virtual`" for _ in programs]),
     ]

@@ -2,9 +2,10 @@
 
 use super::table::Program;
 use super::{describe, of};
+use nettrial_flows::variate::largest;
 use nettrial_flows::wire::UDP_HEADER_BYTES;
 use nettrial_scenario::{
-    Flow, IpVersion, Medium, Node, Place, Problem, Scenario, Stack, Traffic, Transport, chain,
+    Flow, IpVersion, Medium, Node, Place, Problem, Scenario, Size, Stack, Traffic, Transport, chain,
 };
 use std::collections::HashSet;
 
@@ -73,18 +74,26 @@ fn size_problems(
         let expected = format!("a network without a smaller MTU than the {own} of {host}");
         problems.push(place.problem("from", format!("a network with an MTU of {least}"), expected, hint));
     }
-    let largest = match &flow.traffic {
+    let most = match &flow.traffic {
         Traffic::RequestResponse(exchange) => exchange.request.max(exchange.response),
         Traffic::Sweep(sweep) => sweep.last,
+        Traffic::Packets(packets) => match largest(&packets.size) {
+            Some(bytes) => Size(bytes),
+            None => return problems,
+        },
         _ => return problems,
     };
     let fits = own.0.saturating_sub(flow.ip.header_bytes() + UDP_HEADER_BYTES);
-    if flow.transport == Transport::Udp && largest.0 > fits && !program.fragments.contains(&flow.ip) {
+    if flow.transport == Transport::Udp && most.0 > fits && !program.fragments.contains(&flow.ip) {
         let version = if flow.ip == IpVersion::V4 { "IPv4" } else { "IPv6" };
         let hint = format!("{} neither sends nor takes fragments over {version}", program.name);
-        let name = if matches!(flow.traffic, Traffic::Sweep(_)) { "last" } else { "request" };
+        let name = match flow.traffic {
+            Traffic::Sweep(_) => "last",
+            Traffic::Packets(_) => "size",
+            _ => "request",
+        };
         let expected = format!("at most {fits} B over UDP, which fit into one packet");
-        problems.push(place.within("traffic").problem(name, largest, expected, hint));
+        problems.push(place.within("traffic").problem(name, most, expected, hint));
     }
     problems
 }
