@@ -29,27 +29,32 @@ class Detectable:
     wanted: float
     """A smaller change, in percent."""
     blocks: int | None
-    """The number of further blocks that would show it; None for more than `MOST_BLOCKS`."""
+    """The number of further blocks that would show it; None for more than `MOST_BLOCKS`, and for a change
+    that is not paired by block."""
 
 
 def detectable(change: Change, smallest: float) -> Detectable | None:
     """Returns the change that a run shows with the probability `POWER`, and the number of blocks for one of
-    half that size or less, but not below `smallest`; None for a change without an interval of its ratio, and
-    for a run that stopped by rule."""
-    error, bounds = change.log_error, change.simultaneous
-    if error is None or bounds is None or bounds.method.startswith(SEQUENCE) or len(error.parts) != 1:
+    half that size or less, but not below `smallest`; None for a change without a usable interval of its
+    ratio, and for a run that stopped by rule."""
+    error, bounds = change.log_error, change.relative
+    if error is None or bounds is None or bounds.method.startswith(SEQUENCE):
         return None
-    (size, freedom), comparisons = error.parts[0], max(1, change.family)
+    size, comparisons = math.hypot(*(part for part, _ in error.parts)), max(1, change.family)
     if size <= 0:
         return None
+    freedom = size**4 / sum(part**4 / each for part, each in error.parts)  # Satterthwaite's
+    above = error.half_width(comparisons) + size * float(special.stdtrit(freedom, POWER))
+    percent = 100 * math.expm1(min(above, 20.0))
+    if percent >= UNCLEAR_PERCENT:
+        return None
+    wanted = max(smallest, _rounded_down(percent / 2))
+    if len(error.parts) != 1:
+        return Detectable(percent, wanted, None)
 
     def reach(freedom: float) -> float:
         return quantile(freedom, comparisons) + float(special.stdtrit(freedom, POWER))
 
-    percent = 100 * math.expm1(min(reach(freedom) * size, 20.0))
-    if percent >= UNCLEAR_PERCENT:
-        return None
-    wanted = max(smallest, _rounded_down(percent / 2))
     one = size * math.sqrt(change.pairs)
     by_block = freedom / max(1, change.pairs - 1)
     total = fewest(lambda count: reach(by_block * (count - 1)), one, math.log1p(wanted / 100))

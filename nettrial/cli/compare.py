@@ -16,6 +16,7 @@ from nettrial.cli.compare_files import ComparisonFiles
 from nettrial.cli.console import print_table, say
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import compare as compare_documents
+from nettrial.cli.documents import merits
 from nettrial.cli.documents.merits import VERDICTS
 from nettrial.cli.limits import FAILED, Gate
 from nettrial.cli.pool import expanded
@@ -24,6 +25,7 @@ from nettrial.design.trial_order import in_words
 from nettrial.errors import BadInput, Inconclusive, NettrialError, TrialsFailed
 from nettrial.files import RUN_FILE
 from nettrial.report import comparison_tables, numbers
+from nettrial.report.change_words import WOULD_BE
 from nettrial.report.comparison_tables import BIASED, CHANGES, TWO_SESSIONS, Table
 from nettrial.store import Run, recorder
 
@@ -105,7 +107,10 @@ def _print(compared: RunComparison, first: Path, second: Path) -> None:
         print("\nOther differences between the runs")
         print_table(["", "A", "B"], compared.circumstances)
     print(f"\n{comparison_tables.method(compared)}")
-    print_table(CHANGES, _changes(compared, first, second).rows)
+    rows = _changes(compared, first, second).rows
+    print_table(CHANGES, rows)
+    if any(" would be" in row[-1] for row in rows):
+        print(WOULD_BE)
     _print_alone(compared)
     _print_biased(compared)
     _print_few(compared)
@@ -299,6 +304,7 @@ def _as_document(each: Difference) -> compare_documents.Difference:
         interval=documents.bounds(each.interval),
         shown=documents.direction(each.shown),
         verdict=VERDICTS[merit(each.response, each.change, each.shown)],
+        detectable=merits.could_show(each.change, each.response),
         absent=each.absent,
     )
 

@@ -10,7 +10,7 @@ from nettrial.cli.documents import base as documents
 from nettrial.cli.run_document import report_document
 from nettrial.measuring.compared import ComparedMeasurement
 from nettrial.report import conclusions, numbers
-from nettrial.report.change_words import merit_in_words
+from nettrial.report.change_words import verdict_in_words
 from nettrial.report.content import Report, gather
 from nettrial.report.tables import label
 from nettrial.store import Run
@@ -67,7 +67,8 @@ def _ratio(response: ResponseSummary, change: Change | None) -> list[str]:
     if change is None or change.percent is None:
         return ["", "", (change.absent if change else None) or ""]
     bounds = change.simultaneous
-    said = merit_in_words(merit(response.response, change, change.shown), response.response.smallest_effect)
+    judged = merit(response.response, change, change.shown)
+    said = verdict_in_words(judged, change, response.response.smallest_effect)
     if bounds is None:
         return [_of(change.percent), "", change.absent or ""]
     return [_of(change.percent), f"{_of(bounds.low)} to {_of(bounds.high)}", said]

@@ -7,6 +7,7 @@ from typing import Literal
 
 from nettrial.analysis import Finding, HarmOfWarnings, LevelEffect, ResponseSummary, merit
 from nettrial.cli.documents import base as documents
+from nettrial.cli.documents import merits
 from nettrial.cli.documents import report as report_documents
 from nettrial.cli.documents.merits import VERDICTS
 from nettrial.cli.documents.report import ReportDocument
@@ -87,6 +88,7 @@ def _effect(finding: Finding, effect: LevelEffect) -> report_documents.Effect:
         blocks=change.pairs,
         shown=documents.direction(change.shown),
         verdict=VERDICTS[merit(finding.response, change, change.shown, effect.is_mixed)],
+        detectable=merits.could_show(change, finding.response),
         rises=effect.rises,
         falls=effect.falls,
         absent=change.absent,

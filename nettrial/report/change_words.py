@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nettrial.analysis import Contrast, Interval, Merit, merit
+from nettrial.analysis import Change, Contrast, Interval, Merit, merit
 from nettrial.analysis.detectable import Detectable, detectable
 from nettrial.report import numbers
 from nettrial.report.tables import label
@@ -16,6 +16,8 @@ _HEAD = re.compile(r",| (?:of|among|over|under|at|to|in|with) ")
 """The end of a title's head, which is singular or plural."""
 
 
+WOULD_BE = "would be: shown with a probability of 80% if it were that large"
+"""The note on verdicts such as "no change shown; 12% would be"."""
 VERBS = ("rises", "falls")
 """The words with which changes at many levels begin that are a sentence of the response."""
 
@@ -89,7 +91,7 @@ def change(study: Study, contrast: Contrast, names_place: bool = True) -> str:
         return f"{name}: no change of {smallest:g}% or more{place} ({size}{about}{ends})"
     if told.bounds.side == 0:
         about = f", from {before} to {numbers.with_unit(after, unit)}" if contrast.values else ""
-        return f"{name}: no change shown{place} ({size}{about}{ends}{_could_show([told])})"
+        return f"{name}: no change shown{place} ({size}{about}{ends}{_could_show([told.detectable])})"
     verb = ("rise" if told.bounds.side > 0 else "fall") + ("" if _is_plural(title) else "s")
     if not contrast.values:
         return f"{name} {verb}{place} ({size}{ends})"
@@ -106,6 +108,20 @@ def merit_in_words(judged: Merit, smallest: float) -> str:
     return "no change shown" if judged is Merit.NONE else str(judged)
 
 
+def verdict_in_words(judged: Merit, estimate: Change, smallest: float) -> str:
+    """Returns the merit of a change in words and, where no change is shown, the one that would have been: "no
+    change shown; 12% would be"."""
+    could = detectable(estimate, smallest) if judged is Merit.NONE else None
+    said = merit_in_words(judged, smallest)
+    return f"{said}; {numbers.two(could.percent)}% would be" if could else said
+
+
+def could_show(estimate: Change, smallest: float) -> str:
+    """Returns what a run that shows no change could have shown, after a semicolon; empty if the interval does
+    not say that."""
+    return _could_show([detectable(estimate, smallest)])
+
+
 def compared(contrast: Contrast) -> str:
     """Returns a comparison of two responses of the same trials in words: "Goodput of iperf3 920 against 934
     Mbit/s of Goodput (-1.5%, -2.0 to -1.0%)"."""
@@ -115,7 +131,8 @@ def compared(contrast: Contrast) -> str:
     mixed = f"; {_mixed(contrast)}" if contrast.is_mixed else ""
     judged = merit(contrast.response, contrast.change, contrast.change.shown, contrast.is_mixed)
     is_none = told.bounds is not None and judged in (Merit.SMALL, Merit.NONE)
-    none = f"; {merit_in_words(judged, contrast.response.smallest_effect)}" if is_none else ""
+    smallest = contrast.response.smallest_effect
+    none = f"; {verdict_in_words(judged, contrast.change, smallest)}" if is_none else ""
     if not contrast.values:
         return f"{contrast.subject} against {contrast.against} ({size}{none}{mixed})"
     before, after = (numbers.three(each) for each in contrast.values)
@@ -161,11 +178,11 @@ def _ends(study: Study, contrast: Contrast) -> str:
     return f"depending on {factors}, from {' to '.join(said)}"
 
 
-def _could_show(still: Sequence[_Estimate]) -> str:
+def _could_show(still: Sequence[Detectable | None]) -> str:
     """Returns what a run that shows no change could have shown at every one of the levels in words, and how
     many more blocks would show a smaller one, after a semicolon; empty if an interval does not say that."""
-    known = [each.detectable for each in still if each.detectable]
-    if len(known) < len(still):
+    known = [each for each in still if each]
+    if not known or len(known) < len(still):
         return ""
     largest = max(known, key=lambda each: each.percent)
     seen = f"; changes above {numbers.two(largest.percent)}% would have been seen"
@@ -197,7 +214,7 @@ def changes(contrasts: Sequence[Contrast]) -> str:
     still = [(each, bounds) for each, bounds in sure if not each.sign and each.smallest is None]
     if still:
         named = _levels([each.subject for each, _ in still], levels, "any level")
-        could = _could_show([each for each, _ in still])
+        could = _could_show([each.detectable for each, _ in still])
         parts.append(f"no change shown at {named}{_within(still, could)}")
     if loose:
         first, last = min(loose, key=lambda each: each.middle), max(loose, key=lambda each: each.middle)

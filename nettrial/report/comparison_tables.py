@@ -12,7 +12,7 @@ from nettrial.analysis.compare import Difference, RunComparison
 from nettrial.analysis.intervals import CONFIDENCE
 from nettrial.design.trial_order import in_words
 from nettrial.report import numbers
-from nettrial.report.change_words import merit_in_words
+from nettrial.report.change_words import verdict_in_words
 from nettrial.report.tables import UNCLEAR
 
 BIASED = "may be biased"
@@ -113,7 +113,7 @@ def _verdict(difference: Difference) -> str:
         return difference.absent or ""
     doubt = f", {BIASED}" if sum(difference.biased) else ""
     judged = merit(difference.response, difference.change, difference.shown)
-    said = merit_in_words(judged, difference.response.smallest_effect)
+    said = verdict_in_words(judged, difference.change, difference.response.smallest_effect)
     if judged in (Merit.BETTER, Merit.WORSE):
         said = f"{'higher' if difference.shown > 0 else 'lower'} ({said})"
     return f"{said}{doubt}"

@@ -9,7 +9,7 @@ from nettrial.analysis import Cell, Change, ResponseSummary, baseline, estimate,
 from nettrial.analysis.summary import Levels
 from nettrial.metrics.base_units import BaseUnit, base_unit, factor_columns
 from nettrial.report import numbers, pages, sentences, sweeps, tables, verdicts
-from nettrial.report.change_words import merit_in_words
+from nettrial.report.change_words import WOULD_BE, verdict_in_words
 from nettrial.report.content import Report, Section
 from nettrial.report.formats import DataTable, Raw, as_csv, as_latex, as_markdown, plain
 from nettrial.report.tables import TableCell
@@ -239,11 +239,13 @@ def _glance(report: Report) -> list[DataTable]:
             response = section.response.response
             shown = _shown(entry)[1]
             judged = merit(response, cell.change, cell.change.shown)
-            verdict = merit_in_words(judged, response.smallest_effect) if shown else ""
+            verdict = verdict_in_words(judged, cell.change, response.smallest_effect) if shown else ""
             lines.append((section.title, *levels, shown or f"absent: {entry.note}", verdict))
             rows.append((section.name, *levels, *change_values(response, cell.change)))
     factor = study.factors[study.layout.rows].title
     caption = f"Changes from {factor} {baseline(study)} in %, with their 95% intervals, paired by block."
+    if any(line[-1].endswith(" would be") for line in lines):
+        caption = f"{caption} {WOULD_BE[0].upper()}{WOULD_BE[1:]}."
     headings = ("Response", *titles, "change, %", "verdict")
     names = ("response", *factors.values(), *CHANGE_COLUMNS)
     return [DataTable("changes", caption, headings, tuple(lines), names, tuple(rows))]

@@ -11,8 +11,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from nettrial.analysis import Finding, HarmOfWarnings, LevelEffect, Merit, merit
+from nettrial.analysis.detectable import Detectable, detectable
 from nettrial.report import conclusions, numbers, response_warnings, verdicts
-from nettrial.report.change_words import merit_in_words
+from nettrial.report.change_words import verdict_in_words
 from nettrial.report.content import Report
 
 EFFECTS_SHOWN = 14
@@ -81,15 +82,15 @@ class EffectWords:
     interval: str
     """The 95% interval of the change; empty if there is none."""
     verdict: str
-    """The verdict: better, worse, no change shown, below the smallest size of interest, or mixed if
-    opposite changes were averaged; or the reason why the change is absent."""
+    """The verdict: better, worse, no change shown and the change that would have been, below the smallest
+    size of interest, or mixed if opposite changes were averaged; or the reason why the change is absent."""
 
 
 def effect_words(finding: Finding, effect: LevelEffect) -> EffectWords:
     """Returns an effect in words: in percent or, if that is unclear, as a difference."""
     change = effect.overall
     judged = merit(finding.response, change, change.shown, effect.is_mixed)
-    verdict = merit_in_words(judged, finding.response.smallest_effect)
+    verdict = verdict_in_words(judged, change, finding.response.smallest_effect)
     shown = 0 if change.is_smaller_than(finding.response.smallest_effect) else change.shown
     bounds, middle, unit = change.relative, change.percent, "%"
     if bounds is None:
@@ -120,6 +121,12 @@ def _effects(report: Report, console: Console) -> None:
     console.print(grid)
     if any(effect.is_mixed for _, effect in rows[:EFFECTS_SHOWN]):
         console.print(Text(MIXED_NOTE))
+    could = [could.percent for found, effect in rows[:EFFECTS_SHOWN] if (could := _could_show(found, effect))]
+    if could:
+        ends = dict.fromkeys(numbers.two(percent) for percent in (min(could), max(could)))
+        console.print(
+            Text(f"no change shown: one above {' to '.join(ends)}% would have been in 80% of such runs")
+        )
     if len(rows) > EFFECTS_SHOWN:
         console.print(Text(f"and {numbers.counted(len(rows) - EFFECTS_SHOWN, 'more effect')}", style="dim"))
 
@@ -154,8 +161,14 @@ def _row(report: Report, finding: Finding, effect: LevelEffect) -> list[Text]:
         Text(ARROWS[said.shown] if said.interval else "", style=style),
         Text(said.change, style=style),
         Text(said.interval),
-        Text(said.verdict, style=style or "dim"),
+        Text(said.verdict.partition("; ")[0] if said.interval else said.verdict, style=style or "dim"),
     ]
+
+
+def _could_show(finding: Finding, effect: LevelEffect) -> Detectable | None:
+    """Returns the change that would have been shown where none is."""
+    judged = merit(finding.response, effect.overall, effect.overall.shown, effect.is_mixed)
+    return detectable(effect.overall, finding.response.smallest_effect) if judged is Merit.NONE else None
 
 
 def _warnings(report: Report, console: Console) -> None:

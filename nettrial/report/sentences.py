@@ -20,7 +20,7 @@ from nettrial.analysis import (
 )
 from nettrial.analysis.analysis_of_variance import NORMALITY_LEVEL, Term
 from nettrial.report import numbers
-from nettrial.report.change_words import quantity
+from nettrial.report.change_words import could_show, quantity
 from nettrial.report.tables import label
 from nettrial.study import Study
 
@@ -87,7 +87,8 @@ def _effect(study: Study, result: Finding, effect: LevelEffect, name: str) -> st
         size = f"{result.response.smallest_effect:g}%"
         return f"{level} against {result.baseline}: no change of {name} of {size} or more ({_span(by, unit)})"
     if judged is Merit.NONE:
-        return f"{level} against {result.baseline}: no difference in {name} shown ({_span(by, unit)})"
+        could = could_show(change, result.response.smallest_effect)
+        return f"{level} against {result.baseline}: no difference in {name} shown ({_span(by, unit)}{could})"
     word, against = ("raises", "over") if change.shown > 0 else ("lowers", "against")
     return f"{level} {word} {name} by {_size(by, unit)} {against} {result.baseline}"
 

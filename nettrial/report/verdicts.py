@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nettrial.analysis import VERDICTS, Compared, HarmOfWarnings, Verdict
+from nettrial.analysis.detectable import detectable
 from nettrial.analysis.outcomes import Outcome
-from nettrial.analysis.study_verdicts import of_published_size
+from nettrial.analysis.study_verdicts import JudgedPlace, of_published_size
 from nettrial.report import numbers
 from nettrial.report.tables import UNCLEAR, label
 from nettrial.study import Study
@@ -135,24 +136,27 @@ def _by_place(study: Study, verdict: Verdict) -> str:
     """Returns the comparisons at each level of the factors that the conclusion does not name. If there are
     several, their outcomes are counted, and those that disagree come first."""
     if len(verdict.places) == 1:
-        return _compared(verdict.places[0].compared, verdict.unit)
+        return _at_place(verdict, verdict.places[0])
     titles = numbers.listed(study.factors[name].title for name in verdict.places[0].levels)
     kind = "level" if len(verdict.places[0].levels) == 1 else "combination"
     ordered = sorted(verdict.places, key=lambda place: list(_OUTCOMES).index(place.outcome))
     outcomes = [place.outcome for place in ordered]
     counts = [f"{word} at {outcomes.count(each)}" for each, word in _OUTCOMES.items() if each in outcomes]
     said = [f"by {kind} of {titles}: {numbers.listed(counts)} of {len(ordered)}"]
-    said += [
-        f"{label(study, place.levels)} {_compared(place.compared, verdict.unit)}"
-        for place in ordered[:MOST_PLACES]
-    ]
+    said += [f"{label(study, place.levels)} {_at_place(verdict, place)}" for place in ordered[:MOST_PLACES]]
     more = len(ordered) - MOST_PLACES
     return "; ".join([*said, *([f"and {more} more"] if more > 0 else [])])
 
 
-def _compared(comparisons: Sequence[Compared], unit: str) -> str:
-    """Returns the comparisons at one place."""
-    return ", ".join(f"against {each.against} {_change(each, unit)}" for each in comparisons)
+def _at_place(verdict: Verdict, place: JudgedPlace) -> str:
+    """Returns the comparisons at one place and, if they show nothing, the change that they could have
+    shown."""
+    said = ", ".join(f"against {each.against} {_change(each, verdict.unit)}" for each in place.compared)
+    still = [each.change for each in place.compared if not each.change.shown]
+    could = [each.percent for change in still if (each := detectable(change, verdict.smallest))]
+    if place.outcome is not Outcome.UNKNOWN or not could or len(could) < len(still):
+        return said
+    return f"{said} (changes above {numbers.two(max(could))}% would have been seen)"
 
 
 def _change(compared: Compared, unit: str) -> str:

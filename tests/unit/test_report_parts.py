@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettrial.analysis import Change, Contrast, Interval, change, corrected
+from nettrial.analysis import Change, Contrast, Interval, Merit, change, corrected
 from nettrial.analysis.detectable import detectable
 from nettrial.design import scenario_of, treatments
 from nettrial.report import change_words, numbers, topology, vega
@@ -146,6 +146,9 @@ def test_what_an_inconclusive_run_could_have_shown() -> None:
     (wider,) = corrected([change([(1.0, math.exp(2 * log)) for log in logs])])
     both = change_words.changes([level, replace(level, subject="Level C", change=wider)])
     assert both.endswith(change_words.changes([replace(level, change=wider)]).split("; ", 1)[1])
+    verdict = change_words.verdict_in_words(Merit.NONE, found, 1)
+    assert verdict == f"no change shown; {numbers.two(told.percent)}% would be"
+    assert change_words.verdict_in_words(Merit.BETTER, found, 1) == "better"
     unknown = replace(found, log_error=None)
     assert "would" not in change_words.changes([level, replace(level, change=unknown)])
 

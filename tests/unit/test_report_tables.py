@@ -79,7 +79,8 @@ def test_what_is_shown_is_what_the_page_shows(report, found):
         words[row["verdict"]] if line[-2][:6] != "absent" else ""
         for line, row in zip(changes.lines, read(changes), strict=True)
     ]
-    assert [line[-1] for line in changes.lines] == verdicts
+    assert [line[-1].partition("; ")[0] for line in changes.lines] == verdicts
+    assert any(line[-1].endswith(" would be") for line in changes.lines)
     assert {"better", "no change shown"} <= set(verdicts)
 
 

@@ -28,6 +28,18 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, populate_by_name=True)
 
 
+class Detectable(Part):
+    """The change that a run could have shown."""
+
+    percent: float
+    """The smallest change in percent that is shown with a probability of 80%."""
+    wanted: float
+    """A smaller change in percent."""
+    more_blocks: int | None
+    """The number of further blocks that would show it; null for more than 1000, and for changes between two
+    runs."""
+
+
 class JsonDocument(Part):
     """A whole document."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Bounds, JsonDocument, Levels, Part, Shown, Verdict
+from nettrial.cli.documents.base import Bounds, Detectable, JsonDocument, Levels, Part, Shown, Verdict
 
 
 class Circumstance(Part):
@@ -48,6 +48,9 @@ class Difference(Part):
     verdict: Verdict
     """The same as better or worse: for some metrics, lower is better. `small` if the change is known to be
     smaller than the response's `smallest_effect`."""
+    detectable: Detectable | None
+    """The change that would have been shown with a probability of 80%; null where one is shown, and where the
+    interval does not say that."""
     absent: str | None
     """The reason why the change or its interval is absent."""
 

@@ -1,9 +1,11 @@
-"""The merit of a change, as documents have it."""
+"""The merit of a change, and what could have been shown where none is, as documents have it."""
 
 from __future__ import annotations
 
-from nettrial.analysis import Merit
-from nettrial.cli.documents.base import Verdict
+from nettrial.analysis import Change, Merit
+from nettrial.analysis.detectable import detectable
+from nettrial.cli.documents.base import Detectable, Verdict
+from nettrial.study import Response
 
 VERDICTS: dict[Merit, Verdict] = {
     Merit.BETTER: "better",
@@ -13,3 +15,12 @@ VERDICTS: dict[Merit, Verdict] = {
     Merit.NONE: "none",
 }
 """The word in documents for each merit."""
+
+
+def could_show(change: Change, response: Response) -> Detectable | None:
+    """Returns the change that a run could have shown; None where one is shown, and where the interval does
+    not say that."""
+    found = None if change.shown else detectable(change, response.smallest_effect)
+    if found is None:
+        return None
+    return Detectable(percent=found.percent, wanted=found.wanted, more_blocks=found.blocks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Bounds, JsonDocument, Levels, Part, Shown, Verdict
+from nettrial.cli.documents.base import Bounds, Detectable, JsonDocument, Levels, Part, Shown, Verdict
 
 
 class Trials(Part):
@@ -79,6 +79,9 @@ class Effect(Part):
     """The same as better or worse: for some metrics, lower is better. `small` if the change is known to be
     smaller than the response's `smallest_effect`; `mixed` if both `rises` and `falls` are above 0: the change
     is an average of opposite changes."""
+    detectable: Detectable | None
+    """The change that would have been shown with a probability of 80%; null where one is shown, and where the
+    interval does not say that."""
     rises: int
     """The number of combinations of the other factors' levels at which a rise is shown."""
     falls: int
