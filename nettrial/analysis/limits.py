@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from nettrial.analysis.intervals import Interval, quantile
 from nettrial.analysis.outcomes import Outcome, above, below
-from nettrial.analysis.summary import Cell, Summary
+from nettrial.analysis.summary import Cell
 from nettrial.study import Response, Study
 from nettrial.units import DURATION, RATE, SIZE
 
@@ -94,13 +95,25 @@ def _scale(unit: str, other: str) -> float | None:
     return None
 
 
-def judge(limits: list[Limit], summary: Summary) -> list[LimitJudgement]:
+class SummarisedResponse(Protocol):
+    """A response with its values under each treatment, in a run or over sessions."""
+
+    @property
+    def response(self) -> Response:
+        """The response."""
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The values under each treatment."""
+
+
+def judge(limits: Sequence[Limit], responses: Sequence[SummarisedResponse]) -> list[LimitJudgement]:
     """Returns the outcome of each limit under each treatment. The intervals hold together at 95%
     (Bonferroni)."""
     pairs = [
         (each, cell)
         for each in limits
-        for found in summary.responses
+        for found in responses
         if found.response.name == each.response.name
         for cell in found.cells
     ]

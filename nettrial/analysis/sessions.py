@@ -81,6 +81,8 @@ class PooledResponse:
     """The response."""
     means: tuple[SessionMean, ...]
     """The mean under each treatment."""
+    cells: tuple[Cell, ...]
+    """The sessions' means under each treatment, with the session in place of the block."""
     findings: tuple[Finding, ...]
     """The effects of each factor, with the session in place of the block; their intervals hold for
     repetitions."""
@@ -136,6 +138,7 @@ def _pooled(study: Study, sessions: Sequence[ResponseSummary]) -> PooledResponse
     return PooledResponse(
         response=sessions[0].response,
         means=tuple(mean for _, mean in cells),
+        cells=of_sessions.cells,
         findings=findings(study.model_copy(update={"until": None}), of_sessions),
         shares=shares,
         gain=None if shares is None else gain(shares, len(sessions), _blocks(values)),

@@ -51,6 +51,7 @@ def start(name: str | None, options: DesignOptions, out: Path | None, manner: ru
         options = replace(options, backend=LAB)  # a budget is one of real time
     design = Design.of(study, options)
     _refuse_simulated(design.study)
+    manner.gate.limits(design.study)  # an error of theirs comes before the trials
     found = pilot.durations(design.study, max(design.scenarios.traffic_seconds()))
     small = Design.of(pilot.pilot_study(design.study, found), DesignOptions(replicates=pilot.FEWEST_BLOCKS))
     least = _least(design, small, found)

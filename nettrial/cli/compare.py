@@ -281,7 +281,7 @@ def _document(
             compare_documents.Judgement(
                 condition=str(each.condition),
                 treatment=each.difference.treatment,
-                holds=HOLDS[each.outcome],
+                holds=documents.HOLDS[each.outcome],
                 reason=each.reason,
             )
             for each in judgements
@@ -307,10 +307,6 @@ def _as_document(each: Difference) -> compare_documents.Difference:
         detectable=merits.could_show(each.change, each.response),
         absent=each.absent,
     )
-
-
-HOLDS = {Outcome.HOLDS: True, Outcome.DOES_NOT_HOLD: False, Outcome.UNKNOWN: None}
-"""The value of `holds` in the document for each outcome."""
 
 
 def _judge(judgements: Sequence[Judgement], inconclusive: str) -> int:

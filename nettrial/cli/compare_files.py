@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
 
-from nettrial.analysis.outcomes import Outcome
-from nettrial.cli.ci_files import JunitSuite, in_line, write_junit, write_markdown
+from nettrial.cli.ci_files import ConditionCase, conditions_junit, in_line, write_junit, write_markdown
 from nettrial.comparison import Judgement
 from nettrial.design.trial_order import in_words
 from nettrial.report import pages
 from nettrial.report.comparison_tables import Table
-from nettrial.texts import visible
 
 SUITE = "nettrial compare"
 """The name of the JUnit test suite."""
@@ -44,37 +40,18 @@ class ComparisonFiles:
 
 
 def as_junit(judged: Sequence[tuple[Judgement, str]], strict: bool) -> bytes:
-    """Returns a test suite with a test case for each condition under each treatment. A condition that holds
-    is a failure and one without an interval an error. One whose interval is too wide is skipped or, with
-    `strict`, a failure."""
-    results = [_result(each, strict) for each, _ in judged]
-    counts = Counter(results)
-    numbers = {
-        "tests": len(judged),
-        "failures": counts["failure"],
-        "errors": counts["error"],
-        "skipped": counts["skipped"],
-    }
-    suite = JunitSuite(SUITE, numbers)
-    for (each, words), result in zip(judged, results, strict=True):
-        case = suite.case(visible(str(each.condition)), visible(in_words(each.difference.treatment)))
-        message = visible(f"{each.outcome}: {words}")
-        if result is None:
-            ElementTree.SubElement(case, "system-out").text = message
-        else:
-            ElementTree.SubElement(case, result, message=message)
-    return suite.encoded()
-
-
-def _result(judged: Judgement, strict: bool) -> str | None:
-    """Returns the JUnit element for the outcome of a condition; None if the test case passes."""
-    if judged.outcome is Outcome.HOLDS:
-        return "failure"
-    if judged.outcome is not Outcome.UNKNOWN:
-        return None
-    if judged.difference.interval is None:
-        return "error"
-    return "failure" if strict else "skipped"
+    """Returns a test suite with a test case for each condition under each treatment."""
+    cases = [
+        ConditionCase(
+            condition=str(each.condition),
+            treatment=in_words(each.difference.treatment),
+            outcome=each.outcome,
+            has_interval=each.difference.interval is not None,
+            words=f"{each.outcome}: {words}",
+        )
+        for each, words in judged
+    ]
+    return conditions_junit(SUITE, cases, strict)
 
 
 def as_html(tables: Sequence[Table]) -> str:

@@ -1,18 +1,21 @@
-"""The conditions of `nettrial run --fail-if`, and how they decide the exit status."""
+"""The conditions of `nettrial run --fail-if`, their outcome as a document and a file, and how they decide the
+exit status."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from nettrial.analysis.intervals import Interval
-from nettrial.analysis.limits import Limit, LimitJudgement, NoLimit, judge, limit
+from nettrial.analysis.limits import Limit, LimitJudgement, NoLimit, SummarisedResponse, judge, limit
 from nettrial.analysis.outcomes import Outcome
+from nettrial.cli.ci_files import ConditionCase, conditions_junit, write_junit
 from nettrial.cli.console import say
+from nettrial.cli.documents import base as documents
 from nettrial.design.trial_order import in_words
 from nettrial.errors import READING_OPTIONS, BadInput, Inconclusive, TrialsFailed
 from nettrial.report import numbers
-from nettrial.report.content import Report
 from nettrial.study import Study
 
 FAILED = 1
@@ -29,6 +32,8 @@ class Gate:
     """The conditions, as they were given."""
     inconclusive: str = INCONCLUSIVE[0]
     """The result where an interval is too wide to judge a condition: "pass" or "fail"."""
+    junit: Path | None = None
+    """The JUnit file to which the outcomes are written; None for none."""
 
     def check(self) -> None:
         """Raises BadInput if the value of `--inconclusive` is none."""
@@ -46,14 +51,30 @@ class Gate:
                 raise BadInput(READING_OPTIONS, "--fail-if", text, str(why)) from None
         return found
 
-    def decide(self, report: Report, quiet_output: bool) -> int:
-        """Prints a line for each condition under each treatment, on standard error if `quiet_output`, and
-        returns the exit status. Raises TrialsFailed if no condition holds and one has no interval, and
-        Inconclusive if an interval is too wide and that counts as failure."""
-        judged = judge(self.limits(report.run.study), report.summary)
+    def judge(self, study: Study, responses: Sequence[SummarisedResponse]) -> list[LimitJudgement]:
+        """Returns the outcome of each condition under each treatment, by the values of the responses."""
+        return judge(self.limits(study), responses)
+
+    def decide(self, judged: Sequence[LimitJudgement], quiet_output: bool) -> int:
+        """Prints a line for each condition under each treatment, on standard error if `quiet_output`, writes
+        the JUnit file, and returns the exit status. Raises TrialsFailed if no condition holds and one has no
+        interval, Inconclusive if an interval is too wide and that counts as failure, and BadInput for a file
+        that can't be written."""
         for each in judged:
             line = _in_words(each)
             say(line) if quiet_output else print(line)
+        if self.junit is not None:
+            cases = [
+                ConditionCase(
+                    condition=str(each.limit),
+                    treatment=in_words(each.cell.treatment),
+                    outcome=each.outcome,
+                    has_interval=each.interval is not None,
+                    words=_in_words(each),
+                )
+                for each in judged
+            ]
+            write_junit(self.junit, conditions_junit("nettrial run", cases, self.inconclusive == "fail"))
         if any(each.outcome is Outcome.HOLDS for each in judged):
             return FAILED
         unknown = [each for each in judged if each.outcome is Outcome.UNKNOWN]
@@ -68,6 +89,21 @@ class Gate:
 
 ANYTHING = Gate()
 """No condition."""
+
+
+def as_documents(judged: Sequence[LimitJudgement]) -> list[documents.Condition]:
+    """Returns the conditions with their outcomes for a document."""
+    return [
+        documents.Condition(
+            condition=str(each.limit),
+            treatment=each.cell.treatment,
+            mean=each.cell.mean,
+            interval=documents.bounds(each.interval),
+            holds=documents.HOLDS[each.outcome],
+            reason=each.reason,
+        )
+        for each in judged
+    ]
 
 
 def _in_words(judged: LimitJudgement) -> str:
@@ -86,9 +122,3 @@ def _value(mean: float | None, bounds: Interval | None, unit: str) -> str:
     if bounds is None:
         return value
     return f"{value}, {numbers.three(bounds.low)} to {numbers.with_unit(numbers.three(bounds.high), unit)}"
-
-
-def without_study(conditions: Sequence[str], option: str) -> None:
-    """Raises BadInput if conditions were given together with another option."""
-    if conditions:
-        raise BadInput(READING_OPTIONS, "--fail-if", conditions[0], f"none with {option}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from nettrial.analysis.limits import LimitJudgement
 from nettrial.analysis.sessions import Pool, pool, repeated_change
 from nettrial.cli.console import print_table, say
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import pool as pool_documents
+from nettrial.cli.limits import ANYTHING, Gate, as_documents
 from nettrial.files import RUN_FILE
 from nettrial.report import pages, pooled
 from nettrial.store import Run
@@ -17,17 +19,20 @@ WRITING = "writing the page"
 """The current action, for error messages."""
 
 
-def show(directories: Sequence[Path], as_json: bool, page: Path | None = None) -> None:
-    """Prints what runs of one study show together, and writes it as an HTML page on request; raises BadInput.
-    A directory of sessions, as `nettrial run --sessions` writes it, stands for all its runs."""
+def show(directories: Sequence[Path], as_json: bool, page: Path | None = None, gate: Gate = ANYTHING) -> int:
+    """Prints what runs of one study show together, judges the conditions of `gate`, and returns the exit
+    status; writes an HTML page on request. A directory of sessions, as `nettrial run --sessions` writes it,
+    stands for all its runs. Raises BadInput, and what `Gate.decide` raises."""
     runs = [Run.open(each) for each in expanded(directories)]
     found = pool(runs)
     if page is not None:
         pages.write(page, pooled.page(found).encode(), WRITING)
+    judged = gate.judge(found.study, found.responses)
     if as_json:
-        documents.show(_document(found, runs))
-        return
-    _print(found)
+        documents.show(_document(found, runs, judged))
+    else:
+        _print(found)
+    return gate.decide(judged, as_json)
 
 
 def expanded(directories: Sequence[Path]) -> list[Path]:
@@ -50,7 +55,9 @@ def _print(joint: Pool) -> None:
         say(caution)
 
 
-def _document(joint: Pool, runs: Sequence[Run]) -> pool_documents.PoolDocument:
+def _document(
+    joint: Pool, runs: Sequence[Run], judged: Sequence[LimitJudgement]
+) -> pool_documents.PoolDocument:
     return pool_documents.PoolDocument(
         study=joint.study.study,
         runs=[str(run.directory) for run in runs],
@@ -88,6 +95,7 @@ def _document(joint: Pool, runs: Sequence[Run]) -> pool_documents.PoolDocument:
                 *((place.others, place.change) for place in effect.places),
             ]
         ],
+        conditions=as_documents(judged),
         variance=[
             pool_documents.SessionVariance(
                 response=response.response.name,

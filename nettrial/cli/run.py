@@ -236,7 +236,10 @@ def _go_on(run: Run, ready: CheckedRun, manner: Manner) -> int:
 
 def _close(run: Run, stopped: bool, manner: Manner) -> int:
     """Reports a run, prints how it ended, and returns the exit status."""
-    _, report, unwritten = _report(run, manner.form, manner.quiet)
+    is_judged = bool(manner.gate.conditions) and not run.pending()
+    _, report, unwritten = _report(
+        run, manner.form, manner.quiet, gate=manner.gate if is_judged else ANYTHING
+    )
     if unwritten is not None:
         say(str(unwritten))
     again = shlex.join(["nettrial", "run", "--resume", str(run.directory)])
@@ -251,17 +254,19 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
         return INTERRUPTED
     refuse_failures(run, again, manner.strict)
     if manner.gate.conditions:
-        failed = manner.gate.decide(report, manner.form.as_json)
+        judged = manner.gate.judge(run.study, report.summary.responses)
+        failed = manner.gate.decide(judged, manner.form.as_json)
         if failed:
             return failed
     return 0 if unwritten is None else unwritten.exit_code
 
 
 def _report(
-    run: Run, form: RunOutput, quiet: bool = False, earlier: Earlier | None = None
+    run: Run, form: RunOutput, quiet: bool = False, earlier: Earlier | None = None, gate: Gate = ANYTHING
 ) -> tuple[Path | None, Report, BadInput | None]:
-    """Writes the page, with the changes since an earlier run if there is one, and prints the report. Returns
-    the page, the report and, if the page can't be written, the error instead of the page."""
+    """Writes the page, with the changes since an earlier run if there is one, and prints the report, whose
+    document has the conditions of `gate`. Returns the page, the report and, if the page can't be written, the
+    error instead of the page."""
     # Imported only when needed: drawing charts needs libraries that are slow to load.
     from nettrial.report import html, screen, terminal
     from nettrial.report.content import gather
@@ -279,7 +284,8 @@ def _report(
         from nettrial.cli import run_document
         from nettrial.cli.documents import base as documents
 
-        documents.show(run_document.report_document(report, page))
+        judged = gate.judge(run.study, report.summary.responses)
+        documents.show(run_document.report_document(report, page, judged))
     elif form.tables or form.also is not None:
         terminal.render(run, output(), report, form.also == SPREAD)
     else:

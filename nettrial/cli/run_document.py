@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from nettrial.analysis import Finding, HarmOfWarnings, LevelEffect, ResponseSummary, merit
+from nettrial.analysis.limits import LimitJudgement
+from nettrial.cli import limits
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import merits
 from nettrial.cli.documents import report as report_documents
@@ -23,9 +26,11 @@ EFFECTS: dict[HarmOfWarnings, Literal["bias", "narrower", "wider", "nothing"]] =
 """The word in the document for each effect of warnings."""
 
 
-def report_document(report: Report, page: Path | None) -> ReportDocument:
-    """Returns the results of a run as a document; `page` is the file of its report, or None if there is
-    none."""
+def report_document(
+    report: Report, page: Path | None, judged: Sequence[LimitJudgement] = ()
+) -> ReportDocument:
+    """Returns the results of a run as a document, with the outcomes of conditions; `page` is the file of its
+    report, or None if there is none."""
     run, study = report.run, report.run.study
     return ReportDocument(
         run=str(run.directory),
@@ -68,6 +73,7 @@ def report_document(report: Report, page: Path | None) -> ReportDocument:
             for group in report.failures
         ],
         stopping=report.stopping,
+        conditions=limits.as_documents(judged),
         page=None if page is None else str(page),
     )
 

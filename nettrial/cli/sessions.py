@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nettrial.cli import pool, run
 from nettrial.cli.console import say
+from nettrial.cli.limits import ANYTHING
 from nettrial.cli.options import seconds_of
 from nettrial.report import numbers
 from nettrial.running.start import new_directory, new_seed
@@ -29,6 +30,7 @@ def start(
     name = run.named(name)
     wait = 0 if apart is None else seconds_of("--apart", apart)
     study = load(name)
+    manner.gate.limits(study)  # an error of theirs comes before the trials
     directory = new_directory(study, out)
     seed = new_seed(options.seed)
     directories = [directory / f"{number:0{len(str(sessions))}}" for number in range(1, sessions + 1)]
@@ -40,11 +42,10 @@ def start(
         if not manner.quiet:
             say(f"session {number} of {sessions}")
         its_seed = (seed + number - 1) % 2**32
-        silent = replace(manner, form=replace(manner.form, is_printed=False))
+        silent = replace(manner, form=replace(manner.form, is_printed=False), gate=ANYTHING)
         status = run.start(name, replace(options, seed=its_seed), each, silent)
         if status:
             done = numbers.counted(number - 1, "session")
             say(f"{done} finished; `nettrial pool {directory}` shows what two or more have in common")
             return status
-    pool.show(directories, manner.form.as_json)
-    return 0
+    return pool.show(directories, manner.form.as_json, gate=manner.gate)

@@ -1,5 +1,6 @@
 """The choice of the traffic's duration and of the replicates by a pilot, and `run --budget`."""
 
+import json
 import math
 import random
 
@@ -161,8 +162,12 @@ def test_a_run_within_a_budget_has_the_duration_and_replicates_of_its_pilot(nett
 
 
 def test_a_budget_with_a_precision_stops_as_soon_as_it_is_reached(nettrial):
-    done = nettrial("run", "jumbo-ipv6", *FEW, "--budget", "3 min", "--until", "50%", "--out", "mine")
+    gate = ("--fail-if", "throughput < 1 Mbit/s", "--junit", "gate.xml", "--json")
+    done = nettrial("run", "jumbo-ipv6", *FEW, "--budget", "3 min", "--until", "50%", "--out", "mine", *gate)
     assert done.returncode == 0, done.stderr
+    conditions = json.loads(done.stdout)["conditions"]
+    assert [each["holds"] for each in conditions] == [False] * len(conditions)
+    assert (nettrial.directory / "gate.xml").read_bytes().count(b"<testcase") == len(conditions) > 0
     made = Run.open(nettrial.directory / "mine")
     assert made.study.until.minimum == 5
     assert max(trial.block for trial in made.plan) < made.study.until.maximum

@@ -1,6 +1,8 @@
 """The conditions of `run --fail-if`, and the choice of the run that `compare --baseline` compares with."""
 
+import json
 import re
+from xml.etree import ElementTree
 
 import pytest
 
@@ -55,11 +57,11 @@ def test_the_whole_interval_decides_and_more_conditions_have_wider_ones(nettrial
     inside, beyond = cell.interval.high, cell.interval.low * 0.9
     outcomes = {}
     for value in (beyond, cell.mean, inside * 1.1):
-        (judged,) = judge([limit(f"throughput > {value:.6f} Mbit/s", run.study)], summary)
+        (judged,) = judge([limit(f"throughput > {value:.6f} Mbit/s", run.study)], summary.responses)
         outcomes[value] = judged.outcome
         assert judged.interval.low == pytest.approx(cell.interval.low)
     assert list(outcomes.values()) == [Outcome.HOLDS, Outcome.UNKNOWN, Outcome.DOES_NOT_HOLD]
-    two = judge([limit("throughput > 1 Mbit/s", run.study)] * 2, summary)
+    two = judge([limit("throughput > 1 Mbit/s", run.study)] * 2, summary.responses)
     assert all(each.interval.low < cell.interval.low for each in two)
 
 
@@ -84,7 +86,9 @@ def test_a_run_fails_if_a_condition_holds(nettrial, more, status, outcome):
     [
         (("--fail-if", "througput < 1 Mbit/s"), "one of rtt, jitter, throughput"),
         (("--inconclusive", "maybe"), "pass or fail"),
-        (("--fail-if", "throughput < 1 Mbit/s", "--sessions", "2"), "none with --sessions"),
+        (("--fail-if", "througput < 1 Mbit/s", "--sessions", "2"), "one of rtt, jitter, throughput"),
+        (("--fail-if", "througput < 1 Mbit/s", "--budget", "1 h"), "one of rtt, jitter, throughput"),
+        (("--junit", "conditions.xml"), "only with --fail-if"),
     ],
 )
 def test_other_conditions_are_refused_before_any_trial(nettrial, more, said):
@@ -104,6 +108,21 @@ def test_an_interval_around_the_limit_fails_only_if_that_is_asked(nettrial):
     assert done.returncode == 0, done.stderr
     done = nettrial(*SHORT, *words, "--inconclusive", "fail")
     assert (done.returncode, "can't tell whether 1 condition holds" in done.stderr) == (6, True)
+
+
+def test_conditions_are_in_the_document_and_in_a_junit_file(nettrial):
+    gate = ("--fail-if", "throughput > 1 Mbit/s", "--fail-if", "throughput < 1 Mbit/s", "--junit", "gate.xml")
+    done = nettrial(*SHORT, "--replicates", "3", "--seed", "1", *gate, "--json")
+    assert done.returncode == 1, done.stderr
+    document = json.loads(done.stdout)
+    assert [each["holds"] for each in document["conditions"]] == [True, False]
+    (value,) = [each for each in document["values"] if each["response"] == "throughput"]
+    judged = document["conditions"][0]
+    assert (judged["mean"], judged["treatment"]) == (value["mean"], value["treatment"])
+    assert judged["interval"][0] < value["interval"][0] < value["mean"]
+    suite = ElementTree.parse(nettrial.directory / "gate.xml").getroot().find("testsuite")
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["2", "1", "0", "0"]
+    assert suite.find("testcase/failure").get("message").startswith("holds: throughput > 1 Mbit/s (")
 
 
 def test_the_last_whole_run_is_the_baseline(nettrial):

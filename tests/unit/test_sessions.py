@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
+from xml.etree import ElementTree
 
 import numpy as np
 import numpy.typing as npt
@@ -206,9 +207,17 @@ STUDY = str(Path(__file__).parents[2] / "nettrial/examples/loss/study.yaml")
 def test_a_study_runs_in_several_sessions(nettrial: CommandLine) -> None:
     """Each session is a run with its own seed; they are reported together."""
     options = ("--backend", "sim", "--seed", "1", "--replicates", "2", "--set", "loss=0.001,0.01")
-    done = nettrial("run", STUDY, *options, "--sessions", "2", "--out", "pooled", "--json")
-    assert done.returncode == 0
+    gate = ("--fail-if", "goodput > 1 kbit/s", "--fail-if", "goodput < 1 kbit/s", "--junit", "gate.xml")
+    done = nettrial("run", STUDY, *options, "--sessions", "2", "--out", "pooled", "--json", *gate)
+    assert done.returncode == 1, done.stderr
     document = json.loads(done.stdout)
+    conditions = document.pop("conditions")
+    assert {each["condition"]: each["holds"] for each in conditions}["goodput > 0.001 Mbit/s"] is True
+    means = [each for each in document["means"] if each["response"] == "goodput"]
+    assert [each["mean"] for each in conditions] == 2 * [each["mean"] for each in means]
+    suite = ElementTree.parse(nettrial.directory / "gate.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert suite.get("tests") == str(len(conditions))
     assert document["document"] == "pool"
     assert document["runs"] == ["pooled/1", "pooled/2"]
     again = nettrial("pool", "pooled", "--json")

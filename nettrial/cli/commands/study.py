@@ -39,7 +39,12 @@ NOT_WITH = {
     "--resume": ("--dry-run", "--out"),
 }
 """For an option of `nettrial run`, those that exclude it."""
-ONLY_WITH = {"--apart": "--sessions", "--another-apparatus": "--resume", "--from": "--dry-run"}
+ONLY_WITH = {
+    "--apart": "--sessions",
+    "--another-apparatus": "--resume",
+    "--from": "--dry-run",
+    "--junit": "--fail-if",
+}
 """For an option of `nettrial run`, the one that it needs."""
 
 
@@ -141,6 +146,14 @@ def _run(
         ),
     ] = None,
     inconclusive: Inconclusive = "pass",
+    junit: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="Also write a JUnit XML file: a test case for each condition of --fail-if under each "
+            "treatment.",
+        ),
+    ] = None,
     allow_exec: AllowExec = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -155,20 +168,17 @@ def _run(
     fail), 130 interrupted.
     """
     from nettrial.cli import run
-    from nettrial.cli.limits import Gate, without_study
+    from nettrial.cli.limits import Gate
     from nettrial.running.start import TrialMachines
     from nettrial.running.study_design import DesignOptions
 
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     blocks = (tuple(until or ()), min_blocks, max_blocks)
     options = DesignOptions(full, sets, replicates, seed, *blocks, backend, reruns)
-    gate = Gate(tuple(fail_if or ()), inconclusive)
+    gate = Gate(tuple(fail_if or ()), inconclusive, junit)
     gate.check()
     target, form = TrialMachines(machines_file, on), run.RunOutput(as_json=as_json)
     manner = run.Manner(strict, target, form, quiet, allow_exec, gate, another_apparatus)
-    for option, is_given in (("--budget", budget is not None), ("--sessions", sessions is not None)):
-        if is_given:
-            without_study(gate.conditions, option)
     given = {
         "--budget": budget is not None,
         "--sessions": sessions is not None,
@@ -179,6 +189,8 @@ def _run(
         "--apart": apart is not None,
         "--another-apparatus": another_apparatus,
         "--from": bool(earlier),
+        "--junit": junit is not None,
+        "--fail-if": bool(fail_if),
     }
     for option, others in NOT_WITH.items():
         for other in others:

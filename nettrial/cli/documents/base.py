@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 import nettrial
+from nettrial.analysis.outcomes import Outcome
 
 Levels = dict[str, str]
 """The level of each factor, by the factor's name."""
@@ -40,6 +41,25 @@ class Detectable(Part):
     runs."""
 
 
+class Condition(Part):
+    """A condition of `nettrial run --fail-if` under one treatment."""
+
+    condition: str
+    """The condition."""
+    treatment: Levels
+    """The level of each factor."""
+    mean: float | None
+    """The mean that it judges, in the response's unit; null without a value."""
+    interval: Bounds | None
+    """The confidence interval of the mean, which holds together at 95% with those of all other conditions;
+    null if there is none."""
+    holds: bool | None
+    """True if the whole interval is beyond the limit, false if no part of it is; null if the interval has
+    values on both sides of the limit, or if there is none."""
+    reason: str | None
+    """The reason why `holds` is null."""
+
+
 class JsonDocument(Part):
     """A whole document."""
 
@@ -47,6 +67,10 @@ class JsonDocument(Part):
     """The version of the document's form."""
     nettrial: str = nettrial.__version__
     """The version of nettrial that wrote it."""
+
+
+HOLDS = {Outcome.HOLDS: True, Outcome.DOES_NOT_HOLD: False, Outcome.UNKNOWN: None}
+"""The value of `holds` for each outcome."""
 
 
 def show(document: JsonDocument) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Bounds, JsonDocument, Levels, Part
+from nettrial.cli.documents.base import Bounds, Condition, JsonDocument, Levels, Part
 
 
 class SessionMean(Part):
@@ -88,5 +88,7 @@ class PoolDocument(JsonDocument):
     """The mean of each response under each treatment."""
     changes: list[SessionChange]
     """The changes of each factor, over all places and at each."""
+    conditions: list[Condition]
+    """The conditions of `nettrial run --sessions --fail-if`, judged by the means over sessions."""
     variance: list[SessionVariance]
     """The origin of the variance of each response; empty without complete blocks in two sessions."""

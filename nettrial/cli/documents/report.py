@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nettrial.cli.documents.base import Bounds, Detectable, JsonDocument, Levels, Part, Shown, Verdict
+from nettrial.cli.documents.base import (
+    Bounds,
+    Condition,
+    Detectable,
+    JsonDocument,
+    Levels,
+    Part,
+    Shown,
+    Verdict,
+)
 
 
 class Trials(Part):
@@ -150,5 +159,7 @@ class ReportDocument(JsonDocument):
     """The trials that failed."""
     stopping: list[str]
     """The state of the run's stopping rule, in words; empty where there is none."""
+    conditions: list[Condition]
+    """The conditions of `nettrial run --fail-if`; empty for a run that is not whole, and with `report`."""
     page: str | None
     """The HTML file of the report; null if it could not be written."""
