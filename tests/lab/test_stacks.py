@@ -116,8 +116,42 @@ def test_every_pair_moves_bytes_that_both_ends_count_the_same_in_frames_that_fil
     assert max(map(largest, files)) == ETHERNET_BYTES + mtu - SPARE_BYTES.get((sender, receiver), 0)
 
 
+PACKETS = {
+    "kind": "packets",
+    "size": {"distribution": "uniform", "minimum": "24 B", "maximum": "1400 B"},
+    "gap": {"distribution": "exponential", "mean": "500 us"},
+    "count": 200,
+    "seed": 5,
+}
+PACKETS_BYTES = 143_105
+PACKETS_NS = 103_429_819
+"""The bytes of these packets, and the time from the first to the end of the last gap, from whatever host."""
+
+
+def packets_arrived(flow: FlowRecord, transport: str, ip: int) -> None:
+    """Fails unless a flow's packets are the drawn ones, and both ends have measured them."""
+    assert flow.pacing
+    assert flow.pacing.asked_bps == PACKETS_BYTES * 8e9 / PACKETS_NS
+    assert flow.pacing.lateness_us.count == 200
+    assert flow.owd_us
+    assert flow.delay_variation_us
+    assert flow.jitter_rfc3550_us is not None
+    assert flow.goodput_bps
+    assert 0 < flow.owd_us.minimum <= flow.owd_us.p50 <= flow.owd_us.maximum
+    if transport == "tcp":
+        assert (flow.bytes, flow.owd_us.count, flow.packets) == (PACKETS_BYTES, 200, None)
+        return
+    counts = flow.packets
+    assert counts
+    assert (counts.sent_pkts, counts.send_errors_pkts, counts.duplicated_pkts) == (200, 0, 0)
+    assert counts.received_pkts + counts.lost_pkts == 200
+    assert flow.owd_us.count == counts.received_pkts > 100
+    assert flow.bytes == PACKETS_BYTES or counts.lost_pkts
+    assert flow.ip_bytes in (None, PACKETS_BYTES + 200 * (28 if ip == 4 else 48))
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_several_requests_wait_for_their_answers(
+def test_a_stack_exchanges_packets_and_several_requests_with_itself(
     name: str, prepare: Prepare, run: Callable[[Scenario], Record]
 ) -> None:
     requests = {
@@ -127,9 +161,13 @@ def test_several_requests_wait_for_their_answers(
         "count": 500,
         "in_flight": 8,
     }
-    [flow] = checked(run(prepare(name, name, requests)))
+    scenario = prepare(name, name, requests)
+    packets = scenario.workload[0].model_dump(by_alias=True) | {"name": "packets", "traffic": PACKETS}
+    scenario.workload.append(Flow.model_validate(packets | {"transport": "udp"}))
+    flow, sent = checked(run(scenario))
     assert flow.rtt_us
     assert flow.rtt_us.count == 500
+    packets_arrived(sent, "udp", 4)
 
 
 def test_the_bytes_of_packets_are_those_that_the_interface_counts(
@@ -168,40 +206,6 @@ def largest(file: Path) -> int:
     return found
 
 
-PACKETS = {
-    "kind": "packets",
-    "size": {"distribution": "uniform", "minimum": "24 B", "maximum": "1400 B"},
-    "gap": {"distribution": "exponential", "mean": "500 us"},
-    "count": 200,
-    "seed": 5,
-}
-PACKETS_BYTES = 143_105
-PACKETS_NS = 103_429_819
-"""The bytes of these packets, and the time from the first to the end of the last gap, from whatever host."""
-
-
-def packets_arrived(flow: FlowRecord, transport: str) -> None:
-    """Fails unless a flow's packets are the drawn ones, and both ends have measured them."""
-    assert flow.pacing
-    assert flow.pacing.asked_bps == PACKETS_BYTES * 8e9 / PACKETS_NS
-    assert flow.pacing.lateness_us.count == 200
-    assert flow.owd_us
-    assert flow.delay_variation_us
-    assert flow.jitter_rfc3550_us is not None
-    assert flow.goodput_bps
-    assert 0 < flow.owd_us.minimum <= flow.owd_us.p50 <= flow.owd_us.maximum
-    if transport == "tcp":
-        assert (flow.bytes, flow.owd_us.count, flow.packets) == (PACKETS_BYTES, 200, None)
-        return
-    counts = flow.packets
-    assert counts
-    assert (counts.sent_pkts, counts.send_errors_pkts, counts.duplicated_pkts) == (200, 0, 0)
-    assert counts.received_pkts + counts.lost_pkts == 200
-    assert flow.owd_us.count == counts.received_pkts > 100
-    assert flow.bytes == PACKETS_BYTES or counts.lost_pkts
-    assert flow.ip_bytes in (None, PACKETS_BYTES + 200 * (28 if flow.ip == 4 else 48))
-
-
 @pytest.mark.parametrize(
     ("transport", "ip"),
     [
@@ -230,7 +234,7 @@ def test_requests_sweeps_and_packets_are_carried_over_each_transport(
     packets = scenario.workload[0].model_dump(by_alias=True) | {"name": "packets", "traffic": PACKETS}
     scenario.workload += [Flow.model_validate(sweep), Flow.model_validate(packets)]
     flow, swept, sent = checked(run(scenario))
-    packets_arrived(sent, transport)
+    packets_arrived(sent, transport, ip)
     assert flow.rtt_us
     assert (flow.rtt_us.count, flow.bytes) == (100, 6400)
     assert 0 < flow.rtt_us.minimum <= flow.rtt_us.p50 <= flow.rtt_us.maximum
