@@ -10,6 +10,8 @@ mod datagram;
 mod exchange;
 mod host;
 mod listener;
+#[cfg(test)]
+mod loopback;
 mod meter;
 mod order;
 mod packets;

@@ -224,3 +224,6 @@ fn tell<S: Stack>(made: &Connection<S>, received: &Received) -> Result<()> {
     made.finish();
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
