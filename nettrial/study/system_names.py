@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from functools import lru_cache
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "linux": (
@@ -65,6 +66,7 @@ class Precision(IntEnum):
     """The host reports the source's system and version."""
 
 
+@lru_cache(maxsize=1024)  # a study asks for the same few names for each of its levels
 def family(name: str) -> str | None:
     """Returns the family of a source's name of a system, or of a `slug`; None if it is not known."""
     for found, members in FAMILIES.items():
