@@ -16,6 +16,11 @@ PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 PAGE = PAGES / "write-a-workload.md"
 
 
+def part(page, heading):
+    """Returns the part of a page below a heading of the second level."""
+    return (PAGES / f"{page}.md").read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
 def test_every_flow_of_the_page_loads_and_resolves(tmp_path):
     flows = [text for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.S) if "flow:" in text]
     assert len(flows) == 5
@@ -30,7 +35,8 @@ def test_every_flow_of_the_page_loads_and_resolves(tmp_path):
 
 
 def test_the_fabric_of_the_page_on_topologies_is_a_study(tmp_path):
-    shown, *parameters = re.findall(r"```yaml\n(.*?)```", (PAGES / "draw-a-topology.md").read_text(), re.S)
+    text = part("choose-a-network", "A topology in a study")
+    shown, *parameters = re.findall(r"```yaml\n(.*?)```", text, re.S)
     head, rest = STUDY.split("network:")
     tail = (
         rest[rest.index("measurement:") :]
@@ -46,9 +52,9 @@ def test_the_fabric_of_the_page_on_topologies_is_a_study(tmp_path):
 
 def test_the_traces_of_the_page_are_read_and_used(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = (PAGES / "follow-a-trace.md").read_text()
+    text = part("set-links", "Rates and delays that follow traces")
     for program in re.findall(r"```python\n(.*?)```", text, re.S):
-        exec(compile(program, "follow-a-trace.md", "exec"), {})
+        exec(compile(program, "set-links.md", "exec"), {})
     network, factors, both = re.findall(r"```yaml\n(.*?)```", text, re.S)
     (delay,) = re.findall(r"^  delay: .*\n", both, re.M)
     network = re.sub(r"^  delay: .*\n", delay, network, flags=re.M)
@@ -114,7 +120,7 @@ def _follow(steps, nettrial, cache, on_main):
 
 def test_the_graphs_of_the_page_on_graphs_are_networks(tmp_path):
     topology, graphs = TOPOLOGIES["file"], []
-    for text in re.findall(r"```json\n(.*?)```", (PAGES / "use-a-graph-of-your-own.md").read_text(), re.S):
+    for text in re.findall(r"```json\n(.*?)```", (PAGES / "choose-a-network.md").read_text(), re.S):
         (tmp_path / "mine.json").write_text(text)
         given = topology.parameters.model_validate({"path": "mine.json"}, context={"folder": tmp_path})
         graphs.append(topology.graph(given))

@@ -18,7 +18,7 @@ from nettrial.study import load
 
 FAKE_ENGINE = Path(__file__).parents[1] / "fake_engine.py"
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "run-on-machines-of-your-own.md"
-ON_LINKS = HOW_TO.with_name("put-any-system-on-the-labs-links.md")
+ON_LINKS = HOW_TO.with_name("compare-operating-systems.md")
 STARTED = (
     "  guest:\n    ssh: root@127.0.0.1\n    starts: [qemu, 'tap,fd={eth1}']\n    interfaces: {eth1: []}\n"
 )
@@ -37,7 +37,7 @@ def write(tmp_path):
 
 def example(page):
     """Returns the inventory on a page, without its first line."""
-    (text,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S)
+    (text,) = re.findall(r"```yaml\n( *machines:.*?)```", page.read_text(), re.S)
     return "\n".join(line.removeprefix("    ") for line in text.splitlines()).partition("\n")[2]
 
 
