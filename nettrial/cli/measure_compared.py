@@ -10,7 +10,7 @@ from nettrial.cli.documents import base as documents
 from nettrial.cli.run_document import report_document
 from nettrial.measuring.compared import ComparedMeasurement
 from nettrial.report import conclusions, numbers
-from nettrial.report.change_words import verdict_in_words
+from nettrial.report.change_words import WOULD_BE, verdict_in_words
 from nettrial.report.content import Report, gather
 from nettrial.report.tables import label
 from nettrial.store import Run
@@ -48,7 +48,10 @@ def _print_table(report: Report) -> None:
     columns = ["metric", "unit", *names]
     for ratio in ratios:
         columns += [ratio, "95% interval", ""]
-    print_table(columns, [_row(each) for each in report.summary.responses])
+    rows = [_row(each) for each in report.summary.responses]
+    print_table(columns, rows)
+    if any(text.endswith(" would be") for row in rows for text in row):
+        print(WOULD_BE)
 
 
 def _row(response: ResponseSummary) -> list[str]:

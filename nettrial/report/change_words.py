@@ -113,7 +113,12 @@ def verdict_in_words(judged: Merit, estimate: Change, smallest: float) -> str:
     change shown; 12% would be"."""
     could = detectable(estimate, smallest) if judged is Merit.NONE else None
     said = merit_in_words(judged, smallest)
-    return f"{said}; {numbers.two(could.percent)}% would be" if could else said
+    if could is None:
+        return said
+    ratio = 1 + could.percent / 100
+    return (
+        f"{said}; {f'{numbers.two(could.percent)}%' if ratio < 2 else f'{numbers.two(ratio)} times'} would be"
+    )
 
 
 def could_show(estimate: Change, smallest: float) -> str:

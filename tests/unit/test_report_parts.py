@@ -149,6 +149,8 @@ def test_what_an_inconclusive_run_could_have_shown() -> None:
     verdict = change_words.verdict_in_words(Merit.NONE, found, 1)
     assert verdict == f"no change shown; {numbers.two(told.percent)}% would be"
     assert change_words.verdict_in_words(Merit.BETTER, found, 1) == "better"
+    (widest,) = corrected([change([(1.0, math.exp(9 * log)) for log in logs])])
+    assert change_words.verdict_in_words(Merit.NONE, widest, 1).endswith(" times would be")
     unknown = replace(found, log_error=None)
     assert "would" not in change_words.changes([level, replace(level, change=unknown)])
 
