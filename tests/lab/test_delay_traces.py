@@ -127,6 +127,9 @@ def test_frames_in_virtual_time_stay_in_order_and_none_is_lost(
     assert found is not None
     assert found.received_pkts == found.sent_pkts > 2500
     assert (found.lost_pkts, found.duplicated_pkts, found.reordered_pkts) == (0, 0, 0)
+    # The sender sleeps until each departure, and wakes at that very time.
+    assert flow.pacing is not None
+    assert flow.pacing.lateness_us.maximum == 0
     assert flow.owd_us is not None
     limits = [flow.owd_us.minimum, flow.owd_us.maximum]
     frame_ns = (SMALL_BYTES + 24) * 800

@@ -87,3 +87,20 @@ def test_the_same_frames_are_lost_as_in_the_simulator(
         before = [[place for place in lost if place < compared] for lost in (found, expected)]
         assert before[0] == before[1], end
         assert len(before[0]) >= 9
+
+
+def test_frames_that_are_held_back_delay_no_others(backends: tuple[Backend, Backend], tmp_path: Path) -> None:
+    impairment = {"reordering": "5%", "reordering_delay": "2 ms"}
+    traffic = {"kind": "packets", "size": "100 B", "gap": "150 us", "duration": "400 ms"}
+    scenario = study(tmp_path, "", traffic, rate="10 Mbit/s", delay="0 ms", impairment=impairment)
+    found = []
+    for backend in backends:
+        record = backend.run("trial", scenario, 120)
+        [flow] = record.flows
+        assert record.warnings == []
+        assert flow.packets is not None
+        assert flow.packets.reordered_pkts > 100
+        assert flow.owd_us is not None
+        found.append((flow.owd_us.minimum, flow.owd_us.p50, flow.owd_us.p90, flow.owd_us.maximum))
+    kernel, simulated = found
+    assert kernel == pytest.approx(simulated, abs=0.1)

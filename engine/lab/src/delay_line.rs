@@ -34,6 +34,7 @@ mod fates;
 mod hold;
 #[cfg(test)]
 mod tests;
+mod timekeeper;
 mod traced;
 mod transmitter;
 mod worker;
@@ -51,12 +52,14 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
+use timekeeper::Timekeeper;
+pub use timekeeper::{EARLY_NS, monotonic_ns, wall_offset_ns};
 use traced::TracedTransmitter;
 use transmitter::Transmitter;
 #[cfg(fuzzing)]
 pub use transmitter::fuzz;
 use worker::{Delay, Sender, Tally, Worker};
-pub use worker::{EARLY_NS, LATE_NS, Switch, is_to_a_group, monotonic_ns, wall_offset_ns};
+pub use worker::{LATE_NS, Switch, is_to_a_group};
 
 /// The least and the largest size of a ring, in bytes.
 const RING_BYTES: std::ops::RangeInclusive<u64> = (2 << 20)..=(16 << 20);
@@ -177,7 +180,10 @@ impl DelayLine {
                 delay: Delay::new(&link),
                 reordering_delay_ns: link.impairment.reordering_delay.0,
                 fates: LineFates::new(&link, first + end, settings.separates_udp),
-                early_ns: clock.early_ns(),
+                time: match clock {
+                    Clock::Real => Timekeeper::of_machine(),
+                    Clock::Virtual => Timekeeper::of_virtual_time()?,
+                },
                 switch: line.switch.clone(),
                 tally: Arc::default(),
             };

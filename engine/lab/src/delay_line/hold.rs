@@ -43,6 +43,11 @@ impl Hold {
         self.in_order.front().map(|(due, _)| *due).into_iter().chain(held_back).min()
     }
 
+    /// Returns true if frames are in flight, and all of them are held back.
+    pub fn is_held_back_only(&self) -> bool {
+        self.in_order.is_empty() && !self.held_back.is_empty()
+    }
+
     /// Returns the next frame that leaves by `now_ns`, with its time. The caller returns its buffer to
     /// [`Hold::recycle`].
     pub fn pop(&mut self, now_ns: u64) -> Option<(u64, Vec<u8>)> {
@@ -94,7 +99,9 @@ mod tests {
         let mut hold = Hold::default();
         hold.push_held_back(50, &[1]);
         hold.push_held_back(50, &[2]);
+        assert!(hold.is_held_back_only());
         hold.push(20, &[3]);
+        assert!(!hold.is_held_back_only());
         hold.push(60, &[4]);
         assert_eq!(order(&mut hold, 99), [(20, 3), (50, 1), (50, 2), (60, 4)]);
     }

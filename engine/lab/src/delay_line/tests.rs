@@ -1,8 +1,7 @@
 //! Known-answer tests of the line itself: numbered frames enter at one end, and are counted and timed at the
 //! other.
 
-use super::worker::{monotonic_ns, wall_offset_ns};
-use super::{Carried, DelayLine, Settings};
+use super::{Carried, DelayLine, Settings, monotonic_ns, wall_offset_ns};
 use crate::clock::Clock;
 use crate::messages::{up, veth};
 use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};

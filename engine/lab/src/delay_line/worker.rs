@@ -2,31 +2,19 @@
 
 use super::fates::LineFates;
 use super::hold::Hold;
+use super::timekeeper::Timekeeper;
 use super::traced::TracedTransmitter;
 use super::transmitter::{Transmitter, wire_bytes};
 use crate::error::{Context, Result};
 use crate::packet_socket::{BATCH, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use nettrial_links::{Delays, Fate};
 use nettrial_scenario::Link;
-use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::poll::PollFlags;
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, clock_gettime};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 
-/// The time before a frame is due at which a sleep ends, in nanoseconds. The thread watches the clock for the
-/// rest, because timers fire about 40 us late on a virtual machine.
-pub const EARLY_NS: u64 = 50_000;
-/// The reciprocal of the largest share of the time in which the thread watches the clock.
-const WATCHED_SHARE: u64 = 8;
-/// The longest time that the thread watches the clock without a pause, in nanoseconds: a message of 64 KiB at 1
-/// Gbit/s passes in half of it.
-const WATCHED_NS: u64 = 1_000_000;
-/// The longest sleep while frames are in flight, in nanoseconds, so that new ones do not fill the ring.
-const DOZE_NS: u64 = 1_000_000;
 /// The number of frames taken from the ring before the thread checks again whether one is due.
 const INTAKE: usize = 4 * BATCH;
 /// The largest number of bytes of frames in flight: 10 Gbit/s for 200 ms.
@@ -109,8 +97,7 @@ pub struct Worker {
     pub delay: Delay,
     pub reordering_delay_ns: u64,
     pub fates: LineFates,
-    /// The time before a frame is due at which a sleep ends.
-    pub early_ns: u64,
+    pub time: Timekeeper,
     pub switch: Arc<Switch>,
     pub tally: Arc<Tally>,
 }
@@ -173,31 +160,6 @@ struct State {
     /// The time up to which all frames that had arrived were taken.
     taken_ns: u64,
     batch: Vec<(u64, Vec<u8>)>,
-    watching: Watching,
-}
-
-/// A bound on the time in which the thread watches the clock. Consecutive frames on a wire are due a few
-/// microseconds apart, and watching for each of them would occupy a CPU, which hosts need. Therefore single frames
-/// leave on time, and those of a long train leave when a timer fires, some tens of microseconds late and several
-/// together.
-#[derive(Default)]
-struct Watching {
-    left_ns: u64,
-    told_ns: u64,
-}
-
-impl Watching {
-    /// Returns true if there is time left at `now_ns` to watch for `wanted_ns`, and takes that time.
-    fn takes(&mut self, now_ns: u64, wanted_ns: u64) -> bool {
-        let gained_ns = now_ns.saturating_sub(self.told_ns) / WATCHED_SHARE;
-        self.left_ns = self.left_ns.saturating_add(gained_ns).min(WATCHED_NS);
-        self.told_ns = now_ns;
-        let is_enough = self.left_ns >= wanted_ns;
-        if is_enough {
-            self.left_ns -= wanted_ns;
-        }
-        is_enough
-    }
 }
 
 impl Worker {
@@ -207,17 +169,17 @@ impl Worker {
         while !self.switch.stopped.load(Relaxed) {
             self.take(&mut state);
             self.send_due(&mut state);
-            self.rest(&mut state);
+            self.rest(&state);
         }
     }
 
     /// Moves the frames that have arrived into the hold.
     fn take(&mut self, state: &mut State) {
         if self.ring.peek().is_none() {
-            state.taken_ns = monotonic_ns();
+            state.taken_ns = self.time.now_ns();
             return;
         }
-        let (begin, offset) = (monotonic_ns(), wall_offset_ns());
+        let (begin, offset) = (self.time.now_ns(), self.time.wall_offset_ns());
         let (armed, cut) = (self.switch.armed.load(Relaxed), self.switch.cut.load(Relaxed));
         let trace_begins_ns = self.switch.trace_begins_ns.load(Relaxed);
         for taken in 0..=INTAKE {
@@ -228,8 +190,8 @@ impl Worker {
             if taken == INTAKE {
                 break;
             }
-            // The wall clock may have been set in the meantime, so the time is kept within its known bounds.
-            let arrived = slot.arrived_unix_ns.saturating_sub(offset).clamp(state.taken_ns, monotonic_ns());
+            let arrived = slot.arrived_unix_ns.saturating_sub(offset);
+            let arrived = self.time.arrival_ns(arrived, state.taken_ns);
             // Frames that are lost on the link have been transmitted, too.
             let Some(sent) = self.transmitter.transmit(trace_begins_ns, arrived, slot.bytes) else {
                 self.tally.drops_pkts.fetch_add(1, Relaxed);
@@ -265,7 +227,7 @@ impl Worker {
     /// Sends the frames that are due, a batch at a time.
     fn send_due(&mut self, state: &mut State) {
         loop {
-            let now = monotonic_ns();
+            let now = self.time.now_ns();
             let State { hold, batch, .. } = state;
             batch.extend(std::iter::from_fn(|| hold.pop(now)).take(BATCH));
             if batch.is_empty() {
@@ -277,7 +239,7 @@ impl Worker {
                 continue;
             }
             let refused = self.outlet.send(batch.iter().map(|(_, frame)| frame.as_slice()));
-            let sent = monotonic_ns();
+            let sent = self.time.now_ns();
             if self.switch.armed.load(Relaxed) {
                 let late = batch.iter().filter(|(due, _)| sent > due + LATE_NS).count();
                 self.tally.late_pkts.fetch_add(late as u64, Relaxed);
@@ -289,45 +251,16 @@ impl Worker {
     }
 
     /// Sleeps until shortly before the next frame is due, or until one arrives if none is in flight.
-    fn rest(&self, state: &mut State) {
-        let wake = PollFd::new(self.switch.wake.as_fd(), PollFlags::POLLIN);
-        let waited = match state.hold.next_due_ns() {
-            None => {
-                let mut ends = [wake, PollFd::new(self.ring.as_fd(), PollFlags::POLLIN)];
-                let waited = ppoll(&mut ends, None, None);
-                if ends[1].revents().is_some_and(|events| events.contains(PollFlags::POLLERR)) {
-                    self.ring.forget_error();
-                }
-                waited
-            }
-            Some(due) => {
-                let now = monotonic_ns();
-                let left = due.saturating_sub(now);
-                let mut sleep = left.saturating_sub(self.early_ns).min(DOZE_NS);
-                if sleep == 0 && !self.transmitter.takes_time() {
-                    std::hint::spin_loop(); // frames that arrived together leave together, so this is soon over
-                    return;
-                }
-                if sleep == 0 && left > 0 && state.watching.takes(now, left) {
-                    watch(due);
-                    return;
-                }
-                if sleep == 0 {
-                    sleep = left;
-                }
-                let sleep = TimeSpec::from_duration(Duration::from_nanos(sleep));
-                ppoll(&mut [wake], Some(sleep), None)
-            }
-        };
-        // An interrupted sleep only is a shorter one.
-        let _ = waited;
-    }
-}
-
-/// Watches the clock until `due_ns`.
-fn watch(due_ns: u64) {
-    while monotonic_ns() < due_ns {
-        std::hint::spin_loop();
+    fn rest(&mut self, state: &State) {
+        let due_ns = state.hold.next_due_ns();
+        // A frame that arrives may be due before those that are held back, but not before others.
+        let awaits_frames = due_ns.is_none() || state.hold.is_held_back_only();
+        let ends = [self.ring.as_fd(), self.switch.wake.as_fd()];
+        let ends = if awaits_frames { &ends[..] } else { &ends[1..] };
+        let events = self.time.wait(due_ns, self.transmitter.takes_time(), ends);
+        if awaits_frames && events.first().is_some_and(|events| events.contains(PollFlags::POLLERR)) {
+            self.ring.forget_error();
+        }
     }
 }
 
@@ -345,33 +278,4 @@ fn has_udp(bytes: &[u8]) -> bool {
         Some([_, _, _, _, _, _, _, _, _, _, _, _, 0x86, 0xdd, packet @ ..]) => packet.get(6) == Some(&UDP),
         _ => false,
     }
-}
-
-/// Returns the time of the monotonic clock, in nanoseconds.
-pub fn monotonic_ns() -> u64 {
-    read_ns(ClockId::CLOCK_MONOTONIC)
-}
-
-/// Returns the time of the wall clock minus that of the monotonic clock, in nanoseconds, to within a microsecond
-/// unless the thread is interrupted again and again.
-pub fn wall_offset_ns() -> u64 {
-    let read = || {
-        let before = monotonic_ns();
-        let wall = read_ns(ClockId::CLOCK_REALTIME);
-        let apart = monotonic_ns() - before;
-        (apart, wall.saturating_sub(before + apart / 2))
-    };
-    let mut best = read();
-    for _ in 0..10 {
-        if best.0 < 1_000 {
-            break;
-        }
-        best = best.min(read());
-    }
-    best.1
-}
-
-fn read_ns(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock).expect("the kernel has both clocks");
-    u64::try_from(time.tv_sec()).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec()).unwrap_or(0)
 }

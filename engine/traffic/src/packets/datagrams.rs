@@ -187,12 +187,12 @@ fn gather(
 ) -> Result<Option<Received>> {
     let (tag, quiet) = (tag(&side.cookie), side.waits().quiet().as_std());
     let mut arrivals = Arrivals::new(side.ahead_ns());
-    let mut busy = Instant::now();
+    let mut silent_since = None;
     loop {
         // The end is checked first, so that packets that arrived before it are in the inbox or in the figures.
         let ended = end.get().copied();
         if inbox.receive(socket)? > 0 || ended.is_none() {
-            busy = Instant::now();
+            silent_since = None;
         }
         for (arrival_ns, datagram) in inbox.datagrams() {
             // A datagram whose length differs from its header does not belong to the flow.
@@ -203,10 +203,13 @@ fn gather(
         }
         match ended {
             Some(None) => return Ok(None),
-            Some(Some((sent, refused))) if arrivals.received() >= sent || busy.elapsed() >= quiet => {
-                return Ok(Some(arrivals.figures(sent, refused)));
+            Some(Some((sent, refused))) => {
+                let silence = silent_since.get_or_insert_with(Instant::now).elapsed();
+                if arrivals.received() >= sent || silence >= quiet {
+                    return Ok(Some(arrivals.figures(sent, refused)));
+                }
             }
-            _ => {}
+            None => {}
         }
     }
 }

@@ -2,15 +2,13 @@
 //!
 //! A sleeping thread wakes several microseconds late, so the thread polls the clock in the last part of a wait.
 //! This may take a fifth of the time. If departures are so dense that it would take more, the thread sleeps at
-//! least [`REST_NS`] at a time, and all packets that became due meanwhile depart together. Where a sleep was exact, as it
-//! is in virtual time, the thread sleeps until the departure.
+//! least [`REST_NS`] at a time, and all packets that became due meanwhile depart together. In virtual time the thread sleeps
+//! until each departure: it wakes at that very time.
 
 use crate::platform;
 
 /// The last part of a wait, in which the thread polls the clock because a sleep could be late.
 const SPIN_NS: u64 = 20_000;
-/// The lateness up to which a sleep was exact, in nanoseconds. No machine's own clock wakes a thread that promptly.
-const EXACT_NS: u64 = 200;
 /// Polling may take one in this many nanoseconds.
 const SPIN_SHARE: u64 = 5;
 /// The polling time that is allowed at the start.
@@ -25,7 +23,7 @@ pub struct Pacer {
     begin_ns: u64,
     spun_ns: u64,
     woken_ns: u64,
-    /// True if the last sleep was exact.
+    /// True if sleeps end at the very time.
     is_exact: bool,
 }
 
@@ -33,36 +31,42 @@ impl Pacer {
     /// Creates a pacer for a flow that begins at `now_ns` and that the calling thread sends.
     pub fn new(now_ns: u64) -> Self {
         platform::wake_promptly();
-        Self { begin_ns: now_ns, spun_ns: 0, woken_ns: now_ns, is_exact: false }
+        Self { begin_ns: now_ns, spun_ns: 0, woken_ns: now_ns, is_exact: platform::is_time_virtual() }
     }
 
-    /// Waits until `due_ns` or a little longer, after `departed` packets of the flow.
-    pub fn wait(&mut self, due_ns: u64, departed: u64) {
-        let now_ns = platform::now_ns();
+    /// Waits at `now_ns` until `due_ns` or a little longer, after `departed` packets of the flow. Returns the time then.
+    pub fn wait(&mut self, due_ns: u64, now_ns: u64, departed: u64) -> u64 {
+        if self.is_exact {
+            if due_ns > now_ns {
+                platform::sleep_until(due_ns);
+            }
+            return due_ns.max(now_ns);
+        }
         let elapsed_ns = now_ns - self.begin_ns;
         if departed / DENSE > elapsed_ns / REST_NS || self.spun_ns > SPIN_CREDIT_NS + elapsed_ns / SPIN_SHARE
         {
-            self.rest(due_ns);
+            self.rest(due_ns, now_ns)
         } else if due_ns > now_ns {
-            self.spin(due_ns, now_ns);
+            self.spin(due_ns, now_ns)
+        } else {
+            now_ns
         }
     }
 
     /// Sleeps for a rest, unless the departure became due since the last rest began.
-    fn rest(&mut self, due_ns: u64) {
-        if due_ns > self.woken_ns {
-            platform::sleep_until(due_ns.max(self.woken_ns + REST_NS));
-            self.woken_ns = platform::now_ns();
+    fn rest(&mut self, due_ns: u64, now_ns: u64) -> u64 {
+        if due_ns <= self.woken_ns {
+            return now_ns;
         }
+        platform::sleep_until(due_ns.max(self.woken_ns + REST_NS));
+        self.woken_ns = platform::now_ns();
+        self.woken_ns
     }
 
-    fn spin(&mut self, due_ns: u64, mut now_ns: u64) {
-        let margin_ns = if self.is_exact { 0 } else { SPIN_NS };
-        if due_ns > now_ns + margin_ns {
-            let until_ns = due_ns - margin_ns;
-            platform::sleep_until(until_ns);
+    fn spin(&mut self, due_ns: u64, mut now_ns: u64) -> u64 {
+        if due_ns > now_ns + SPIN_NS {
+            platform::sleep_until(due_ns - SPIN_NS);
             now_ns = platform::now_ns();
-            self.is_exact = now_ns.saturating_sub(until_ns) < EXACT_NS;
         }
         let spin_ns = now_ns;
         while now_ns < due_ns {
@@ -71,5 +75,6 @@ impl Pacer {
         }
         self.spun_ns += now_ns - spin_ns;
         self.woken_ns = now_ns;
+        now_ns
     }
 }

@@ -93,12 +93,12 @@ pub fn send(
     let mut lateness = Durations::default();
     let (mut bytes, mut refused, mut weight) = (0, 0, path.map(|_| Weight::default()));
     let (mut first_departure_ns, mut last_departure_ns) = (None, begin_ns);
-    while let Some(due_ns) = schedule.due(platform::now_ns() - begin_ns) {
+    let mut now_ns = begin_ns;
+    while let Some(due_ns) = schedule.due(now_ns - begin_ns) {
         let due_ns = begin_ns.saturating_add(due_ns);
-        if paced || due_ns > platform::now_ns() {
-            pacer.wait(due_ns, batch.sent());
+        if paced || due_ns > now_ns {
+            now_ns = pacer.wait(due_ns, now_ns, batch.sent());
         }
-        let now_ns = platform::now_ns();
         batch.clear();
         while batch.has_room()
             && batch.packets().len() < together
@@ -111,6 +111,7 @@ pub fn send(
             }
         }
         if batch.packets().is_empty() {
+            now_ns = platform::now_ns();
             continue; // a signal ended the wait early
         }
         batch.depart(now_ns);
@@ -124,7 +125,8 @@ pub fn send(
             }
         }
         bytes += handed;
-        progress.sent(platform::now_ns(), handed);
+        now_ns = platform::now_ns();
+        progress.sent(now_ns, handed);
     }
     let end_ns = platform::now_ns();
     let asked_ns = schedule.asked_ns();

@@ -16,7 +16,7 @@ mod stamped;
 mod tcp_info;
 mod zerocopy;
 
-pub use clock::{now_ns, sleep_until, thread_cpu_ns, wake_promptly};
+pub use clock::{is_time_virtual, now_ns, sleep_until, thread_cpu_ns, wake_promptly};
 pub use files::{SharedFile, nameless_file, send_file};
 pub use inbox::Inbox;
 pub use mptcp::subflows;

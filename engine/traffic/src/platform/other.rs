@@ -90,5 +90,10 @@ pub fn sleep_until(moment_ns: u64) {
     std::thread::sleep(Duration::from_nanos(moment_ns.saturating_sub(now_ns())));
 }
 
+/// Returns false: no such system has a virtual clock.
+pub fn is_time_virtual() -> bool {
+    false
+}
+
 /// Does nothing, because there is no such setting; the measured lateness shows how late threads wake.
 pub fn wake_promptly() {}

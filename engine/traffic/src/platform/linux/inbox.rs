@@ -35,8 +35,6 @@ pub struct Inbox {
     controls: Vec<[u64; CONTROL_WORDS]>,
     busy_poll: Duration,
     arrived: usize,
-    /// The time of the monotonic clock at which the latest call returned.
-    now_ns: u64,
     /// The time of the monotonic clock minus that of the wall clock.
     offset_ns: i64,
 }
@@ -67,7 +65,6 @@ impl Inbox {
             busy_poll,
             arrived: 0,
             offset_ns: 0,
-            now_ns: 0,
         }
     }
 
@@ -93,19 +90,18 @@ impl Inbox {
 
     /// Receives the messages that have arrived, or waits for a short time for one; returns their number.
     pub fn receive(&mut self, socket: &UdpSocket) -> Result<usize> {
-        let polling = Instant::now();
+        let polling = (!self.busy_poll.is_zero()).then(Instant::now);
         self.arrived = loop {
             let flags = if self.busy_poll.is_zero() { libc::MSG_WAITFORONE } else { libc::MSG_DONTWAIT };
             match self.call(socket, flags) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock && !self.busy_poll.is_zero() => {
-                    if polling.elapsed() >= self.busy_poll {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && polling.is_some() => {
+                    if polling.is_some_and(|begin| begin.elapsed() >= self.busy_poll) {
                         break self.call(socket, libc::MSG_WAITFORONE).or_else(nothing)?;
                     }
                 }
                 other => break other.or_else(nothing)?,
             }
         };
-        self.now_ns = clock::now_ns();
         self.offset_ns = clock::offset_ns();
         Ok(self.arrived)
     }
@@ -137,7 +133,7 @@ impl Inbox {
             let notes = notes(&header.msg_hdr);
             let arrival_ns = match notes.wall_ns {
                 Some(wall_ns) => wall_ns.wrapping_add(self.offset_ns).cast_unsigned(),
-                None => self.now_ns,
+                None => clock::now_ns(),
             };
             let bytes = &slot[..(header.msg_len as usize).min(slot.len())];
             let segment = notes.segment.unwrap_or(bytes.len()).max(1);
