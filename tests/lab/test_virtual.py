@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,7 @@ from nettrial.design import scenario_of
 from nettrial.guests import Catalogue, UserMode
 from nettrial.scenario import Capture, Flow, Link, Outage, RecordEvent, Request, RunRequest
 from nettrial.stacks import STACKS
+from nettrial.store import Run
 from nettrial.study import load
 from tests.lab.captured import arrivals
 from tests.lab.lacking import lacking
@@ -113,6 +114,25 @@ def test_the_same_seed_gives_the_same_bytes_at_any_load_in_any_place(kernel, tmp
     with other_work():
         assert raw(command(kernel), scenario, **elsewhere) == alone
     assert raw(command(kernel), a_scenario(2, **settings)) != alone
+
+
+@pytest.mark.slow
+def test_a_study_has_the_same_records_one_by_one_two_at_once_and_on_a_cluster(kernel, tmp_path):
+    settings = [f"--set={name}={value}" for name, value in {**SHORT, "mtu": "1500,9000"}.items()]
+    options = ["--backend", "virtual", *settings, "--replicates", "2", "--seed", "1"]
+    found = {}
+    for name, before, after in (
+        ("one by one", ["taskset", "--cpu-list", "0"], []),
+        ("two at once", [], []),
+        ("cluster", [], ["--on", "local[2]"]),
+    ):
+        program = Path(sys.executable).with_name("nettrial")
+        asked = [*before, program, "run", "jumbo-ipv6", *options, *after]
+        with other_work() if name == "two at once" else nullcontext():
+            subprocess.run([*asked, "--out", tmp_path / name], check=True, capture_output=True)
+        found[name] = dict(Run.open(tmp_path / name).record_texts())
+    assert found["one by one"] == found["two at once"] == found["cluster"]
+    assert len(found["cluster"]) == 4
 
 
 @pytest.mark.parametrize("name", ["gvisor", "lwip", "smoltcp"])
