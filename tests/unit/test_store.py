@@ -1,13 +1,13 @@
 """The run file and its directory: what is stored is read back, whatever is killed meanwhile."""
 
+import multiprocessing
 import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import threading
+import time
 import zlib
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -287,14 +287,15 @@ def test_a_runner_waits_for_who_reads_for_long(tmp_path):
     assert len(Run.open(run.directory).trials()) == 1
 
 
-HOLD = """
-import sys, time
-from pathlib import Path
-from nettrial.store.directory import {name}
-with {name}(Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(60)
-"""
+FORKING = multiprocessing.get_context("fork")
+"""Starts processes that have loaded nettrial already."""
+
+
+def keep(name, directory, ready):
+    """Locks a directory, or creates one, and keeps it for a minute."""
+    with getattr(folders, name)(directory):
+        ready.set()
+        time.sleep(60)
 
 
 @pytest.fixture
@@ -303,17 +304,17 @@ def held(tmp_path):
     started = []
 
     def start(name, directory):
-        command = [sys.executable, "-c", HOLD.format(name=name), directory]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
+        ready = FORKING.Event()
+        process = FORKING.Process(target=keep, args=(name, directory, ready))
+        process.start()
         started.append(process)
-        assert process.stdout.readline() == b"held\n"
+        assert ready.wait(60)
         return process
 
     yield start
     for process in started:
         process.kill()
-        process.communicate()
+        process.join()
 
 
 def test_a_killed_runner_leaves_no_lock(tmp_path, held):
@@ -322,7 +323,7 @@ def test_a_killed_runner_leaves_no_lock(tmp_path, held):
     with pytest.raises(BadInput, match="another nettrial process is running it"), run.session(ENVIRONMENT):
         pass
     process.kill()
-    process.wait()
+    process.join()
     with run.session(ENVIRONMENT):
         pass
 
@@ -332,10 +333,10 @@ def test_what_a_killed_runner_was_making_is_cleaned_up_by_the_next(tmp_path, hel
     unfinished = {path.name: path for path in tmp_path.iterdir()}
     assert len(unfinished) == 2
     killed.kill()
-    killed.wait()
+    killed.join()
     create(tmp_path / "three")
     left = [path.name for path in tmp_path.iterdir()]
-    assert alive.poll() is None
+    assert alive.is_alive()
     assert "three" in left
     assert len(left) == 2
     assert len(set(left) & set(unfinished)) == 1
@@ -445,40 +446,35 @@ def test_a_kill_at_any_moment_leaves_nothing_after_the_next_file(tmp_path):
     assert left
 
 
-MAKE_FILES = """
-import sys
-from pathlib import Path
-from nettrial.temporary import replace_file
-for number in range(500):
-    replace_file(Path(sys.argv[1]), b"a page" * 1000)
-"""
+def at_once(work, *arguments):
+    """Does work in a process for each argument, all at once; returns their exit statuses."""
+    processes = [FORKING.Process(target=work, args=(argument,)) for argument in arguments]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return [process.exitcode for process in processes]
+
+
+def make_page(page):
+    for _ in range(500):
+        temporary.replace_file(page, b"a page" * 1000)
 
 
 def test_writers_at_once_of_a_file_keep_out_of_each_others_way(tmp_path):
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    command = [sys.executable, "-c", MAKE_FILES, tmp_path / "page.html"]
-    writers = [subprocess.Popen(command, env=environment) for _ in range(3)]
-    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert at_once(make_page, *[tmp_path / "page.html"] * 3) == [0, 0, 0]
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert (tmp_path / "page.html").read_bytes() == b"a page" * 1000
 
 
-MAKE = """
-import sys
-from pathlib import Path
-from nettrial.store.directory import appearing
-for number in range(150):
-    with appearing(Path(sys.argv[1] + str(number))) as temporary:
-        (temporary / "file").write_text("kept")
-"""
+def make_directories(prefix):
+    for number in range(150):
+        with folders.appearing(Path(f"{prefix}{number}")) as made:
+            (made / "file").write_text("kept")
 
 
 def test_starters_at_once_keep_out_of_each_others_directories(tmp_path):
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    makers = [
-        subprocess.Popen([sys.executable, "-c", MAKE, tmp_path / name], env=environment) for name in "abc"
-    ]
-    assert [maker.wait() for maker in makers] == [0, 0, 0]
+    assert at_once(make_directories, *(tmp_path / name for name in "abc")) == [0, 0, 0]
     made = list(tmp_path.iterdir())
     assert len(made) == 450
     assert all([path.name for path in directory.iterdir()] == ["file"] for directory in made)
