@@ -2207,7 +2207,8 @@ class Interface(Generated):
     """The interface's name in the node: 1 to 15 letters, digits, `-`, `_`; unique in the node."""
     mtu: Size
     """The MTU of the interface: the largest IP packet that it sends, in bytes, without Ethernet's header,
-    and on a link with a tunnel without the tunnel's header."""
+    and on a link with a tunnel without the tunnel's header. With `nat64` it is that of the packets before
+    they are translated to IPv4."""
     node: str
     """The node's name."""
 
@@ -2248,8 +2249,9 @@ class Reverse(Generated):
     """The changes of the rate over time; `rate` is then their mean."""
 
 
-class Tunnel(GeneratedRoot[Literal["6in4", "4in6"]]):
-    """The tunnel that carries a link's packets in packets of the other version of IP."""
+class Tunnel(GeneratedRoot[Literal["6in4", "4in6", "nat64"]]):
+    """The tunnel, or the translation, by which a link carries packets in the other version of IP: with a
+    header more, or with the other header instead."""
 
 
 class RateControl(GeneratedRoot[Literal["fixed", "minstrel_ht"]]):
@@ -2390,8 +2392,8 @@ class Link(Generated):
     """The settings of the direction from a cable's second interface to its first one, where they
     differ."""
     tunnel: Tunnel | None = None
-    """The tunnel between the two nodes of a cable, which carries all packets of the link; if absent, they
-    travel as they are."""
+    """The tunnel between the two nodes of a cable, which carries all packets of the link, or the
+    translation to the other version of IP; if absent, they travel as they are."""
     wlan: Wlan | None = None
     """The settings of a radio channel, which has no rate, delay, queue, discipline or impairment of its
     own."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the packages that only tests need on Debian or Ubuntu: a browser, an SSH server, Open vSwitch, and the programs
-# that nettrial can run as workloads. Skips packages that are already installed, so a second run is quick and needs no
+# Installs the packages that only tests need on Debian or Ubuntu: a browser, an SSH server, Open vSwitch, TAYGA, and the
+# programs that nettrial can run as workloads. Skips packages that are already installed, so a second run is quick and needs no
 # network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -108,6 +108,7 @@ command -v vsftpd >/dev/null || servers+=(vsftpd)
 command -v atftpd >/dev/null || servers+=(atftpd)
 command -v nginx >/dev/null || servers+=(nginx)
 command -v gtlsserver >/dev/null || servers+=(ngtcp2-server)
+command -v tayga >/dev/null || servers+=(tayga)
 if [ "${#servers[@]}" != 0 ]; then
   say "fetching ${servers[*]}"
   fetched=$(mktemp -d)

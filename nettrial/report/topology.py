@@ -95,7 +95,7 @@ def _link(link: Link, factors: tuple[set[str], set[str]]) -> tuple[str, str]:
     if "tunnel" in factors[0]:
         mtu += ", tunnel: factor"
     elif link.tunnel:
-        mtu += f" in a tunnel {link.tunnel.root}"
+        mtu += f" {'behind' if link.tunnel.root == 'nat64' else 'in a tunnel'} {link.tunnel.root}"
     forward = _direction(link, factors[0])
     reverse = _direction(_reversed(link), factors[1])
     if forward == reverse:

@@ -49,8 +49,9 @@ ToolName = Literal[
 Transport = Literal["tcp", "udp", "mptcp", "icmp"]
 """The transport protocol of a flow."""
 
-Tunnel = Literal["6in4", "4in6"]
-"""The tunnel that carries a link's packets in packets of the other version of IP."""
+Tunnel = Literal["6in4", "4in6", "nat64"]
+"""The tunnel, or the translation, by which a link carries packets in the other version of IP: with a
+header more, or with the other header instead."""
 
 WlanDiscipline = Literal["drop_tail", "fq_codel"]
 """The discipline that serves the packets queued at an interface of a radio channel."""

@@ -23,8 +23,9 @@ from nettrial.study.traffic import Seed
 from nettrial.topology import Edge, edges_of
 from nettrial.units import Queue, Size
 
-TUNNEL_BYTES: dict[Tunnel, int] = {"6in4": 20, "4in6": 40}
-"""The bytes that each tunnel adds to a packet: an IPv4 header or an IPv6 header."""
+TUNNEL_BYTES: dict[Tunnel, int] = {"6in4": 20, "4in6": 40, "nat64": -20}
+"""The bytes that each tunnel adds to a packet: an IPv4 header, or an IPv6 header; with `nat64` an IPv4 header
+instead of an IPv6 header."""
 
 
 class ImpairmentSettings(base.Impairment):
@@ -68,7 +69,8 @@ class LinkSettings(DirectionSettings):
     """The largest IP packet, with the header of a tunnel."""
     tunnel: Tunnel | None = None
     """The tunnel between the two nodes of these links, which carries their packets in packets of the other
-    version of IP: `6in4`, IPv6 in IPv4, or `4in6`, IPv4 in IPv6."""
+    version of IP: `6in4`, IPv6 in IPv4, or `4in6`, IPv4 in IPv6. With `nat64`, a host at these links has
+    IPv4 alone, and its router translates."""
     reverse: DirectionSettings | None = None
     """The settings of the opposite direction, where they differ: towards the host, or from the node that the
     link names second to the one that it names first."""

@@ -109,8 +109,10 @@ class NetworkSettings(Strict):
     """The largest IP packet, with the header of a tunnel."""
     tunnel: Tunnel | None = None
     """The tunnel between the two nodes of each cable, which carries its packets in packets of the other
-    version of IP: `6in4`, IPv6 in IPv4 (20 bytes more), or `4in6`, IPv4 in IPv6 (40 bytes more). It is
-    usually a setting of `links`, because hosts are on links without one."""
+    version of IP: `6in4`, IPv6 in IPv4 (20 bytes more), or `4in6`, IPv4 in IPv6 (40 bytes more). With
+    `nat64`, at links of hosts, a host has IPv4 alone, and its router translates (20 bytes less). It is
+    usually a setting of `links`, because a tunnel is between routers, and hosts are on links without
+    one."""
     addresses: Annotated[int, Field(ge=1, le=MOST_INTERFACES)] = 1
     """The number of addresses of each interface of a host: MPTCP opens a subflow for each pair of addresses,
     and with `k_shortest_paths` each subflow takes its own path, even if hosts have only one link."""

@@ -53,7 +53,8 @@ def test_a_link_has_the_settings_of_its_name_then_of_its_kind_then_of_the_networ
 
 
 @pytest.mark.parametrize(
-    ("mtu", "tunnel", "inside"), [("1500 B", "4in6", "1460 B"), ("1600 B", "6in4", "1580 B")]
+    ("mtu", "tunnel", "inside"),
+    [("1500 B", "4in6", "1460 B"), ("1600 B", "6in4", "1580 B"), ("1500 B", "nat64", "1520 B")],
 )
 def test_a_tunnel_takes_its_header_from_the_mtu_of_its_link(tmp_path, mtu, tunnel, inside):
     links = {"core": {**CORE, "mtu": mtu, "tunnel": tunnel}}

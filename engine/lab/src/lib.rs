@@ -56,6 +56,7 @@ mod tap;
 #[cfg(test)]
 mod testing;
 mod trial;
+mod tunnel_addresses;
 mod wire;
 
 pub use clock::Clock;

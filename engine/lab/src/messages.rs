@@ -50,8 +50,8 @@ pub fn new_bridge(index: i32, name: &str) -> LinkMessage {
 }
 
 /// Returns a request for the device of a tunnel through the interface with index `carrier`, between the addresses `ends` of
-/// this node and the other one.
-pub fn new_tunnel(tunnel: Tunnel, carrier: i32, ends: [IpAddr; 2]) -> LinkMessage {
+/// this node and the other one; `None` if the kernel has no device for it, as for translation.
+pub fn new_tunnel(tunnel: Tunnel, carrier: i32, ends: [IpAddr; 2]) -> Option<LinkMessage> {
     let [local, remote] = ends;
     let mut settings = vec![
         InfoIpTunnel::Link(carrier.unsigned_abs()),
@@ -67,13 +67,14 @@ pub fn new_tunnel(tunnel: Tunnel, carrier: i32, ends: [IpAddr; 2]) -> LinkMessag
             settings.push(InfoIpTunnel::Protocol(IpProtocol::Ipip));
             InfoKind::Ip6Tnl
         }
+        Tunnel::Nat64 => return None,
     };
     let mut message = LinkMessage::default();
     message.attributes = vec![LinkAttribute::LinkInfo(vec![
         LinkInfo::Kind(kind),
         LinkInfo::Data(InfoData::IpTunnel(settings)),
     ])];
-    message
+    Some(message)
 }
 
 /// Returns a request that brings up the interface with this index.

@@ -11,6 +11,7 @@ mod inside;
 mod lines;
 mod node;
 mod routes;
+mod translation;
 mod tunnels;
 
 use crate::carrier::Carriers;
@@ -28,6 +29,7 @@ use crate::processors::Placement;
 use crate::procfs::Procfs;
 use crate::programs;
 use crate::queue::{Shaper, Shaping, Steps, TracedWire};
+use crate::tunnel_addresses;
 use crate::wire::Wire;
 use channels::Channels;
 pub use channels::try_holding;
@@ -39,13 +41,15 @@ use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::{Netlink, filter_icmp};
 use nettrial_scenario::{
     Capture, ChannelRecord, Discipline, Interface, IpVersion, Link, Node, NodeKind, QueueLimit, Rate,
-    Scenario,
+    Scenario, Tunnel,
 };
 use node::device;
 pub use node::{BuiltNode, Shaped};
 pub use routes::{HASH_POLICIES, HASH_SEED};
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsRawFd;
+use translation::Translator;
+pub use translation::{Translated, limits as translation_limits};
 pub use tunnels::problems as tunnel_problems;
 
 /// The index of the network's first interface. Lower indexes belong to interfaces that a kernel may put into every
@@ -61,6 +65,7 @@ pub struct Network {
     lines: Option<Lines>,
     channels: Option<Channels>,
     fabric: Option<Fabric>,
+    translators: Vec<Translator>,
 }
 
 impl Network {
@@ -84,7 +89,7 @@ impl Network {
         let nodes = scenario.nodes.iter().map(create).collect::<Result<Vec<_>>>()?;
         let by_name = scenario.nodes.iter().map(|node| node.name.clone()).zip(0..).collect();
         let (lines, channels) = (Lines::create(home, scenario)?, Channels::create(home, scenario)?);
-        let mut network = Self { nodes, by_name, lines, channels, fabric: None };
+        let mut network = Self { nodes, by_name, lines, channels, fabric: None, translators: Vec::new() };
         let gso_packets = AllGsoPackets::new(layout);
         network.create_links(home, layout, &gso_packets)?;
         network.shape(home, scenario, &gso_packets)?;
@@ -99,6 +104,7 @@ impl Network {
         network.address(scenario)?;
         network.introduce(scenario)?;
         network.route(home, scenario, &layout.paths.routes())?;
+        network.route_translated(scenario)?;
         for node in scenario.nodes.iter().filter(|node| node.filters_icmp) {
             if let Some(built) = network.configured(&node.name) {
                 filter_icmp(&mut built.netlink, &node.name)?;
@@ -188,9 +194,9 @@ impl Network {
     }
 
     /// Returns the node called `name`, if its addresses and routes are those of its namespace here, as they are
-    /// not for a guest or a program.
+    /// not for a guest, a program, or a host behind NAT64.
     fn configured(&mut self, name: &str) -> Option<&mut BuiltNode> {
-        self.node_mut(name).ok().filter(|node| !node.is_bare)
+        self.node_mut(name).ok().filter(|node| !node.is_bare && !node.is_translated)
     }
 
     fn create_links(&mut self, home: &Home, layout: &Layout, gso_packets: &AllGsoPackets) -> Result<()> {
@@ -236,7 +242,7 @@ impl Network {
             }
         }
         netlink.flush()?;
-        self.create_tunnels(scenario, &mut next)?;
+        self.create_tunnels(home, scenario, &mut next)?;
         for (built, node) in self.nodes.iter_mut().zip(&scenario.nodes) {
             built.set_offloads(home, node.offloads)?;
             let reads_frames = scenario.controller.is_some() || programs::are_in(scenario);
@@ -276,8 +282,10 @@ impl Network {
         ];
         message.attributes.extend(SINGLE_QUEUES);
         let wire = Wire::new(node, gso_packets.of(node), link.largest_packet(interface), link.rate, clock);
-        // Each frame on air must reach the channel by itself.
-        let segments = if link.wlan.is_some() { Some(1) } else { wire.gso_max_segments() };
+        // Each frame on air must reach the channel by itself, and the wire takes the segments of a GSO packet for those of
+        // IPv6.
+        let alone = link.wlan.is_some() || link.tunnel == Some(Tunnel::Nat64);
+        let segments = if alone { Some(1) } else { wire.gso_max_segments() };
         message.attributes.extend(segments.map(LinkAttribute::GsoMaxSegs));
         Ok(message)
     }
@@ -385,7 +393,7 @@ impl Network {
 
     /// Takes down everything except the hosts and the namespaces of guests, and returns these.
     pub fn into_hosts(self, scenario: &Scenario) -> Vec<BuiltNode> {
-        drop((self.fabric, self.lines, self.channels));
+        drop((self.fabric, self.lines, self.channels, self.translators));
         let kinds = scenario.nodes.iter().map(|node| node.kind);
         self.nodes
             .into_iter()
@@ -452,8 +460,11 @@ fn with_ipv6(scenario: &Scenario) -> HashSet<&str> {
     let mut nodes = HashSet::new();
     for link in &scenario.links {
         let carries = link.tunnel.is_some_and(|tunnel| tunnel.outer() == IpVersion::V6);
-        let has_address =
-            |interface: &&Interface| interface.addresses.iter().any(|address| address.address().is_ipv6());
+        let translated = tunnel_addresses::ends(scenario, link).map(|[host, _]| host);
+        let has_address = |interface: &Interface| {
+            Some(interface) != translated
+                && interface.addresses.iter().any(|address| address.address().is_ipv6())
+        };
         let of_ipv6 = link.interfaces.iter().filter(|interface| carries || has_address(interface));
         nodes.extend(of_ipv6.map(|interface| interface.node.as_str()));
     }

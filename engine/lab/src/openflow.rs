@@ -482,7 +482,7 @@ fn daemons() -> String {
 }
 
 /// Returns the directories of programs, including those for administrators, which contain Open vSwitch's daemons.
-fn search_path() -> String {
+pub fn search_path() -> String {
     format!("{}:/usr/local/sbin:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default())
 }
 

@@ -8,7 +8,7 @@ use crate::congestion::Own;
 use crate::error::{Context, Error, Result};
 use crate::messages::veth;
 use crate::namespace::Home;
-use crate::network::try_holding;
+use crate::network::{translation_limits, try_holding};
 use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::queue::{Shaper, Shaping, discipline};
 use crate::wire::Wire;
@@ -157,6 +157,7 @@ fn limits(home: &Home) -> Vec<Shortfall> {
         ));
     }
     limits.extend(routing::limits());
+    limits.extend(translation_limits(home));
     let (lacking, mut remedies): (Vec<String>, Vec<&str>) =
         nettrial_traffic::lacking_tools().into_iter().unzip();
     if !lacking.is_empty() {

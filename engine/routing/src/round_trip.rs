@@ -77,7 +77,7 @@ impl Paths<'_> {
             let number = self.graph.interfaces.link(out);
             let end = out - self.graph.interfaces.of_link(number).start;
             let link = self.graph.scenario.links[number].from_end(end);
-            link_ns(&link, self.graph.interfaces.get(out).mtu.0 + link.tunnel_bytes())
+            link_ns(&link, link.largest_packet(self.graph.interfaces.get(out)))
         });
         Some(times.fold(0, u64::saturating_add))
     }

@@ -135,7 +135,7 @@ pub struct Interface {
     #[serde(rename = "interface")]
     pub name: String,
     /// The MTU of the interface: the largest IP packet that it sends, in bytes, without Ethernet's header, and on a link
-    /// with a tunnel without the tunnel's header.
+    /// with a tunnel without the tunnel's header. With `nat64` it is that of the packets before they are translated to IPv4.
     pub mtu: Size,
     /// The addresses of the interface; a switch has none.
     #[serde(default)]
@@ -206,8 +206,8 @@ pub struct Link {
     /// Loss, duplication, reordering and jitter of the link's frames.
     #[serde(default, skip_serializing_if = "Impairment::is_none")]
     pub impairment: Impairment,
-    /// The tunnel between the two nodes of a cable, which carries all packets of the link; if absent, they travel as they
-    /// are.
+    /// The tunnel between the two nodes of a cable, which carries all packets of the link, or the translation to the other
+    /// version of IP; if absent, they travel as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<Tunnel>,
     /// The settings of the direction from a cable's second interface to its first one, where they differ.
@@ -295,14 +295,14 @@ impl Link {
         self.delay_trace.as_ref().map_or(self.delay, DelayTrace::largest)
     }
 
-    /// Returns the bytes that the link's tunnel, if it has one, adds to each packet.
-    pub fn tunnel_bytes(&self) -> u64 {
-        self.tunnel.map_or(0, Tunnel::header_bytes)
+    /// Returns the bytes that the link's tunnel, if it has one, adds to each packet; translation to IPv4 takes some away.
+    pub fn tunnel_bytes(&self) -> i64 {
+        self.tunnel.map_or(0, Tunnel::added_bytes)
     }
 
-    /// Returns the size of the largest IP packet that `interface` of this link hands over, with the header of a tunnel.
+    /// Returns the size of the largest IP packet that `interface` of this link hands over, as its tunnel makes it.
     pub fn largest_packet(&self, interface: &Interface) -> u64 {
-        interface.mtu.0 + self.tunnel_bytes()
+        interface.mtu.0.saturating_add_signed(self.tunnel_bytes())
     }
 
     /// Returns the link in words, by its nodes: "link sender - router".

@@ -67,6 +67,15 @@ pub trait Plan {
     /// Fails if the host has no address or no stack.
     fn side(&self, flow: &Flow, host: &str) -> Result<Side, Self::Error>;
 
+    /// Returns the address under which the other host of `flow` reaches `host`, which listens at `own`. It is that address
+    /// unless a device between them translates addresses.
+    ///
+    /// # Errors
+    /// Fails if the host has no address.
+    fn reached(&self, _flow: &Flow, _host: &str, own: IpAddr) -> Result<IpAddr, Self::Error> {
+        Ok(own)
+    }
+
     /// Returns the largest segment of a connection of `flow`, in bytes, that the network's MTUs imply; `None` if they
     /// imply none.
     ///
@@ -86,7 +95,9 @@ pub fn prepare<P: Plan>(
     findings: &mut Findings,
 ) -> Result<Vec<Ready>, P::Error> {
     let planned = |flow: &Flow| -> Result<Planned, P::Error> {
-        Ok(Planned::new(plan.side(flow, &flow.from)?, plan.side(flow, &flow.to)?))
+        let planned = Planned::new(plan.side(flow, &flow.from)?, plan.side(flow, &flow.to)?);
+        let reached = plan.reached(flow, planned.listening().0, planned.reached)?;
+        Ok(Planned { reached, ..planned })
     };
     let planned = directory.scenario.workload.iter().map(planned).collect::<Result<_, P::Error>>()?;
     let ready = open(agents, planned)?;

@@ -3,6 +3,7 @@
 use super::Findings;
 use crate::host_counters::HostCounters;
 use crate::layout::Layout;
+use crate::network::Translated;
 use nettrial_scenario::{Check, Flow, Size, ToolName, Traffic, Transport, Variate};
 
 /// The size of a UDP header (RFC 768) and of the header of an ICMP echo (RFC 792, RFC 4443), in bytes.
@@ -35,6 +36,20 @@ impl Findings {
                 );
             }
         }
+    }
+
+    /// Verifies that a router's translator got each packet that the router had for it.
+    pub fn translation(&mut self, translated: &Translated) {
+        let Translated { ends, version, packets, dropped } = translated;
+        let check = Check {
+            name: "translation".into(),
+            object: ends.clone(),
+            expected: "no packet dropped".into(),
+            found: format!("{version} put back {packets} packets, and {dropped} were dropped before it"),
+            passed: *dropped == 0,
+        };
+        self.warnings.extend(check.warning("the translator had no time for the packets: lower the rate"));
+        self.checks.push(check);
     }
 
     fn fragments(&mut self, node: &str, counted: HostCounters, wanted: bool) {
@@ -127,6 +142,22 @@ mod tests {
         findings.fragments("a", counted, false);
         assert_eq!(findings.warnings[0].code, "fragmentation");
         assert!(!findings.checks[2].passed);
+    }
+
+    #[test]
+    fn packets_that_a_translator_did_not_get_are_warned_of() {
+        let counted = |dropped| Translated {
+            ends: "left, client".into(),
+            version: "TAYGA 0.9.2".into(),
+            packets: 3,
+            dropped,
+        };
+        let mut findings = Findings::default();
+        findings.translation(&counted(0));
+        assert!(findings.warnings.is_empty() && findings.checks[0].passed);
+        findings.translation(&counted(1));
+        assert_eq!(findings.warnings[0].code, "translation");
+        assert!(findings.checks[1].found.contains("TAYGA 0.9.2 put back 3 packets, and 1 were dropped"));
     }
 
     #[test]

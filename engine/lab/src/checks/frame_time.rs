@@ -55,9 +55,9 @@ impl Findings {
 }
 
 /// The links on a flow's path that hand frames over when their transmission begins, each with its rate in bits per
-/// second and its MTU.
+/// second, its MTU, and the bytes that its tunnel adds.
 struct Wires {
-    links: Vec<(u64, u64, u64)>,
+    links: Vec<(u64, u64, i64)>,
     header_bytes: u64,
 }
 
@@ -92,8 +92,10 @@ impl Wires {
     /// microseconds. For a message of several frames the last one counts as a full frame, because the earlier ones
     /// are in transit at the same time.
     fn us(&self, payload: u64) -> f64 {
-        let bits =
-            |mtu: u64, tunnel: u64| ethernet::wire_bytes((payload + self.header_bytes).min(mtu) + tunnel) * 8;
+        let bits = |mtu: u64, tunnel: i64| {
+            let packet = (payload + self.header_bytes).min(mtu).saturating_add_signed(tunnel);
+            ethernet::wire_bytes(packet) * 8
+        };
         self.links.iter().map(|&(rate, mtu, tunnel)| bits(mtu, tunnel) as f64 * 1e6 / rate as f64).sum()
     }
 }

@@ -6,7 +6,7 @@ use crate::kernels::Kernels;
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::network::Network;
-use nettrial_scenario::{Offloads, Scenario};
+use nettrial_scenario::{IpVersion, Offloads, Scenario};
 use nettrial_session::{Agents, Direction, directions, path_mtus};
 use nettrial_traffic::Cookie;
 
@@ -66,20 +66,23 @@ impl Findings {
         let mut directions = Vec::new();
         for &(from, to, version) in &pairs {
             let (near, far) = (layout.address(from, version)?, layout.address(to, version)?);
-            let expected = layout.path_mtu(from, to, version).unwrap_or(0);
+            let reached = layout.reached(from, to, version)?;
+            // Translated packets have another header.
+            let headers = [version, IpVersion::of(reached)].map(IpVersion::header_bytes);
+            let expected = layout.path_mtu(from, to, version).unwrap_or(0) + headers[1];
             let round_trip = layout.paths.round_trip((from, near), (to, far));
             directions.push(Direction {
-                from: (from, near.into()),
-                to: (to, far.into()),
-                reached: far,
-                expected,
+                from: (from, layout.own_address(from, version)?.into()),
+                to: (to, layout.own_address(to, version)?.into()),
+                reached,
+                expected: expected.saturating_sub(headers[0]),
                 round_trip,
             });
         }
         let found = path_mtus(agents, &directions, cookie)?;
-        for ((direction, found), (from, to, version)) in directions.iter().zip(found).zip(&pairs) {
+        for ((direction, found), (from, to, _)) in directions.iter().zip(found).zip(&pairs) {
             self.path_mtu(
-                &format!("{from} to {to}, IPv{}", u8::from(*version)),
+                &format!("{from} to {to}, IPv{}", u8::from(IpVersion::of(direction.reached))),
                 direction.expected,
                 found,
                 "the trial does not measure the MTU it is named after",

@@ -139,7 +139,14 @@ impl Network {
         built.bring_up()?;
         built.await_carrier()?;
         let by_name = std::iter::once((node.name.clone(), 0)).collect();
-        let mut network = Self { nodes: vec![built], by_name, lines: None, channels: None, fabric: None };
+        let mut network = Self {
+            nodes: vec![built],
+            by_name,
+            lines: None,
+            channels: None,
+            fabric: None,
+            translators: Vec::new(),
+        };
         network.address(scenario)?;
         let built = &mut network.nodes[0];
         for Neighbour { interface, address, ethernet } in &order.neighbours {

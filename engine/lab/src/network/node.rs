@@ -42,6 +42,8 @@ pub struct BuiltNode {
     pub(super) is_bare: bool,
     /// True if its namespace is that of all switches under a controller.
     pub(super) is_shared: bool,
+    /// True if it is a host behind NAT64, which has an address of its link alone.
+    pub(super) is_translated: bool,
 }
 
 /// An interface that is shaped.
@@ -97,6 +99,7 @@ impl BuiltNode {
             traced: Vec::new(),
             is_bare: false,
             is_shared,
+            is_translated: false,
         }
     }
 

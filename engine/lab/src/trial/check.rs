@@ -15,11 +15,12 @@ use crate::network::{Network, Refused};
 use crate::programs;
 use crate::settings;
 use nettrial_routing::late_ps;
-use nettrial_scenario::{Capture, Check, During, Flow, Scenario};
+use nettrial_scenario::{Capture, Check, During, Flow, IpVersion, Scenario};
 use nettrial_session::{Agents, Plan, Ready, prepare};
 use nettrial_traffic::{ClockOffset, Cookie, Side};
 use socket2::Socket;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The hosts of a trial, ready for the traffic.
@@ -188,10 +189,11 @@ impl Plan for LabFlows<'_> {
         let Self { clock, layout, kernels, cookie } = *self;
         let stack =
             layout.directory.stack(host).ok_or_else(|| Error::Missing(format!("{host} has no stack")))?;
+        let address = layout.own_address(host, flow.ip)?;
         Ok(Side {
-            flow: flow.clone(),
+            flow: Flow { ip: IpVersion::of(address), ..flow.clone() },
             cookie,
-            address: layout.address(host, flow.ip)?.into(),
+            address: address.into(),
             // Without a name, an agent uses its system's own.
             congestion_control: match kernels.get(host).is_some_and(KernelRecord::has_own_settings) {
                 true => String::new(),
@@ -203,8 +205,15 @@ impl Plan for LabFlows<'_> {
         })
     }
 
+    fn reached(&self, flow: &Flow, host: &str, _own: IpAddr) -> Result<IpAddr> {
+        let other = if host == flow.from { &flow.to } else { &flow.from };
+        self.layout.reached(other, host, flow.ip)
+    }
+
     fn expected_mss(&self, flow: &Flow) -> Result<Option<u64>> {
         let Self { layout, .. } = *self;
+        // Behind NAT64 a packet is smaller by as much as its header, so that its payload is that of the network's IPv6.
+        let flow = &Flow { ip: layout.planned_version(flow), ..flow.clone() };
         let (near, far) = (layout.address(&flow.from, flow.ip)?, layout.address(&flow.to, flow.ip)?);
         let stacks = layout.directory.stack(&flow.from).zip(layout.directory.stack(&flow.to));
         let spare_bytes = stacks.map_or(0, |(from, to)| programs::spare_bytes(from, to));

@@ -99,6 +99,9 @@ fn check_frames(
     let after = Counters::read(built)?;
     findings.refused(&failing, &before.refused, &after.refused);
     findings.host_counters(layout, &before.kernels, &after.kernels);
+    for translated in built.network.translated()? {
+        findings.translation(&translated);
+    }
     for (link, carried) in built.network.carried()? {
         findings.delay_line(link, carried);
     }

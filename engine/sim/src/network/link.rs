@@ -65,8 +65,8 @@ pub struct Link {
     limit: Option<QueueLimit>,
     /// The MTU, which scenarios allow up to 65,535 bytes.
     mtu_bytes: u16,
-    /// The bytes that the link's tunnel, if it has one, adds to each packet.
-    tunnel_bytes: u16,
+    /// The bytes that the link's tunnel, if it has one, adds to each packet; fewer than none if it is translated to IPv4.
+    tunnel_bytes: i16,
     /// The number of the interface at which frames arrive.
     far: u32,
     /// The number of frames whose transmission has begun or that wait, and the bytes that they occupy on the wire.
@@ -222,14 +222,14 @@ impl Link {
             delay: Time::from_ns(cable.delay.0),
             limit: cable.queue,
             mtu_bytes: near.mtu.0.try_into().unwrap_or(u16::MAX),
-            tunnel_bytes: u16::try_from(cable.tunnel_bytes()).unwrap_or(u16::MAX),
+            tunnel_bytes: i16::try_from(cable.tunnel_bytes()).unwrap_or(i16::MAX),
             far,
             frames_pkts: 0,
             wire_bytes: 0,
             special: None,
             rare: Box::new(Rare { rate_bps, trace, ..Rare::default() }),
         };
-        let frame_bytes = wire_bytes(u32::from(new.mtu_bytes) + u32::from(new.tunnel_bytes));
+        let frame_bytes = wire_bytes(new.carried_bytes(u32::from(new.mtu_bytes)));
         let outages = outages.iter().map(|&(down, up)| (Time::from_ns(down), time_or_never(up))).collect();
         new.special = Special::new(
             scenario,
@@ -264,6 +264,11 @@ impl Link {
     /// Returns the propagation delay; with a trace the smallest, which no frame falls below.
     pub fn delay(&self) -> Time {
         self.delay
+    }
+
+    /// Returns the size that a packet of `ip_bytes` has on the link.
+    fn carried_bytes(&self, ip_bytes: u32) -> u32 {
+        ip_bytes.saturating_add_signed(self.tunnel_bytes.into())
     }
 
     /// Returns the size of the largest IP packet that it carries, without the header of its tunnel.
@@ -362,7 +367,7 @@ impl Link {
             self.rare.counters.too_big_pkts += 1;
             return None;
         }
-        let ip_bytes = ip_bytes + u32::from(self.tunnel_bytes);
+        let ip_bytes = self.carried_bytes(ip_bytes);
         let wire_bytes = wire_bytes(ip_bytes);
         let queue = self.waiting(now);
         if self.is_full(queue, wire_bytes) {
@@ -394,7 +399,7 @@ impl Link {
             self.rare.counters.too_big_pkts += 1;
             return Verdict::Dropped;
         }
-        let ip_bytes = travel.ip_bytes + u32::from(self.tunnel_bytes);
+        let ip_bytes = self.carried_bytes(travel.ip_bytes);
         let wire_bytes = wire_bytes(ip_bytes);
         let queue = self.queue(now);
         let (is_busy, idle) = (self.free_at > now, now.since(self.free_at));
@@ -477,7 +482,7 @@ impl Link {
         self.rare.counters.drops_pkts += dropped_pkts;
         self.rare.counters.marks_pkts += marked_pkts;
         let sent = packet.map(|number| {
-            let ip_bytes = arena.travel(number).ip_bytes + u32::from(self.tunnel_bytes);
+            let ip_bytes = self.carried_bytes(arena.travel(number).ip_bytes);
             self.count_size(ip_bytes);
             (number, self.transmit(now, wire_bytes(ip_bytes)))
         });
@@ -499,7 +504,7 @@ impl Link {
     /// Returns the time at which the last bit of a packet that arrives at that time leaves, if no other packet
     /// arrives before it and it is not dropped.
     pub(crate) fn leaves_at_best(&self, comes: Time, ip_bytes: u32) -> Time {
-        self.end(self.free_at.max(comes), wire_bytes(ip_bytes + u32::from(self.tunnel_bytes)))
+        self.end(self.free_at.max(comes), wire_bytes(self.carried_bytes(ip_bytes)))
     }
 
     /// Returns the outcome, on its way to the other end, of a frame that is accepted now and whose last bit leaves
@@ -526,7 +531,7 @@ impl Link {
 
     /// Returns the transmission time of an IP packet of that many bytes; with a trace the shortest that it may have.
     pub(crate) fn frame_time(&self, ip_bytes: u32) -> Time {
-        let wire_bytes = wire_bytes(ip_bytes + u32::from(self.tunnel_bytes));
+        let wire_bytes = wire_bytes(self.carried_bytes(ip_bytes));
         match &self.rare.trace {
             Some(trace) => Time::of_bytes(wire_bytes.into(), trace.highest_bps()),
             None => self.end(Time::ZERO, wire_bytes),
@@ -537,9 +542,7 @@ impl Link {
     /// that time; with a trace the earliest.
     pub(crate) fn began(&self, leaves: Time, ip_bytes: u32) -> Time {
         match &self.rare.trace {
-            Some(trace) => {
-                Time(trace.beginning_ps(leaves.0, wire_bytes(ip_bytes + u32::from(self.tunnel_bytes))))
-            }
+            Some(trace) => Time(trace.beginning_ps(leaves.0, wire_bytes(self.carried_bytes(ip_bytes)))),
             None => leaves - self.frame_time(ip_bytes),
         }
     }

@@ -1,7 +1,7 @@
 //! Finds what makes a tunnel impossible.
 
 use super::{LARGEST_MTU, called};
-use crate::{Directory, IpVersion, Link, NodeKind, Place, Problem};
+use crate::{Directory, IpVersion, Link, NodeKind, Place, Problem, Tunnel};
 
 /// Adds what is wrong with the tunnel of the cable `link`, which is at `place`.
 pub fn check(directory: &Directory, link: &Link, place: &Place, problems: &mut Vec<Problem>) {
@@ -20,14 +20,39 @@ pub fn check(directory: &Directory, link: &Link, place: &Place, problems: &mut V
             let hint = format!("{} of {} has the address {}", interface.name, interface.node, other.0);
             problems.push(place.problem("tunnel", name, expected, hint));
         }
-        let bytes = tunnel.header_bytes();
-        let smallest = tunnel.outer().minimum_mtu().saturating_sub(bytes);
-        let largest = LARGEST_MTU - bytes;
+        let bytes = tunnel.added_bytes();
+        let smallest = tunnel.outer().minimum_mtu().saturating_add_signed(-bytes);
+        let largest = LARGEST_MTU.saturating_add_signed(-bytes).min(LARGEST_MTU);
         if !(smallest..=largest).contains(&interface.mtu.0) {
-            let hint = format!("the packets of the tunnel {name} are {bytes} B larger than those in them");
+            let size = if bytes < 0 { "smaller" } else { "larger" };
+            let hint = format!("the packets of {name} are {} B {size} than those in them", bytes.abs());
             let place = called(interface, &place.within("ends").within(number));
             problems.push(place.problem("mtu", interface.mtu, format!("{smallest} B to {largest} B"), hint));
         }
+    }
+    if tunnel == Tunnel::Nat64 {
+        check_translation(directory, link, place, problems);
+    }
+}
+
+/// Adds what is wrong with the ends of a link with NAT64, which has a router that translates at one end and at the other
+/// a host that has this link alone.
+fn check_translation(directory: &Directory, link: &Link, place: &Place, problems: &mut Vec<Problem>) {
+    let ends_of = |kind| {
+        link.interfaces
+            .iter()
+            .filter(move |end| directory.node(&end.node).is_some_and(|node| node.kind == kind))
+    };
+    let (mut hosts, mut routers) = (ends_of(NodeKind::Host), ends_of(NodeKind::Router));
+    let (Some(host), Some(_)) = (hosts.next(), routers.next()) else {
+        let hint = "the router translates what the host sends and receives";
+        problems.push(place.problem("tunnel", "nat64", "none but between a host and a router", hint));
+        return;
+    };
+    let all = directory.scenario.links.iter().flat_map(|link| &link.interfaces);
+    if all.filter(|end| end.node == host.node).count() > 1 {
+        let hint = format!("{} has other links, too", host.node);
+        problems.push(place.problem("tunnel", "nat64", "the only link of its host", hint));
     }
 }
 
@@ -71,5 +96,16 @@ mod tests {
             problems("router", "4in6", "1239 B", four),
             ["/links/0/ends/0/mtu 1240 B to 65495 B", "/links/0/ends/1/mtu 1240 B to 65495 B"]
         );
+    }
+
+    #[test]
+    fn nat64_is_between_a_router_and_a_host_with_one_link() {
+        let six: [&[&str]; 2] = [&["fd00::1/64"], &["fd00::2/64"]];
+        assert_eq!(problems("host", "nat64", "1520 B", six), [""; 0]);
+        assert_eq!(
+            problems("router", "nat64", "1520 B", six),
+            ["/links/0/tunnel none but between a host and a router"]
+        );
+        assert_eq!(problems("host", "nat64", "87 B", six)[0], "/links/0/ends/0/mtu 88 B to 65535 B");
     }
 }
