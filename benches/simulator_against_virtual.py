@@ -56,10 +56,17 @@ AGREEMENT = Comparison(str(Path(__file__).with_name("agreement.yaml")), {})
 """The cases."""
 ROUND = "the kernel takes the path for full a round earlier (bbr_check_full_bw_reached): cause not found"
 SCHEDULER = "another scheduler than mptcp_subflow_get_send"
-ROUND = "the kernel takes the path for full a round earlier (bbr_check_full_bw_reached): cause not found"
-SCHEDULER = "another scheduler than mptcp_subflow_get_send"
+MEMORY = "a segment of the kernel takes 128 bytes more since it has tunnels (MAX_HEADER)"
+FLOW_BY_FLOW = "CoDel judges each flow by its own bytes, and not by those of all flows (fq_codel_dequeue)"
 STATED: Mapping[tuple[str, str], str] = {
+    ("1 Gbit/s", "rtt"): MEMORY,
+    ("window 32 KiB 5 ms", "goodput"): MEMORY,
+    ("stack of 64 KiB", "goodput"): MEMORY,
+    ("stack of 64 KiB", "rtt"): MEMORY,
+    ("classic stack", "rtt"): MEMORY,
+    ("transfers of 300 kB", "rtt"): MEMORY,
     ("BBR", "retransmissions"): ROUND,
+    ("8 flows FQ-CoDel", "retransmissions"): FLOW_BY_FLOW,
     ("MPTCP LIA", "retransmissions"): SCHEDULER,
     ("MPTCP OLIA", "retransmissions"): SCHEDULER,
     ("MPTCP BALIA", "retransmissions"): SCHEDULER,

@@ -38,7 +38,7 @@ pub struct Watching {
     told_ns: u64,
 }
 
-/// What a thread knows of the virtual clock.
+/// The time that a thread knows of the virtual clock.
 pub struct Known {
     /// The time at which the latest frame arrived or the latest sleep ended, whichever is later. It is the present, because
     /// computing takes no time.
