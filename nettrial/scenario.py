@@ -1094,19 +1094,21 @@ class Interval(Generated):
 
 class MechanismsRecord(Generated):
     """The times of the parts of a request's way to its answer, each part in both directions together. For
-    each request they sum to its round-trip time by the wall clock. Requests whose times the kernel did
-    not state, and the last one, are not included."""
+    each request they sum to its round-trip time, by the wall clock or in simulated time. Of a kernel's
+    times, requests that it did not state some of, and the last one, are not included. Parts that the
+    simulator's model does not have are absent; `absent` then says why."""
 
     model_config = ConfigDict(extra="forbid")
-    answering_us: Distribution
+    answering_us: Distribution | None = None
     """From reading the request to the call to send the response, in the responder."""
-    queue_us: Distribution
+    queue_us: Distribution | None = None
     """From there until the interface has taken it: the queue and its shaper (SCM_TSTAMP_SND)."""
-    reading_us: Distribution
-    """From there until the program has it: protocol, the socket's queue, wake-up, reading."""
-    sending_us: Distribution
+    reading_us: Distribution | None = None
+    """From there until the program has it: protocol, the socket's queue, wake-up, reading. In the
+    simulator, the `cost` of the hosts."""
+    sending_us: Distribution | None = None
     """From the call to send until the kernel puts the message into the interface's queue: system call,
-    protocol, segmentation (SCM_TSTAMP_SCHED)."""
+    protocol, segmentation (SCM_TSTAMP_SCHED). In the simulator, the `cost` of the hosts."""
     wire_us: Distribution
     """From there until the other host's kernel takes it in: links, the nodes between them, the
     interrupt."""
@@ -1759,8 +1761,9 @@ class RequestResponseTraffic(Generated):
     kind: Literal["request_response"] = "request_response"
     mechanisms: bool | None = None
     """The kernel states when each message reaches a queue, leaves and arrives (SO_TIMESTAMPING, Linux
-    Documentation/networking/timestamping.rst), from which the flow's `mechanisms` follow. Over UDP, one
-    request at a time, with responses of 72 bytes or more, which bring the responder's times."""
+    Documentation/networking/timestamping.rst), from which the flow's `mechanisms` follow; in the
+    simulator, its events do. Over UDP, one request at a time, with responses of 72 bytes or more, which
+    bring the responder's times."""
     request: Size
     """The bytes of a request, at least 24 (for a number and two times)."""
     response: Size

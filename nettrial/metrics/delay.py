@@ -69,9 +69,10 @@ for _part, _title, _words in (
         f"{_part}_time",
         "ms",
         f"Time of a round trip: {_title.lower()}",
-        f"mean time of a request and its response together {_words}; the five parts of a round trip sum to "
-        "its time. Requests with `mechanisms` alone",
-        "Linux Documentation/networking/timestamping.rst: SCM_TSTAMP_SCHED, SCM_TSTAMP_SND, arrival",
+        f"mean time of a request and its response together {_words}; the parts of a round trip sum to its "
+        "time, and those that the simulator does not model are absent. Requests with `mechanisms` alone",
+        "Linux Documentation/networking/timestamping.rst: SCM_TSTAMP_SCHED, SCM_TSTAMP_SND, arrival; the "
+        "simulator's events",
         "lower",
         "mean",
         flow=lambda flow, part=_part: (  # type: ignore[misc]

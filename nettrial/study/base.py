@@ -680,8 +680,9 @@ class RequestResponse(Strict):
     the call to connect."""
     mechanisms: bool = False
     """The kernel states when each message reaches a queue, leaves and arrives (SO_TIMESTAMPING, Linux
-    Documentation/networking/timestamping.rst), from which the flow's `mechanisms` follow. Over UDP, one
-    request at a time, with responses of 72 bytes or more, which bring the responder's times."""
+    Documentation/networking/timestamping.rst), from which the flow's `mechanisms` follow; in the
+    simulator, its events do. Over UDP, one request at a time, with responses of 72 bytes or more, which
+    bring the responder's times."""
 
 
 class Packets(Strict):

@@ -11,12 +11,12 @@ import pytest
 
 from nettrial.backends import Backend
 from nettrial.design import scenario_of
-from nettrial.scenario import MechanismsRecord, Record, Scenario
+from nettrial.scenario import Distribution, MechanismsRecord, Record, Scenario
 from nettrial.study import load
-from tests.lab.test_rate_traces import kernel
+from tests.lab.test_rate_traces import kernel, simulator
 from tests.lab_study import lab_study
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "simulator"]
 
 COUNT = 200
 PARTS = ("sending_us", "queue_us", "wire_us", "reading_us", "answering_us")
@@ -43,6 +43,13 @@ def divided(folder: Path) -> Scenario:
     return scenario(folder, "udp", {**requests, "mechanisms": True}, {})
 
 
+def part(parts: MechanismsRecord, name: str) -> Distribution:
+    """Returns a part that the record has."""
+    found: Distribution | None = getattr(parts, name)
+    assert found is not None
+    return found
+
+
 def parts_of(record: Record) -> tuple[MechanismsRecord, float]:
     """Returns the parts of a flow's round trips, and the mean of these."""
     [flow] = record.flows
@@ -56,20 +63,27 @@ def test_the_kernel_states_the_parts_of_round_trips(
 ) -> None:
     parts, _ = parts_of(run(divided(tmp_path)))
     # Those of the last response would come with another one.
-    assert {getattr(parts, name).count for name in PARTS} == {COUNT - 1}
-    assert min(getattr(parts, name).minimum for name in PARTS) >= 0
+    assert {part(parts, name).count for name in PARTS} == {COUNT - 1}
+    assert min(part(parts, name).minimum for name in PARTS) >= 0
     assert parts.wire_us.minimum >= 10_000
-    assert parts.sending_us.minimum > 0
+    assert part(parts, "sending_us").minimum > 0
 
 
 @pytest.mark.virtual
-def test_in_virtual_time_the_parts_are_those_of_the_link(kernel: Backend, tmp_path: Path) -> None:
+def test_in_virtual_time_the_parts_are_those_of_the_link_as_in_the_simulator(
+    kernel: Backend, simulator: Backend, tmp_path: Path
+) -> None:
     parts, rtt_us = parts_of(kernel.run("trial", divided(tmp_path), 60))
-    assert sum(getattr(parts, name).mean for name in PARTS) == pytest.approx(rtt_us, abs=2)
+    assert sum(part(parts, name).mean for name in PARTS) == pytest.approx(rtt_us, abs=2)
     frames = (1000 + 28 + 38) + (72 + 28 + 38)
     assert parts.wire_us.mean == pytest.approx(frames * 0.8 + 10_000, abs=1)
-    assert parts.queue_us.mean == 0
-    assert max(parts.sending_us.maximum, parts.reading_us.maximum, parts.answering_us.maximum) < 5
+    assert part(parts, "queue_us").mean == 0
+    assert max(part(parts, f"{name}_us").maximum for name in ("sending", "reading", "answering")) < 5
+    simulated, rtt_us = parts_of(simulator.run("trial", divided(tmp_path), 60))
+    assert simulated.wire_us.mean == pytest.approx(parts.wire_us.mean, abs=1)
+    assert part(simulated, "queue_us").mean == 0
+    assert simulated.wire_us.mean == pytest.approx(rtt_us)
+    assert [simulated.sending_us, simulated.reading_us, simulated.answering_us] == [None] * 3
 
 
 @pytest.mark.virtual

@@ -357,7 +357,7 @@ def test_what_a_host_and_a_interface_need_is_a_capability():
         elif metric.of == "controller":
             expected = ["lab"]
         elif metric.needs == Figure("mechanisms"):
-            expected = ["lab", "virtual"]
+            expected = ["lab", "sim", "virtual"]
         assert metric.backends() == expected, metric.name
 
 

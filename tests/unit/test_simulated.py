@@ -33,8 +33,8 @@ def test_every_backend_states_what_it_can_do():
     assert (STUDY.warm_up_trials, STUDY.on("sim").warm_up_trials) == (STUDY.warmup, 0)
     shared = {setting.root for setting in lab.settings} & {setting.root for setting in simulator.settings}
     assert shared == {
-        *("bursts", "delay_trace", "ecn", "events", "filters_icmp", "impairment", "packet_sizes"),
-        *("queue_interval", "rate_trace", "routing", "tunnel", "window"),
+        *("bursts", "delay_trace", "ecn", "events", "filters_icmp", "impairment", "mechanisms"),
+        *("packet_sizes", "queue_interval", "rate_trace", "routing", "tunnel", "window"),
     }
 
 

@@ -220,21 +220,27 @@ pub struct FlowRecord {
 }
 
 /// The times of the parts of a request's way to its answer, each part in both directions together. For each request they sum
-/// to its round-trip time by the wall clock. Requests whose times the kernel did not state, and the last one, are not included.
+/// to its round-trip time, by the wall clock or in simulated time. Of a kernel's times, requests that it did not state some of,
+/// and the last one, are not included. Parts that the simulator's model does not have are absent; `absent` then says why.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MechanismsRecord {
     /// From the call to send until the kernel puts the message into the interface's queue: system call, protocol, segmentation
-    /// (SCM_TSTAMP_SCHED).
-    pub sending_us: Distribution,
+    /// (SCM_TSTAMP_SCHED). In the simulator, the `cost` of the hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sending_us: Option<Distribution>,
     /// From there until the interface has taken it: the queue and its shaper (SCM_TSTAMP_SND).
-    pub queue_us: Distribution,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_us: Option<Distribution>,
     /// From there until the other host's kernel takes it in: links, the nodes between them, the interrupt.
     pub wire_us: Distribution,
-    /// From there until the program has it: protocol, the socket's queue, wake-up, reading.
-    pub reading_us: Distribution,
+    /// From there until the program has it: protocol, the socket's queue, wake-up, reading. In the simulator, the `cost` of the
+    /// hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading_us: Option<Distribution>,
     /// From reading the request to the call to send the response, in the responder.
-    pub answering_us: Distribution,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answering_us: Option<Distribution>,
 }
 
 impl FlowRecord {

@@ -126,6 +126,11 @@ impl Traffic {
         }
     }
 
+    /// Returns whether the times of the parts of each round trip are asked for.
+    pub fn has_mechanisms(&self) -> bool {
+        matches!(self, Self::RequestResponse(exchange) if exchange.mechanisms)
+    }
+
     /// Returns the name of the kind in documents.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -7,6 +7,7 @@ mod datagram;
 mod exchange;
 mod ground;
 pub mod hosts;
+pub mod mechanisms;
 mod packets;
 pub mod sampler;
 mod stream;

@@ -127,6 +127,12 @@ impl Network {
         Some([from, self.air.receiver([from, at])?])
     }
 
+    /// Returns whether the first link of a path takes time to transmit.
+    pub fn has_rate(&self, path: PathId) -> bool {
+        let first = self.links_of(path).first();
+        first.is_some_and(|&direction| self.links[direction as usize].rate_bps().is_some())
+    }
+
     /// Returns a link direction.
     pub fn link(&mut self, direction: u32) -> &mut Link {
         &mut self.links[direction as usize]

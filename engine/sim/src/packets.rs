@@ -4,3 +4,4 @@
 pub mod arena;
 pub mod io;
 pub mod packet;
+pub mod trace;

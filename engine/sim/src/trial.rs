@@ -11,6 +11,7 @@ pub mod supported;
 use crate::applications::hosts::Hosts;
 use crate::capture::Captures;
 use crate::error::Result;
+use crate::packets::trace::Trace;
 use crate::parallel::{Divided, Span, State};
 use crate::transport::wiring::wire;
 use crate::{Io, Network, Time, World};
@@ -45,6 +46,9 @@ pub fn run(
     let hosts = Hosts::new(wirings, Time::from_ns(scenario.measurement.interval.0))?;
     let mut world = World::new(network, hosts);
     world.engine.capture(captures);
+    world
+        .engine
+        .trace(Trace::of(scenario.workload.iter().map(|flow| flow.traffic.has_mechanisms()).collect()));
     world.act(|hosts, engine| hosts.begin(engine));
     if let Some(span) = span {
         match drive_parts(world, &mut queues, &span) {
@@ -75,6 +79,11 @@ pub fn run(
     let busy = |node: usize| network.busy(node, last).map(Time::as_ns);
     let (host_records, mut absent) = record::hosts(scenario, &flows, busy, traffic_ns);
     absent.extend(untold);
+    for (running, flow) in hosts.flows.iter().zip(&mut flows) {
+        let (mechanisms, missing) = record::mechanisms(scenario, running, network);
+        flow.mechanisms = mechanisms;
+        absent.extend(missing);
+    }
     findings.processors(scenario, busy, traffic_ns);
     findings.coalescing(scenario, network);
     let channels = network.air.records(routing.interfaces(), ended);

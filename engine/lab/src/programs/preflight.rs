@@ -193,7 +193,7 @@ fn flow_problems(flow: &Flow, place: &Place, host: &str, program: &Program) -> V
         let hint = hint("carries no other traffic, and no other program's");
         problems.push(place.within("traffic").problem("kind", kind, program.traffic.join(", "), hint));
     }
-    if matches!(&flow.traffic, Traffic::RequestResponse(exchange) if exchange.mechanisms) {
+    if flow.traffic.has_mechanisms() {
         let hint = hint("states no times");
         problems.push(place.within("traffic").problem("mechanisms", true, "false", hint));
     }

@@ -54,8 +54,8 @@ pub struct RequestResponse {
     #[serde(default)]
     pub connecting: Connecting,
     /// The kernel states when each message reaches a queue, leaves and arrives (SO_TIMESTAMPING, Linux
-    /// Documentation/networking/timestamping.rst), from which the flow's `mechanisms` follow. Over UDP, one request at a time,
-    /// with responses of 72 bytes or more, which bring the responder's times.
+    /// Documentation/networking/timestamping.rst), from which the flow's `mechanisms` follow; in the simulator, its events do.
+    /// Over UDP, one request at a time, with responses of 72 bytes or more, which bring the responder's times.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mechanisms: bool,
 }

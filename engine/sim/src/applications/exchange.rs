@@ -1,5 +1,6 @@
 //! Requests and responses over TCP and UDP.
 
+use super::mechanisms::Ways;
 use super::stream::Stream;
 use super::{Application, Datagram, Ground};
 use crate::{Notice, Time};
@@ -261,12 +262,14 @@ impl Application for ConnectingEach<'_> {
 pub struct OverUdp<'a> {
     exchange: Exchange<'a>,
     waiting: Unanswered,
+    ways: Ways,
 }
 
 impl<'a> OverUdp<'a> {
     /// Returns the application before it sends anything.
     pub fn new(settings: &'a RequestResponse, waits: Waits) -> Self {
-        Self { exchange: Exchange::new(settings), waiting: Unanswered::new(waits.lost_after()) }
+        let waiting = Unanswered::new(waits.lost_after());
+        Self { exchange: Exchange::new(settings), waiting, ways: Ways::default() }
     }
 
     /// Sends the requests that are due, gives up those without a response, and ends the flow after the last one.
@@ -312,6 +315,9 @@ impl Application for OverUdp<'_> {
 
     fn on_datagram(&mut self, side: u8, datagram: Datagram, ground: &mut Ground<'_, '_>) {
         if side == 1 {
+            if let Some(way) = ground.io.way() {
+                self.ways.arrived(ground.now(), way);
+            }
             let payload_bytes = self.exchange.settings.response.0;
             ground.send(1, Datagram { payload_bytes, read: ground.now(), ..datagram });
             return;
@@ -320,6 +326,11 @@ impl Application for OverUdp<'_> {
         if let Some(sent_ns) = self.waiting.answered(datagram.number, now_ns) {
             let read_ns = datagram.read.since(self.exchange.origin).as_ns();
             self.exchange.answered(sent_ns, read_ns, ground);
+            if let Some(way) = ground.io.way() {
+                let times = [datagram.sent, datagram.read, ground.now()];
+                let parts = ground.figures.mechanisms.get_or_insert_default();
+                self.ways.answered(times, way, self.exchange.origin, parts);
+            }
         }
         self.step(ground);
     }

@@ -1,6 +1,7 @@
 //! The environment of an application: its flow's sockets, the clock and its figures.
 
 use super::datagram;
+use crate::applications::mechanisms::Parts;
 use crate::applications::sampler::Sampler;
 use crate::transport::wiring::Wiring;
 use crate::{Connection, ConnectionSettings, Endpoint, Io, Time};
@@ -27,6 +28,8 @@ pub struct Figures {
     pub completion: Durations,
     /// The times from request to response.
     pub rtt: Durations,
+    /// The times of the parts of round trips, if the flow asks for them.
+    pub mechanisms: Option<Parts>,
     /// The jitter of the one-way delays of requests.
     pub jitter: Jitter,
     /// The numbers of datagrams sent, received and lost.

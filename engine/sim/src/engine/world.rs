@@ -11,6 +11,7 @@ use crate::network::fate::Outcome;
 use crate::network::link::Verdict;
 use crate::network::processor::{Next, Processors};
 use crate::packets::arena::{Arena, Load, Travel};
+use crate::packets::trace::{Trace, Way};
 use crate::{Codepoint, Connection, Endpoint, Io, Notice, Packet, SackBlocks, Time};
 use nettrial_wlan::{Category, Outcome as OnAir, Packet as OfAir};
 use std::collections::VecDeque;
@@ -84,6 +85,9 @@ pub struct Engine<C = Events<Packed>> {
     notices: VecDeque<Notice>,
     pub(crate) balance: Balance,
     captures: Option<Box<Captures>>,
+    trace: Option<Box<Trace>>,
+    /// True if packets are captured or traced.
+    is_watched: bool,
 }
 
 impl Engine {
@@ -100,7 +104,14 @@ impl Engine {
     pub(crate) fn capture(&mut self, captures: Option<Captures>) {
         let channels = captures.iter().flat_map(Captures::of_channels);
         channels.for_each(|channel| self.network.air.keep_sent(channel));
+        self.is_watched |= captures.is_some();
         self.captures = captures.map(Box::new);
+    }
+
+    /// Traces datagrams from now on.
+    pub(crate) fn trace(&mut self, trace: Option<Trace>) {
+        self.is_watched |= trace.is_some();
+        self.trace = trace.map(Box::new);
     }
 
     /// Completes the captures.
@@ -119,6 +130,8 @@ impl<C: Calendar> Engine<C> {
             notices: VecDeque::new(),
             balance: Balance::default(),
             captures: None,
+            trace: None,
+            is_watched: false,
         }
     }
 
@@ -159,7 +172,7 @@ impl<C: Calendar> Engine<C> {
     fn enter(&mut self, number: u32, direction: u32) -> Option<Time> {
         self.balance.hops += 1;
         let link = &mut self.network.links[direction as usize];
-        if !link.is_plain() || self.captures.is_some() {
+        if !link.is_plain() || self.is_watched {
             return self.enter_special(number, direction);
         }
         let Some(leaves) = link.pass(self.events.now(), self.arena.travel(number).ip_bytes) else {
@@ -172,7 +185,7 @@ impl<C: Calendar> Engine<C> {
     }
 
     /// Passes packet `number` to a link direction that does more than carry packets in order, or whose packets may
-    /// be captured. Returns the same as [`Engine::enter`], which is small without it.
+    /// be captured or traced. Returns the same as [`Engine::enter`], which is small without it.
     #[inline(never)]
     fn enter_special(&mut self, number: u32, direction: u32) -> Option<Time> {
         let (now, link) = (self.events.now(), &mut self.network.links[direction as usize]);
@@ -182,9 +195,16 @@ impl<C: Calendar> Engine<C> {
         if link.is_away(now) {
             return self.go_around(number);
         }
+        if let Some(trace) = &mut self.trace {
+            trace.queued(&self.arena.packet(number), now);
+        }
         let could_take = link.next_take();
         match link.offer(now, number, &mut self.arena) {
             Verdict::Sent(leaves) => {
+                if let Some(trace) = &mut self.trace {
+                    let packet = self.arena.packet(number);
+                    trace.left(&packet, link.began(leaves, packet.ip_bytes).max(now));
+                }
                 self.carry(number, direction, leaves);
                 Some(leaves)
             }
@@ -389,6 +409,9 @@ impl<C: Calendar> Engine<C> {
             self.push(at, Event::Take(direction));
         }
         if let Some((number, leaves)) = sent {
+            if let Some(trace) = &mut self.trace {
+                trace.left(&self.arena.packet(number), self.events.now());
+            }
             self.carry(number, direction, leaves);
         }
     }
@@ -397,6 +420,9 @@ impl<C: Calendar> Engine<C> {
     /// in no time.
     fn arrive(&mut self, number: u32) -> Option<Packet> {
         let now = self.events.now();
+        if let Some(trace) = &mut self.trace {
+            trace.arrived(number, self.arena.to(number), now);
+        }
         if let Some((processors, processor)) = self.receiver(number) {
             if let Some(at) = processors.arrive(processor, number, now) {
                 self.push(at, Event::Look(processor));
@@ -439,7 +465,11 @@ impl<C: Calendar> Engine<C> {
     /// Removes packet `number` from the network and returns it.
     fn deliver(&mut self, number: u32) -> Packet {
         self.balance.delivered_pkts += 1;
-        self.arena.remove(number)
+        let packet = self.arena.remove(number);
+        if let Some(trace) = &mut self.trace {
+            trace.delivered(number, &packet);
+        }
+        packet
     }
 
     /// Schedules packet `number` to reach its first link when its host's CPU has processed it, if that takes time.
@@ -498,6 +528,10 @@ impl<C: Calendar> Io for Engine<C> {
         if let Some(captures) = &mut self.captures {
             captures.opened(connection, flow, turn);
         }
+    }
+
+    fn way(&mut self) -> Option<Way> {
+        self.trace.as_mut()?.way()
     }
 
     fn tell(&mut self, notice: Notice) {

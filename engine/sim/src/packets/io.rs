@@ -1,5 +1,6 @@
 //! The interface between the world and the connections and applications in it.
 
+use crate::packets::trace::Way;
 use crate::{Endpoint, Packet, Time};
 
 /// A notice from a connection to its application.
@@ -68,6 +69,12 @@ pub trait Io {
     /// Notes that flow `flow` is about to open a connection with its `turn`-th list of subflows, which captures
     /// use to identify packets.
     fn opens(&mut self, _connection: u32, _flow: u32, _turn: usize) {}
+
+    /// Returns the way of the datagram that the packet completes which its endpoint handles now; `None` if the datagrams
+    /// of its flow are not traced.
+    fn way(&mut self) -> Option<Way> {
+        None
+    }
 
     /// Sends a notice to the application, which is called after the event is handled, never during it.
     fn tell(&mut self, notice: Notice);

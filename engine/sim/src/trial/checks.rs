@@ -68,7 +68,9 @@ pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
         let back: Option<Vec<_>> = pairs.iter().map(|(near, _)| paths.path(&flow.to, *near)).collect();
         match (there, back) {
             (Some(there), Some(back)) if !pairs.is_empty() => {
-                check_time(flow, &place, &links, [&there[0], &back[0]], &mut problems);
+                let ways = [&there[0][..], &back[0][..]];
+                check_time(flow, &place, &links, ways, &mut problems);
+                check_mechanisms(flow, &place, &links, ways, &mut problems);
             }
             _ => problems.push(place.problem(
                 "to",
@@ -79,6 +81,22 @@ pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// Refuses times of the parts of round trips whose messages leave through a radio channel.
+fn check_mechanisms<'a>(
+    flow: &Flow,
+    place: &Place,
+    links: &'a Links<'a>,
+    ways: [&[&'a Interface]; 2],
+    problems: &mut Vec<Problem>,
+) {
+    let is_radio = |interface: &&Interface| links[&key(interface)].1.medium == Medium::Wlan;
+    if flow.traffic.has_mechanisms() && ways.iter().filter_map(|way| way.first()).any(is_radio) {
+        let hint = "a station's queue and its wait for the channel are one part there";
+        let expected = "false, or hosts on cables";
+        problems.push(place.within("traffic").problem("mechanisms", true, expected, hint));
+    }
 }
 
 /// Refuses a flow whose packets take no time, because it would continue forever at one instant.

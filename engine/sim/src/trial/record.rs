@@ -1,12 +1,12 @@
 //! The records of flows and hosts.
 
-use crate::Time;
 use crate::applications::hosts::Running;
 use crate::applications::sampler::{Sampler, microseconds};
+use crate::{Network, Time};
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{
-    Absence, Distribution, FlowRecord, HostRecord, Node, NodeKind, Scenario, SubflowRecord, Traffic,
-    Transport,
+    Absence, Directory, Distribution, FlowRecord, HostRecord, MechanismsRecord, Node, NodeKind, Scenario,
+    SubflowRecord, Traffic, Transport,
 };
 
 /// Returns the record of a flow that has ended. Connections that are still open are included in their current
@@ -82,6 +82,39 @@ fn subflows(running: &Running<'_>) -> Vec<SubflowRecord> {
             congestion_control: (*congestion_control).to_owned(),
         });
     records.collect()
+}
+
+/// Returns the times of the parts of a flow's round trips, if it asks for them and some are known, and the parts that
+/// the scenario's model does not have.
+pub fn mechanisms(
+    scenario: &Scenario,
+    running: &Running<'_>,
+    network: &Network,
+) -> (Option<MechanismsRecord>, Vec<Absence>) {
+    let Some(parts) = &running.figures.mechanisms else { return (None, Vec::new()) };
+    let flow = running.wiring.flow;
+    let directory = Directory::new(scenario);
+    let has_cost = [&flow.from, &flow.to]
+        .iter()
+        .any(|host| directory.node(host).is_some_and(|node| node.cost.is_some()));
+    let has_rate = [0, 1].iter().any(|&side| network.has_rate(running.wiring.datagrams(side).0));
+    let mut absent = Vec::new();
+    let mut known = |metric: &str, is_known: bool, durations: &Durations, reason: &str| {
+        if !is_known {
+            let (metric, object, reason) = (metric.to_owned(), flow.name.clone(), reason.to_owned());
+            absent.push(Absence { metric, object, reason });
+        }
+        is_known.then(|| durations.distribution_us())
+    };
+    let no_cost = "simulated hosts take no time for a message unless the study sets `hosts.NAME.cost`";
+    let sending_us = known("sending_time", has_cost, &parts.sending, no_cost);
+    let no_rate = "nothing waits for a link without a rate, which those of both hosts are";
+    let queue_us = known("queue_time", has_rate, &parts.queue, no_rate);
+    let reading_us = known("reading_time", has_cost, &parts.reading, no_cost);
+    let computing = "simulated programs answer in no time";
+    let answering_us = known("answering_time", false, &Durations::default(), computing);
+    let wire_us = parts.wire.distribution_us();
+    (Some(MechanismsRecord { sending_us, queue_us, wire_us, reading_us, answering_us }), absent)
 }
 
 /// Returns the records of the hosts, and the figures that are absent. `busy` returns the CPU time of a node, if

@@ -3,6 +3,7 @@
 mod checks;
 mod connections;
 mod datagrams;
+mod mechanisms;
 mod offloads;
 mod outages;
 mod scenarios;

@@ -56,10 +56,7 @@ pub fn refusals(flow: &Flow) -> Vec<Refusal> {
             refusal(Some("socket"), "mss", "a size", "no limit"),
         ),
         (socket.dscp > 0, refusal(Some("socket"), "dscp", "a codepoint", "0")),
-        (
-            matches!(&flow.traffic, Traffic::RequestResponse(exchange) if exchange.mechanisms),
-            refusal(Some("traffic"), "mechanisms", "true", "false"),
-        ),
+        (flow.traffic.has_mechanisms(), refusal(Some("traffic"), "mechanisms", "true", "false")),
         (socket.quick_ack, refusal(Some("socket"), "quick_ack", "true", "false")),
         (socket.zerocopy, refusal(Some("socket"), "zerocopy", "true", "false")),
         (socket.udp_gso && !BATCHES.0, refusal(Some("socket"), "udp_gso", "true", "false")),
