@@ -224,12 +224,13 @@ pictures: build ## the pictures of the documentation and the figures that it quo
 	$(as_root) $(python) tools/pictures.py $(STUDIES)
 
 book-check: build
-	@$(stage) "chapters of deterministic runs" $(python) tools/book.py --check
-	@$(stage) "tables of deterministic runs" $(python) tools/figures.py --check
+	@runs=$$(mktemp -d); trap 'rm -rf "$$runs"' EXIT; \
+	$(stage) "chapters of deterministic runs" $(python) -m tools.book --check --runs "$$runs" && \
+	$(stage) "tables of deterministic runs" $(python) -m tools.figures --check --runs "$$runs"
 
 book: build ## figures of deterministic runs, made again: chapters of Published and measured, tables of the studies' pages; STUDIES=NAME for one
-	$(python) tools/book.py $(STUDIES)
-	$(python) tools/figures.py $(STUDIES)
+	@runs=$$(mktemp -d); trap 'rm -rf "$$runs"' EXIT; \
+	$(python) -m tools.book --runs "$$runs" $(STUDIES) && $(python) -m tools.figures --runs "$$runs" $(STUDIES)
 
 docs: build ## the documentation, as a site in site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet

@@ -1,25 +1,26 @@
 #!/usr/bin/env python3
 """Makes the chapters of docs/results.md again whose runs are deterministic, or compares them.
 
-    python tools/book.py [--check] [STUDY ...]
+    python -m tools.book [--check] [--runs DIR] [STUDY ...]
 
 Runs the command that each such chapter names (of each STUDY; default: all), and writes the new chapter in
 place of the old one. With --check it writes nothing, and fails if a chapter differs in more than the commit
-of nettrial. Chapters whose run took real time, or was not whole, are left as they are."""
+of nettrial. With --runs, runs are kept in a directory, and those that are there already are not made again.
+Chapters whose run took real time, or was not whole, are left as they are."""
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import re
-import shlex
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from nettrial.report import book
 from nettrial.store import Run
+from tools.repeats import repeat
 
 BOOK = Path(__file__).parents[1] / "docs" / "results.md"
 DETERMINISTIC = re.compile(r"; backend (?:sim|virtual|fluid);")
@@ -65,23 +66,29 @@ def left(chapter: str) -> str | None:
     return None
 
 
-def again(chapter: str) -> str:
-    """Runs a chapter's command, and returns the new chapter."""
+def again(chapter: str, runs: Path) -> str:
+    """Repeats a chapter's run, which is kept in the directory `runs`, and returns the new chapter."""
     command = _COMMAND.search(chapter)
     assert command is not None
-    with tempfile.TemporaryDirectory() as directory:
-        out = Path(directory) / "run"
-        subprocess.run([*shlex.split(command[1]), "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
-        run = Run.open(out)
-        text = book.markdown([book.chapter(run)])
-        run.close()
+    run = Run.open(repeat(command[1], runs))
+    text = book.markdown([book.chapter(run)])
+    run.close()
     return text[text.index(f"## {name(chapter)}") :].strip()
 
 
 def main() -> int:
     """Makes or compares the chapters, and returns the exit status."""
-    check = "--check" in sys.argv
-    names = [each for each in sys.argv[1:] if each != "--check"]
+    parser = argparse.ArgumentParser(description="Makes the chapters of docs/results.md again.")
+    parser.add_argument("studies", nargs="*", metavar="STUDY")
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    parser.add_argument("--runs", type=Path, help="the directory of kept runs")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        return renew(given.studies, given.runs or Path(directory), given.check)
+
+
+def renew(names: Sequence[str], runs: Path, check: bool) -> int:
+    """Makes or compares the chapters of these studies, or of all, and returns the exit status."""
     head, *parts = re.split(r"^(?=## )", BOOK.read_text(encoding="utf-8"), flags=re.MULTILINE)
     chapters = [each for each in parts if not each.startswith(ALL)]
     for unknown in sorted(set(names) - {name(each) for each in chapters}):
@@ -95,7 +102,7 @@ def main() -> int:
         if why or (names and name(old) not in names):
             print(f"{name(old)}: left as it is{f': {why}' if why else ''}")
             continue
-        new = again(old)
+        new = again(old, runs)
         before, after = (_COMMIT.sub("", text).splitlines() for text in (old, new))
         changed = list(difflib.unified_diff(before, after, "docs/results.md", "a new run", lineterm="", n=0))
         print(f"{name(old)}: {'differs' if changed else 'the same'}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the figures of simulated runs into the tables of the studies' pages, or compares them.
 
-    python tools/figures.py [--check] [--long] [STUDY ...]
+    python -m tools.figures [--check] [--long] [--runs DIR] [STUDY ...]
 
 A comment before a table says what its cells are:
 
@@ -21,15 +21,16 @@ the baseline in percent, with its interval if the cell has one, and "4.9 times" 
 All keep their number of digits, and all else stays.
 
 With --check nothing is written, and the command fails if a figure differs. Runs that take more than ten
-minutes are made only with --long."""
+minutes are made only with --long. With --runs, runs are kept in a directory, and those that are there already
+are not made again."""
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import itertools
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -40,6 +41,7 @@ from typing import Any
 import yaml
 
 import nettrial
+from tools.repeats import repeat, words
 
 ROOT = Path(__file__).parents[1]
 LONG = re.compile(r"wlan-stacks .*--full|workload\.up\.traffic\.duration=30|jellyfish-vs-fat-tree.* --full")
@@ -75,11 +77,9 @@ class Value:
 class Values:
     """The values of a run, by response and levels."""
 
-    def __init__(self, command: str, directory: Path) -> None:
-        """Makes the run of a command in a directory. Raises CalledProcessError if it fails."""
-        out = directory / "run"
-        subprocess.run([*words(command), "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
-        results = nettrial.load(out)
+    def __init__(self, run: Path) -> None:
+        """Reads the run in a directory."""
+        results = nettrial.load(run)
         self._factors = results.study.factors
         self._means = list(results.summary().iter_rows(named=True))
         self._changes = list(results.changes().iter_rows(named=True))
@@ -104,11 +104,6 @@ def _one(rows: list[dict[str, Any]], response: str, levels: Levels) -> dict[str,
     wanted = {"response": response, **levels}
     found = [row for row in rows if all(str(row[name]) == value for name, value in wanted.items())]
     return found[0] if len(found) == 1 else None
-
-
-def words(command: str) -> list[str]:
-    """Returns the arguments of a command that a page may have on several lines."""
-    return shlex.split(re.sub(r"\\?\n", " ", command), comments=True)
 
 
 def figure(old: str, value: float | None, *, sign: bool = False) -> str:
@@ -186,8 +181,8 @@ def table(layout: Mapping[str, Any], text: str, values: Values) -> str:
     return "\n".join([head, rule, *made]) + "\n"
 
 
-def page(text: str, long: bool) -> str:
-    """Returns a page with the figures of its runs."""
+def page(text: str, runs: Path, long: bool) -> str:
+    """Returns a page with the figures of its runs, which are kept in the directory `runs`."""
     commands = list(_COMMAND.finditer(text))
     made: dict[str, Values] = {}
 
@@ -197,8 +192,7 @@ def page(text: str, long: bool) -> str:
         if LONG.search(shlex.join(words(command))) and not long:
             return found[0]
         if command not in made:
-            with tempfile.TemporaryDirectory() as directory:
-                made[command] = Values(command, Path(directory))
+            made[command] = Values(repeat(command, runs))
         new = table(yaml.safe_load(found[1]), found[2], made[command])
         return found[0].removesuffix(found[2]) + new
 
@@ -207,22 +201,31 @@ def page(text: str, long: bool) -> str:
 
 def main() -> int:
     """Writes or compares the tables, and returns the exit status."""
-    check = "--check" in sys.argv
-    names = [each for each in sys.argv[1:] if each not in ("--check", "--long")]
+    parser = argparse.ArgumentParser(
+        description="Writes figures of runs into the tables of the studies' pages."
+    )
+    parser.add_argument("studies", nargs="*", metavar="STUDY")
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    parser.add_argument("--long", action="store_true", help="make runs of more than ten minutes, too")
+    parser.add_argument("--runs", type=Path, help="the directory of kept runs")
+    given = parser.parse_args()
     differs = False
-    for file in sorted(ROOT.glob("studies/*/README.md")):
-        old = file.read_text(encoding="utf-8")
-        if (names and file.parent.name not in names) or not TABLE.search(old):
-            continue
-        new = page(old, "--long" in sys.argv)
-        lines = list(
-            difflib.unified_diff(old.splitlines(), new.splitlines(), str(file), "a new run", lineterm="", n=0)
-        )
-        print(f"{file.parent.name}: {'differs' if lines else 'the same'}", *lines, sep="\n", flush=True)
-        differs |= bool(lines)
-        if not check:
-            file.write_text(new, encoding="utf-8")
-    return int(check and differs)
+    with tempfile.TemporaryDirectory() as directory:
+        for file in sorted(ROOT.glob("studies/*/README.md")):
+            old = file.read_text(encoding="utf-8")
+            if (given.studies and file.parent.name not in given.studies) or not TABLE.search(old):
+                continue
+            new = page(old, given.runs or Path(directory), given.long)
+            lines = list(
+                difflib.unified_diff(
+                    old.splitlines(), new.splitlines(), str(file), "a new run", lineterm="", n=0
+                )
+            )
+            print(f"{file.parent.name}: {'differs' if lines else 'the same'}", *lines, sep="\n", flush=True)
+            differs |= bool(lines)
+            if not given.check:
+                file.write_text(new, encoding="utf-8")
+    return int(given.check and differs)
 
 
 if __name__ == "__main__":
