@@ -223,12 +223,12 @@ mutants: test-build ## whether tests notice changes to the lines of the last ten
 pictures: build ## the pictures of the documentation and the figures that it quotes, from the same runs; STUDIES=NAME for one
 	$(as_root) $(python) tools/pictures.py $(STUDIES)
 
-book-check: build
+book-check: build stacks $(stamp)kernel
 	@runs=$$(mktemp -d); trap 'rm -rf "$$runs"' EXIT; \
 	$(stage) "chapters of deterministic runs" $(python) -m tools.book --check --runs "$$runs" && \
 	$(stage) "tables of deterministic runs" $(python) -m tools.figures --check --runs "$$runs"
 
-book: build ## figures of deterministic runs, made again: chapters of Published and measured, tables of the studies' pages; STUDIES=NAME for one
+book: build stacks $(stamp)kernel ## figures of deterministic runs, made again: chapters of Published and measured, tables of the studies' pages; STUDIES=NAME for one
 	@runs=$$(mktemp -d); trap 'rm -rf "$$runs"' EXIT; \
 	$(python) -m tools.book --runs "$$runs" $(STUDIES) && $(python) -m tools.figures --runs "$$runs" $(STUDIES)
 

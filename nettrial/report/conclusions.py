@@ -174,9 +174,9 @@ def limits(report: Report) -> list[str]:
         )
     if study.capabilities.shared_kernel:
         found.append(
-            "All hosts of the lab share one kernel on one machine. They differ in their TCP settings, not in "
-            "operating system, network card or driver; interrupt coalescing and hardware offloads play no "
-            "part."
+            "All hosts of the lab are on one machine. Those with its kernel's TCP/IP differ in their TCP "
+            "settings, not in operating system, network card or driver; interrupt coalescing and hardware "
+            "offloads play no part."
         )
         if clocks_are_known(report.run) is False:
             found.append(

@@ -75,7 +75,7 @@ def test_it_says_how_to_run_it_again_and_what_it_cannot_say(run: Run) -> None:
     assert "nettrial run jumbo-ipv6 --replicates 5 --seed 7" in shown
     assert "60 of 60 trials (12 treatments × 5 blocks), seed 7" in shown
     assert "windows-server-2012-r2 as Sender and Receiver" in shown
-    assert "All hosts of the lab share one kernel" in shown
+    assert "All hosts of the lab are on one machine" in shown
     assert "In 60 trials, work of router ran on sender's CPU" in shown
 
 

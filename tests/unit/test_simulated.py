@@ -258,7 +258,7 @@ def test_reports_and_comparisons_say_what_was_simulated(nettrial):
     assert done.returncode == 0
     assert "backend sim" in done.stdout
     shown = " ".join(nettrial("report", "sim", "--tables").stdout.split())
-    assert "All hosts of the lab share one kernel" not in shown
+    assert "All hosts of the lab are on one machine" not in shown
     assert "were simulated, packet by packet" in shown
     assert "none of its own" not in shown
     page = (nettrial.directory / "sim" / "report.html").read_text()
