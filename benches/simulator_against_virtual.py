@@ -5,8 +5,10 @@ retransmissions and fairness in the cases of `benches/agreement.yaml`.
 
 Runs each case, or each CASE, on both backends with each of `SEEDS`, two trials at a time, and prints a table
 in Markdown: the means of both, and the mean difference of the simulator from the kernel with the half-width
-of its interval. Both backends are deterministic, so another run prints the same table. Exits with 1 if a
-difference is beyond its bound (see `Verdict`) and not stated (`STATED`)."""
+of its interval, in bold if it is beyond its bound and in italics if it is open (see `Verdict`). Both backends
+are deterministic, so another run with the same kernel prints the same table. Standard error has the number of
+figures with each verdict, and those that are beyond and not stated (`STATED`), with which the exit status is
+1."""
 
 from __future__ import annotations
 
@@ -52,6 +54,13 @@ BOUNDS = {
     "fairness": Bound(absolute=0.01),
 }
 """The bounds of each response. Two packets are one drop more or less at the two queues of a path."""
+ABSENT = " |  | "
+"""The cells of a response that a case does not have."""
+HEAD = (
+    "| case | goodput: virtual | sim | | round trip: virtual | sim | | resent: virtual | sim | "
+    "| Jain: virtual | sim | |\n" + "|" + " --- |" * 13
+)
+"""The head of the table."""
 AGREEMENT = Comparison(str(Path(__file__).with_name("agreement.yaml")), {})
 """The cases."""
 ROUND = "the kernel takes the path for full a round earlier (bbr_check_full_bw_reached): cause not found"
@@ -80,12 +89,16 @@ STATED: Mapping[tuple[str, str], str] = {
 class Verdict(StrEnum):
     """A result about a response, from the trials of a case."""
 
-    AGREES = ""
+    AGREES = "agree"
     """The mean difference is within the bound."""
-    OPEN = "open"
+    OPEN = "are open"
     """The mean difference exceeds the bound, but may do so by chance: its interval reaches the bound."""
-    BEYOND = "beyond"
+    BEYOND = "are beyond"
     """All of the interval is outside the bound."""
+
+
+MARKS = {Verdict.AGREES: "", Verdict.OPEN: "*", Verdict.BEYOND: "**"}
+"""The mark of a difference with each verdict in the table."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +141,7 @@ class Figure:
             said = f"{self.difference:+.3g} ± {self.half_width:.2g}"
         else:
             said = f"{100 * self.difference / there:+.2f} ± {100 * self.half_width / there:.2g}%"
+        said = f"{MARKS[self.verdict]}{said}{MARKS[self.verdict]}".replace("-", "−")
         return f"{there:.4g} | {here:.4g} | {said}"
 
 
@@ -163,8 +177,9 @@ def figures(trials: Sequence[Values]) -> list[Figure]:
 def main() -> int:
     """Compares, prints the table, and returns the exit status."""
     cases = sys.argv[1:] or list(AGREEMENT.cases)
-    missed = False
-    print("| case | response | virtual | sim | difference | |\n| --- | --- | --- | --- | --- | --- |")
+    verdicts: list[Verdict] = []
+    missed: list[str] = []
+    print(HEAD)
     with ExitStack() as stack, ThreadPoolExecutor(AT_ONCE) as pool:
         places: list[Place] = []
         for _ in range(AT_ONCE):
@@ -180,13 +195,16 @@ def main() -> int:
 
         trials = pool.map(one, product(cases, SEEDS))
         for case in cases:
-            for figure in figures([next(trials) for _ in SEEDS]):
-                verdict, cause = figure.verdict, STATED.get((case, figure.response))
-                is_missed = verdict is Verdict.BEYOND and cause is None
-                missed |= is_missed
-                said = f"**{verdict}**" if is_missed else verdict
-                mark = f"{said}: {cause}" if verdict is Verdict.BEYOND and cause else said
-                print(f"| {case} | {figure.response} | {figure} | {mark} |", flush=True)
+            of_case = {figure.response: figure for figure in figures([next(trials) for _ in SEEDS])}
+            print(f"| {case} | {' | '.join(str(of_case.get(name, ABSENT)) for name in BOUNDS)} |", flush=True)
+            verdicts += [figure.verdict for figure in of_case.values()]
+            missed += [
+                f"{case}, {name}: {figure}"
+                for name, figure in of_case.items()
+                if figure.verdict is Verdict.BEYOND and (case, name) not in STATED
+            ]
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict)
+    print(f"of {len(verdicts)} figures {counts}", *missed, sep="\n", file=sys.stderr)
     return 1 if missed else 0
 
 

@@ -75,7 +75,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
         return done.stdout
 
     call(os.path.realpath(sys.executable), "-m", "venv", "venv")
-    call("pip", "install", "--quiet", f"{copy.name}[dask]")
+    call("pip", "install", "--quiet", f"{copy.name}[dask,tables]")
     return call
 
 
