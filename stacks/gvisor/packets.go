@@ -51,6 +51,16 @@ func getPacketHeader(packet []byte, secret cookie) (packetHeader, bool) {
 	return one, string(packet[20:headerBytes]) == string(secret[cookieBytes-tagBytes:]) && one.length >= headerBytes
 }
 
+// schedule returns the flow's departures, and the bytes of its largest packet.
+func (one *packets) schedule() (*departures, int, error) {
+	largest, err := one.largest()
+	if err != nil {
+		return nil, 0, err
+	}
+	departures, err := newDepartures(one)
+	return departures, largest, err
+}
+
 // largest returns the bytes of the flow's largest packet, which the engine has bounded.
 func (one *packets) largest() (int, error) {
 	found := uint64(0)

@@ -19,12 +19,7 @@ const greetingWait = 100 * time.Millisecond
 
 // sendDatagrams sends the flow's packets over UDP, each a datagram, and gathers their figures. A connection accompanies them.
 func (one *host) sendDatagrams(side *side, destination netip.AddrPort, sampler *sampler) (*figures, error) {
-	settings := side.Flow.Traffic.packets
-	largest, err := settings.largest()
-	if err != nil {
-		return nil, err
-	}
-	departures, err := newDepartures(settings)
+	departures, largest, err := side.Flow.Traffic.packets.schedule()
 	if err != nil {
 		return nil, err
 	}

@@ -12,12 +12,8 @@ import (
 
 // sendMessages sends the flow's packets over TCP, each a message, and gathers their figures.
 func (one *host) sendMessages(side *side, destination netip.AddrPort, sampler *sampler) (*figures, error) {
-	figures, settings := &figures{}, side.Flow.Traffic.packets
-	largest, err := settings.largest()
-	if err != nil {
-		return nil, err
-	}
-	departures, err := newDepartures(settings)
+	figures := &figures{}
+	departures, largest, err := side.Flow.Traffic.packets.schedule()
 	if err != nil {
 		return nil, err
 	}

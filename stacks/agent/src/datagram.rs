@@ -21,7 +21,7 @@ const ROOM_WAIT: Duration = Duration::from_secs(1);
 /// The time for which a thread sleeps at a time that waits for as long as a flow may last.
 pub const LONG: Duration = Duration::from_secs(3600);
 
-/// What came first at a socket and a connection beside it.
+/// The first event at a socket and a connection beside it.
 pub enum Arrival {
     /// A datagram of so many bytes.
     Datagram(usize),
