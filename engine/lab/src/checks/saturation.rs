@@ -73,6 +73,8 @@ mod tests {
     use crate::bucket::Bucket;
     use crate::network::Shaped;
     use crate::queue::{Counters, Length, Reading};
+    use rand::rngs::ChaCha8Rng;
+    use rand::{RngExt, SeedableRng};
     use std::time::{Duration, Instant};
 
     const RATE: Rate = Rate(1_000_000_000);
@@ -129,15 +131,19 @@ mod tests {
         assert_eq!(found, [""; 0]);
     }
 
-    /// Transfers of 40 ms with a gap of 0.5 ms after each, as in `make demo`. Samples fall at any time.
+    /// Transfers of 40 ms with a gap of 0.5 to 4.1 ms after each, as in `make demo`. Samples fall at any time. One set
+    /// in 2000 deviates by chance.
     #[test]
     fn gaps_between_transfers_are_not_taken_for_a_link_that_fell_short() {
-        for experiment in 0..200 {
-            let (period, gap) = (40.5, 0.5 + f64::from(experiment % 10) * 0.4);
-            let waits = |_| u32::from(rand::random_range(0.0..period) >= gap);
-            let carried = 100.0 * (1.0 - gap / period);
-            assert_eq!(warnings(&sampled(carried, (0..100).map(waits))), [""; 0], "gap {gap}, 100 samples");
-            assert_eq!(warnings(&sampled(carried, (0..1000).map(waits))), [""; 0], "gap {gap}, 1000 samples");
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        for samples in [100, 1000] {
+            let mut set = |number: u32| {
+                let (period, gap) = (40.5, 0.5 + f64::from(number % 10) * 0.4);
+                let waits = (0..samples).map(|_| u32::from(random.random_range(0.0..period) >= gap));
+                warnings(&sampled(100.0 * (1.0 - gap / period), waits)).len()
+            };
+            let warned: usize = (0..4000).map(&mut set).sum();
+            assert!(warned <= 4, "{samples} samples: {warned} of 4000 sets");
         }
     }
 
