@@ -62,8 +62,7 @@ def roff(text: str) -> str:
 
 def _command(command: Any, name: str) -> list[str]:
     """Returns a command's usage, description, options and examples."""
-    context = typer.Context(command, info_name=f"nettrial {name}")
-    usage = command.get_usage(context).removeprefix("Usage: ")
+    usage = command.get_usage(_context(command, f"nettrial {name}")).removeprefix("Usage: ")
     paragraphs = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
     described = [f".PP\n{roff(part)}" for part in paragraphs]
     parts = [f".SS nettrial {roff(name)}", f".B {roff(' '.join(usage.split()))}", *described]
@@ -72,8 +71,14 @@ def _command(command: Any, name: str) -> list[str]:
     return [*parts, ".PP\nExamples:\n.PP\n.nf\n.RS", *examples, ".RE\n.fi"] if examples else parts
 
 
+def _context(command: Any, name: str) -> typer.Context:
+    """Returns a context with the names that the application gives its help option: a command keeps those of
+    the first context that asks for the option."""
+    return typer.Context(command, info_name=name, help_option_names=["-h", "--help"])
+
+
 def _options(command: Any, name: str) -> list[str]:
-    context = typer.Context(command, info_name=name, help_option_names=["-h", "--help"])
+    context = _context(command, name)
     rows = []
     for parameter in command.get_params(context):
         if parameter.param_type_name == "argument":
