@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -151,10 +152,32 @@ class Strict(BaseModel):
         if isinstance(data, Mapping):
             for name in data:
                 if name not in fields:
-                    raise wrong((name,), UNKNOWN_FIELD, ", ".join(known), near(str(name), known))
+                    hint = _inside(cls, str(name)) or near(str(name), known)
+                    raise wrong((name,), UNKNOWN_FIELD, ", ".join(known), hint)
         elif not isinstance(data, cls):
             raise wrong(expected=f"fields with values: {', '.join(known)}")
         return data
+
+
+def _inside(model: type[BaseModel], name: str) -> str:
+    """Returns a hint with the field `name` of one of a model's fields, such as `traffic.duration` for the
+    `duration` of a flow; empty if none has such a field, or the model has one in other capitals."""
+    fields = {field.alias or each: field for each, field in model.model_fields.items() if field.repr}
+    if name.lower() not in [each.lower() for each in fields]:
+        for outer, field in fields.items():
+            for inner in _models_in(field.annotation):
+                if name in inner.model_fields:
+                    return f"did you mean {f'{outer}.{name}'!r}?"
+    return ""
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yields the models that an annotation allows, other than in lists and mappings."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    elif get_origin(annotation) in (Annotated, Union, UnionType):
+        for each in get_args(annotation):
+            yield from _models_in(each)
 
 
 def _name(value: str) -> str:

@@ -6,7 +6,6 @@ and is never rounded. Printing a value gives a text that parses back to the same
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,17 +29,21 @@ _SPACE = r"[^\S\x1c-\x1f]*"
 """White space as defined by Unicode; Python includes four more separators."""
 _NUMBER = re.compile(rf"{_SPACE}([0-9]{{1,20}})(?:\.([0-9]{{1,15}}))?{_SPACE}([^\s\x1c-\x1f]*){_SPACE}")
 _PACKETS = re.compile(rf"{_SPACE}0*([0-9]{{1,20}}){_SPACE}packets{_SPACE}")
+_OTHER_PACKETS = re.compile(rf"{_SPACE}([0-9]{{1,9}}){_SPACE}(?:p|pkts?|packet)?{_SPACE}")
+"""A number of packets as other tools write it."""
 
 
 class UnitError(ValueError):
     """The error for a text that is not the requested quantity."""
 
-    def __init__(self, quantity: str, text: str, expected: str) -> None:
-        """Creates the error; `expected` describes a valid text."""
+    def __init__(self, quantity: str, text: str, expected: str, hint: str = "") -> None:
+        """Creates the error; `expected` describes a valid text, and `hint` has the one that was probably
+        meant."""
         super().__init__(f"{text!r} is not a {quantity}; expected: {expected}")
         self.quantity = quantity
         self.text = text
         self.expected = expected
+        self.hint = hint
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,10 @@ class Quantity:
         """Returns a hint with the text in this grammar if it has a unit as other tools write it, such as
         "100M" or "100 Mbps" for a rate; empty otherwise."""
         match = _NUMBER.fullmatch(text)
-        found = self.other_units.get(match[3]) if match else None
-        if match is None or found is None:
+        known = self.other_units.get(match[3]) if match else None
+        if match is None or known is None:
             return ""
-        number, unit = found
+        number, unit = known
         value = Decimal(f"{match[1]}.{match[2] or 0}") * number
         meant = f"{value.normalize():f} {unit}"
         try:
@@ -87,7 +90,7 @@ class Quantity:
         match = _NUMBER.fullmatch(text)
         scale = {**self.units, **self.binary}.get(match[3]) if match else None
         if match is None or scale is None:
-            raise UnitError(self.name, text, self.expected)
+            raise UnitError(self.name, text, self.expected, self.hint(text))
         fraction = match[2] or ""
         denominator: int = 10 ** len(fraction)
         value, inexact = divmod(int(match[1] + fraction) * scale, denominator)
@@ -132,8 +135,17 @@ SIZE = Quantity(
     "9000 B",
     binary={"KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
     base_below=SIZE_PRINTED_IN_BYTES_BELOW,
+    other_units={
+        **dict.fromkeys(("b", "byte", "bytes", "Byte", "Bytes"), (1, "B")),
+        "KB": (1, "kB"),
+        **{f"{written}": (1, f"{letter}iB") for letter in "KMG" for written in (letter, letter.lower())},
+    },
 )
 """A size in bytes."""
+_OTHER_SECONDS_AND_MINUTES = {
+    **dict.fromkeys(("sec", "second", "seconds"), (1, "s")),
+    **dict.fromkeys(("m", "minute", "minutes"), (1, "min")),
+}
 DURATION = Quantity(
     "duration",
     {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9},
@@ -141,12 +153,8 @@ DURATION = Quantity(
     binary={},
     base_below=0,
     other_units={
-        "sec": (1, "s"),
-        "seconds": (1, "s"),
-        "m": (1, "min"),
-        "minutes": (1, "min"),
-        "h": (60, "min"),
-        "hours": (60, "min"),
+        **_OTHER_SECONDS_AND_MINUTES,
+        **dict.fromkeys(("h", "hour", "hours"), (60, "min")),
         "d": (1440, "min"),
     },
 )
@@ -157,6 +165,11 @@ PERIOD = Quantity(
     "10 min",
     binary={},
     base_below=0,
+    other_units={
+        **_OTHER_SECONDS_AND_MINUTES,
+        **dict.fromkeys(("hour", "hours"), (1, "h")),
+        **dict.fromkeys(("day", "days"), (1, "d")),
+    },
 )
 """A long duration in whole seconds: a schedule's interval, or the time for which data are kept."""
 
@@ -180,8 +193,10 @@ class QueueLimit(NamedTuple):
             return cls("packets", int(packets[1]))
         try:
             return cls("bytes", SIZE.parse(text))
-        except UnitError:
-            raise UnitError("queue limit", text, QUEUE_LIMIT_EXPECTED) from None
+        except UnitError as error:
+            match = _OTHER_PACKETS.fullmatch(text)
+            hint = f"did you mean '{match[1]} packets'?" if match else error.hint
+            raise UnitError("queue limit", text, QUEUE_LIMIT_EXPECTED, hint) from None
 
     def print(self) -> str:
         """Returns the limit as text."""
@@ -192,31 +207,32 @@ def _canonical(
     parse_and_print: Callable[[str], str],
     expected: str,
     bare: str | None,
-    hint: Callable[[str], str] = lambda text: "",
 ) -> BeforeValidator:
     """Returns a pydantic validator that converts a quantity to its canonical text. `bare` is the unit of a
-    number without one, if that is allowed. `hint` returns the hint for a text that is refused. Canonical
-    texts are remembered, because each level of a factor is checked together with all other settings."""
+    number without one, if that is allowed. Canonical texts are remembered, because each level of a factor is
+    checked together with all other settings."""
     canonical = lru_cache(MOST_REMEMBERED)(parse_and_print)
 
     def validate(value: Any) -> str:
         if bare is not None and isinstance(value, int) and not isinstance(value, bool):
             value = f"{value} {bare}"
-        if isinstance(value, str):
-            with contextlib.suppress(UnitError):
-                return canonical(value)
-        meant = hint(value) if isinstance(value, str) else ""
-        raise PydanticCustomError("quantity", "not a quantity", {"expected": expected, "hint": meant})
+        hint = ""
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            try:
+                return canonical(str(value))
+            except UnitError as error:
+                hint = error.hint
+        raise PydanticCustomError("quantity", "not a quantity", {"expected": expected, "hint": hint})
 
     return BeforeValidator(validate)
 
 
-Rate = Annotated[str, _canonical(lambda text: RATE.print(RATE.parse(text)), RATE.expected, None, RATE.hint)]
+Rate = Annotated[str, _canonical(lambda text: RATE.print(RATE.parse(text)), RATE.expected, None)]
 """A field with a rate in its canonical form."""
 Size = Annotated[str, _canonical(lambda text: SIZE.print(SIZE.parse(text)), SIZE.expected, "B")]
 """A field with a size in its canonical form; a bare number is in bytes."""
 Duration = Annotated[
-    str, _canonical(lambda text: DURATION.print(DURATION.parse(text)), DURATION.expected, None, DURATION.hint)
+    str, _canonical(lambda text: DURATION.print(DURATION.parse(text)), DURATION.expected, None)
 ]
 """A field with a duration in its canonical form."""
 Queue = Annotated[str, _canonical(lambda text: QueueLimit.parse(text).print(), QUEUE_LIMIT_EXPECTED, None)]

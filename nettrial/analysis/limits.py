@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from nettrial.analysis.intervals import Interval, quantile
 from nettrial.analysis.outcomes import Outcome, above, below
 from nettrial.analysis.summary import Cell
+from nettrial.registry import near
 from nettrial.study import Response, Study
 from nettrial.units import DURATION, RATE, SIZE
 
@@ -36,7 +37,13 @@ class Limit:
 
 
 class NoLimit(ValueError):
-    """The error for a text that states no limit; its text is what is expected."""
+    """The error for a text that states no limit."""
+
+    def __init__(self, expected: str, hint: str = "") -> None:
+        """Creates the error; `hint` has the name that was probably meant."""
+        super().__init__(expected)
+        self.expected = expected
+        self.hint = hint
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,8 @@ def limit(text: str, study: Study) -> Limit:
     name, relation, number, unit = match.groups()
     response = next((each for each in study.responses if each.name == name), None)
     if response is None:
-        raise NoLimit(f"one of {', '.join(each.name for each in study.responses)}")
+        names = [each.name for each in study.responses]
+        raise NoLimit(f"one of {', '.join(names)}", near(name, names))
     value = float(number)
     if unit != response.unit:
         scale = _scale(unit, response.unit)

@@ -48,7 +48,7 @@ class Gate:
             try:
                 found.append(limit(text, study))
             except NoLimit as why:
-                raise BadInput(READING_OPTIONS, "--fail-if", text, str(why)) from None
+                raise BadInput(READING_OPTIONS, "--fail-if", text, why.expected, why.hint) from None
         return found
 
     def judge(self, study: Study, responses: Sequence[SummarisedResponse]) -> list[LimitJudgement]:

@@ -23,7 +23,7 @@ def show(measured: ComparedMeasurement, directory: Path, as_json: bool, is_kept:
         documents.show(report_document(report, None))
         return
     blocks = numbers.counted(measured.options.replicates, "block")
-    print(f"{measured.words}; {blocks} of repeats of {measured.options.time or '5 s'}")
+    print(f"{measured.words}; {blocks} of repeats of {measured.duration}")
     for sentence in conclusions.sentences(report):
         print(sentence)
     print()

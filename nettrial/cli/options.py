@@ -31,8 +31,8 @@ def seconds_of(option: str, text: str) -> int:
 
     try:
         return PERIOD.parse(text)
-    except UnitError:
-        raise BadInput(READING, option, text, PERIOD.expected) from None
+    except UnitError as error:
+        raise BadInput(READING, option, text, PERIOD.expected, error.hint) from None
 
 
 def address(parameter: typer.CallbackParam, value: str | None) -> str | None:

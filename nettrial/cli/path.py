@@ -71,4 +71,4 @@ def _quantity(option: str, text: str, parse: Callable[[str], int], show: Callabl
     try:
         return show(parse(text))
     except UnitError as error:
-        raise BadInput("reading the options", option, error.text, error.expected) from None
+        raise BadInput("reading the options", option, error.text, error.expected, error.hint) from None

@@ -91,11 +91,16 @@ class ComparedMeasurement(Measurement[TreatedRecord]):
         return f"{self._first.words}: {compared}"
 
     @property
+    def duration(self) -> str:
+        """Returns the duration of each repeat."""
+        return self._first.duration
+
+    @property
     def announcement(self) -> str:
         """Returns a line about what will be measured."""
         blocks = numbers.counted(self.options.replicates, "block")
         return (
-            f"{self.words}; {blocks} of {len(self._singles)} repeats of {self._first.duration} in random "
+            f"{self.words}; {blocks} of {len(self._singles)} repeats of {self.duration} in random "
             f"order, after warm-ups, seed {self.seed}"
         )
 

@@ -101,7 +101,7 @@ def read(quantity: Quantity, option: str, text: str) -> int:
     try:
         return quantity.parse(with_unit(quantity, text))
     except UnitError as error:
-        raise BadInput(READING_OPTIONS, option, error.text, error.expected) from None
+        raise BadInput(READING_OPTIONS, option, error.text, error.expected, error.hint) from None
 
 
 def seconds(text: str, option: str = "--time") -> float:

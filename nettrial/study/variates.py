@@ -96,8 +96,9 @@ def _values(folder: Path, name: str, quantity: Quantity) -> list[str]:
         if line.strip():
             try:
                 values.append(quantity.print(quantity.parse(line)))
-            except UnitError:
-                raise wrong(("file",), f"{name}:{number}: {line.strip()!r}", quantity.expected) from None
+            except UnitError as error:
+                value = f"{name}:{number}: {line.strip()!r}"
+                raise wrong(("file",), value, quantity.expected, error.hint) from None
     if not values:
         raise wrong(("file",), f"{name} has no values", "one value per line")
     return values

@@ -461,6 +461,8 @@ def test_overrides_leave_the_study_as_it_was():
         ({"Interval": "1 ms"}, "did you mean 'measurement.interval'?"),
         ({"busy_poll": "1 ms"}, "did you mean 'workload.transfer.socket.busy_poll'?"),
         ({"network.mtuu": "9000"}, "--set network.mtuu=9000: unknown field\n  expected: topology"),
+        ({"network.loss": "1%"}, "\n  hint: did you mean 'impairment.loss'?"),
+        ({"workload.transfer.duration": "1 s"}, "\n  hint: did you mean 'traffic.duration'?"),
         ({"network.mtuu": "9000,1500"}, "--set network.mtuu=9000,1500: "),
         ({"network.topology": "switchd"}, "did you mean 'switched'?"),
         ({"network.topology.name": "x"}, "no such factor or setting"),

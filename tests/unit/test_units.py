@@ -14,6 +14,7 @@ from nettrial.fields import Strict, Wrong, as_text, as_value
 from nettrial.units import (
     DURATION,
     LARGEST,
+    PERIOD,
     RATE,
     SIZE,
     Fraction,
@@ -134,6 +135,13 @@ def test_a_certain_loss_keeps_its_unit_as_a_level():
         (DURATION, "1.5 h", "did you mean '90 min'?"),
         (DURATION, "10 sec", "did you mean '10 s'?"),
         (DURATION, "soon", ""),
+        (PERIOD, "10 minutes", "did you mean '10 min'?"),
+        (PERIOD, "1 hour", "did you mean '1 h'?"),
+        (SIZE, "1500 bytes", "did you mean '1500 B'?"),
+        (SIZE, "64K", "did you mean '64 KiB'?"),
+        (SIZE, "64 KB", "did you mean '64 kB'?"),
+        (SIZE, "1.0001k", ""),
+        (SIZE, "9000", ""),
     ],
 )
 def test_a_unit_as_other_tools_write_it_has_a_hint_that_is_read(quantity, text, hint):
@@ -142,6 +150,40 @@ def test_a_unit_as_other_tools_write_it_has_a_hint_that_is_read(quantity, text, 
     assert quantity.hint(text) == hint
     if hint:
         assert quantity.parse(hint.split("'")[1]) > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("100", "did you mean '100 packets'?"),
+        ("100p", "did you mean '100 packets'?"),
+        ("1 packet", "did you mean '1 packets'?"),
+        ("64 KB", "did you mean '64 kB'?"),
+        ("long", ""),
+    ],
+)
+def test_a_queue_as_other_tools_write_it_has_a_hint_that_is_read(text, hint):
+    with pytest.raises(UnitError) as refused:
+        QueueLimit.parse(text)
+    assert refused.value.hint == hint
+    if hint:
+        assert QueueLimit.parse(hint.split("'")[1]).value > 0
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (("run", "--dry-run", "jumbo-ipv6", "--set", "network.queue=100"), "100 packets"),
+        (("run", "jumbo-ipv6", "--budget", "1 minute"), "1 min"),
+        (("measure", "127.0.0.1", "--time", "1h"), "60 min"),
+        (("measure", "127.0.0.1", "--rate", "100 Mbps"), "100 Mbit/s"),
+        (("path", "127.0.0.1", "--rate", "10G"), "10 Gbit/s"),
+    ],
+)
+def test_options_have_the_hint(nettrial, command, hint):
+    done = nettrial(*command)
+    assert done.returncode == 2
+    assert f"hint: did you mean '{hint}'?" in done.stderr
 
 
 def test_a_field_with_a_rate_has_the_hint(nettrial):
