@@ -233,6 +233,7 @@ class Figure(
             "controller",
             "cpu",
             "interfaces",
+            "marks",
             "mechanisms",
             "owd_error",
             "radio",
@@ -1197,8 +1198,8 @@ class Span(Generated):
 
 class SubflowRecord(Generated):
     """A subflow's state at the end of its connection. Subflows of several connections between the same
-    addresses are one entry, with the sum of their bytes and retransmissions, and the state of the last.
-    Figures that a backend does not have are absent."""
+    addresses are one entry, with the sum of their bytes, retransmissions and marks, and the state of the
+    last. Figures that a backend does not have are absent."""
 
     model_config = ConfigDict(extra="forbid")
     bytes: Annotated[int, Field(ge=0)]
@@ -1209,6 +1210,8 @@ class SubflowRecord(Generated):
     """Congestion window in segments."""
     local: str
     """Address and port of the flow's first host."""
+    marks_pkts: Annotated[int | None, Field(ge=0)] = None
+    """Packets delivered whose acknowledgments had the flag ECE (see the flow's `marks_pkts`)."""
     min_rtt_us: Annotated[int | None, Field(ge=0)] = None
     """Smallest round-trip time."""
     remote: str
@@ -1278,6 +1281,11 @@ class FlowRecord(Generated):
     """The jitter of RFC 3550 section 6.4.1 and appendix A.8 over the transit times of requests or
     packets: the last value of J += (|D| − J)/16 from J = 0. The two hosts' clocks need not agree, because
     D is a difference."""
+    marks_pkts: Annotated[int | None, Field(ge=0)] = None
+    """The packets delivered whose acknowledgments had the flag ECE (TCP_INFO tcpi_delivered_ce) on all
+    connections, which is 0 without ECN. With DCTCP they are the packets that were marked. With classic
+    ECN (RFC 3168) they are more, because the receiver sets the flag until the sender has confirmed it.
+    Absent if the sender's system does not count them."""
     mechanisms: MechanismsRecord | None = None
     """The times of the parts of a request's way. Requests with `mechanisms` only."""
     min_rtt_us: Annotated[int | None, Field(ge=0)] = None

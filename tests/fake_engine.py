@@ -164,6 +164,7 @@ def flow_record(draw, flow, mtu):
         "ended_ns": 2_000_000_000,
         "connect_us": distribution(draw, 100),
         "retransmissions_pkts": 0,
+        "marks_pkts": 0,
         "srtt_us": distribution(draw, 900),
         "min_rtt_us": 80,
         "intervals": [],

@@ -28,6 +28,7 @@ def record(trial: str = "") -> Record:
         "active_ns": 2_000_000_000,
         "connect_us": distribution(100),
         "retransmissions_pkts": 3,
+        "marks_pkts": 11,
         "srtt_us": distribution(900),
         "min_rtt_us": 80,
         "intervals": [],
@@ -164,6 +165,7 @@ def full_record() -> Record:
         "remote": "10.0.0.2:2",
         "min_rtt_us": 80,
         "retransmissions_pkts": 0,
+        "marks_pkts": 0,
         "congestion_control": "cubic",
     }
     made = record().model_dump(by_alias=True, exclude_none=True)

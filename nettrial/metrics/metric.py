@@ -37,9 +37,8 @@ NEEDED: dict[Kind, Figure] = {
     "controller": Figure("controller"),
 }
 """The figure of a record that all metrics of a kind need."""
-WRITTEN_ANYWAY = (Figure("retransmissions"), Figure("round_trip_times"))
-"""The figures some of whose fields are 0 or empty, and not absent, in the records of backends without
-them."""
+WRITTEN_ANYWAY = (Figure("marks"), Figure("retransmissions"), Figure("round_trip_times"))
+"""The figures that records of backends without them have as 0 or empty fields, or lack without a reason."""
 Combination = Literal["sum", "rate", "mean", "maximum", "minimum", "none"]
 """The way in which figures of several flows are combined. A `rate` is the sum of the flows' amounts over the
 union of their times; a `sum` adds counts."""

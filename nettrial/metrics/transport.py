@@ -12,12 +12,22 @@ ROUND_TRIPS = Figure("round_trip_times")
 """The round-trip times of a record."""
 RETRANSMISSIONS = Figure("retransmissions")
 """The retransmissions of a record."""
+MARKS = Figure("marks")
+"""The congestion marks of a record."""
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
     """Returns the mean of the values that are present and not 0, which stands for no open connection."""
     there = [value for value in values if value]
     return fmean(there) if there else None
+
+
+def _marks(flow: FlowRecord) -> float | str | None:
+    """Returns the packets delivered whose acknowledgments had the flag ECE, or the reason for their
+    absence."""
+    if flow.connections and flow.marks_pkts is None:
+        return "the sender's TCP does not count them, or the record is older than this figure"
+    return scaled(flow.marks_pkts, 1)
 
 
 def _busiest(flow: FlowRecord) -> float | None:
@@ -81,6 +91,19 @@ add(
     "sum",
     flow=lambda flow: scaled(flow.retransmissions_pkts, 1) if flow.connections else None,
     needs=RETRANSMISSIONS,
+)
+add(
+    "marks",
+    "packets",
+    "Congestion marks",
+    "number of packets delivered whose acknowledgments had the flag ECE, on all connections of the flow: "
+    "with DCTCP those that were marked, with classic ECN all from the first that was marked until the "
+    "receiver has the sender's confirmation (CWR), so that one mark counts about a window; 0 without ECN",
+    "RFC 3168 section 6.1; RFC 8257 section 3; TCP_INFO tcpi_delivered_ce",
+    "lower",
+    "sum",
+    flow=_marks,
+    needs=MARKS,
 )
 add(
     "connect_time",

@@ -164,6 +164,8 @@ def test_goodput_ip_rate_and_wire_rate(
     record = one(whole)
     assert record.ip_bytes is not None
     assert record.wire_bytes is not None
+    # The hosts do not ask for marks.
+    assert {part.marks_pkts for part in (record, *(record.subflows or []))} == {0}
     headers = {4: 20, 6: 40}[ip] + 20 + 12 + (24 if transport == "mptcp" else 0)
     sent = record.bytes + record.retransmissions_pkts * record.mss_bytes
     assert record.ip_bytes == pytest.approx(sent * mtu / (mtu - headers), rel=0.005)

@@ -534,7 +534,7 @@ def test_a_link_fails_and_returns_at_the_time_of_its_event(kernel):
 
 
 def test_a_queue_marks_packets_that_ask_for_it(kernel):
-    lost = {}
+    lost, marked = {}, {}
     for ecn in (False, True):
         scenario = a_scenario(mtu="1500", **SLOW)
         # TCP small queues keep a sender's own queue short, so the router's is the bottleneck.
@@ -543,9 +543,12 @@ def test_a_queue_marks_packets_that_ask_for_it(kernel):
         for node in scenario.nodes:
             if node.stack:
                 node.stack.ecn = ecn
-        lost[ecn] = same_at_any_load(kernel, scenario).flows[0].retransmissions_pkts
+        flow = same_at_any_load(kernel, scenario).flows[0]
+        lost[ecn], marked[ecn] = flow.retransmissions_pkts, flow.marks_pkts
     assert lost[False] > 0
+    assert marked[False] == 0
     assert lost[True] == 0
+    assert marked[True] > 0
 
 
 @pytest.mark.usefixtures("visible")

@@ -29,6 +29,7 @@ def test_goodput_of_long_flows_is_within_a_tenth_of_the_simulators(backends, cas
         assert record.warnings == []
         parts = [*record.flows, *(subflow for flow in record.flows for subflow in flow.subflows or ())]
         assert {part.retransmissions_pkts is None for part in parts} == {backend.name == "fluid"}
+        assert {part.marks_pkts for part in parts} == {None if backend.name == "fluid" else 0}
         total.append(sum(flow.goodput_bps for flow in record.flows))
     computed, simulated = total
     assert computed == pytest.approx(simulated, rel=0.1)
@@ -38,7 +39,8 @@ def test_goodput_of_long_flows_is_within_a_tenth_of_the_simulators(backends, cas
 def test_what_there_is_none_of_is_absent_and_not_0():
     found = full_record()
     found.backend = "fluid"
-    for name in ("retransmissions", "srtt", "min_rtt", "rtt", "cwnd", "subflow_cwnd", "connect_time"):
+    times = ("srtt", "min_rtt", "rtt", "cwnd", "subflow_cwnd", "connect_time")
+    for name in ("retransmissions", "marks", *times):
         assert METRICS[name].backends() == ["hosts", "lab", "sim", "virtual"]
         assert METRICS[name].read(found, "transfer") == (
             f"the backend fluid has no {METRICS[name].title.lower()}"

@@ -127,6 +127,7 @@ VALUES = {
     "cwnd": 20,
     "delivery_rate": 800,
     "retransmissions": 3,
+    "marks": 11,
     "connect_time": 0.1,
     "time_to_recover": 350.0,
     "sending_time": 0.001,
@@ -244,6 +245,7 @@ def together(found):
         ("completion_time", 3),
         ("min_rtt", 0.1),
         ("retransmissions", 9),
+        ("marks", 33),
     ],
 )
 def test_a_group_of_flows_has_one_figure(name, value):
@@ -318,6 +320,15 @@ def test_part_of_a_group_is_no_group():
     found.flows[1].goodput_bps = None
     said = METRICS["goodput"].combined(found, names)
     assert said == "the record has no goodput of transfer-2"
+
+
+def test_marks_that_a_sender_does_not_count_are_absent():
+    found = record()
+    flow = next(flow for flow in found.flows if flow.name == "transfer")
+    flow.marks_pkts = None
+    assert METRICS["marks"].read(found, "transfer").startswith("the sender's TCP does not count them")
+    flow.connections = 0
+    assert METRICS["marks"].read(found, "transfer") == "the record has no congestion marks of transfer"
 
 
 def test_an_absent_radio_has_its_reason():

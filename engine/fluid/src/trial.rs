@@ -214,6 +214,7 @@ fn record(running: &Running<'_>, number: usize, flow_paths: &FlowPaths) -> FlowR
         min_rtt_us: None,
         cwnd_pkts: None,
         retransmissions_pkts: None,
+        marks_pkts: None,
         congestion_control: running.control.to_owned(),
     };
     let records = subflows.iter().zip(&running.of_subflows).map(subflow);

@@ -25,6 +25,7 @@ pub fn capabilities() -> Capabilities {
         // Links are not nettrial's: no figures of interfaces.
         figures: vec![
             Figure::Cpu,
+            Figure::Marks,
             Figure::OwdError,
             Figure::Radio,
             Figure::Retransmissions,

@@ -86,6 +86,7 @@ fn of_the_lab() -> Capabilities {
             Figure::Controller,
             Figure::Cpu,
             Figure::Interfaces,
+            Figure::Marks,
             Figure::Mechanisms,
             Figure::Retransmissions,
             Figure::RoundTripTimes,

@@ -62,6 +62,8 @@ pub enum Figure {
     Cpu,
     /// Queues, drops and packet sizes of a link's interfaces: `ends`.
     Interfaces,
+    /// Packets delivered whose acknowledgments echoed a mark: `marks_pkts` of `flows` and their subflows.
+    Marks,
     /// The times of the parts of requests' ways: `mechanisms` of `flows`.
     Mechanisms,
     /// The error of one-way delays between two clocks: `owd_error_us` of `flows`.

@@ -157,6 +157,11 @@ pub struct FlowRecord {
     /// without this figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retransmissions_pkts: Option<u64>,
+    /// The packets delivered whose acknowledgments had the flag ECE (TCP_INFO tcpi_delivered_ce) on all connections, which
+    /// is 0 without ECN. With DCTCP they are the packets that were marked. With classic ECN (RFC 3168) they are more, because
+    /// the receiver sets the flag until the sender has confirmed it. Absent if the sender's system does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks_pkts: Option<u64>,
     /// The kernel's smoothed round-trip time (RFC 6298), over the samples of all intervals.
     pub srtt_us: Distribution,
     /// The smallest round-trip time that the kernel measured; absent if it measured none.
@@ -269,6 +274,7 @@ impl FlowRecord {
             connect_us: Distribution::default(),
             completion_us: None,
             retransmissions_pkts: None,
+            marks_pkts: None,
             srtt_us: Distribution::default(),
             min_rtt_us: None,
             rtt_us: None,
@@ -429,7 +435,7 @@ pub struct Pacing {
 }
 
 /// A subflow's state at the end of its connection. Subflows of several connections between the same addresses are
-/// one entry, with the sum of their bytes and retransmissions, and the state of the last. Figures that a backend does not
+/// one entry, with the sum of their bytes, retransmissions and marks, and the state of the last. Figures that a backend does not
 /// have are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -452,6 +458,9 @@ pub struct SubflowRecord {
     /// Segments retransmitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retransmissions_pkts: Option<u64>,
+    /// Packets delivered whose acknowledgments had the flag ECE (see the flow's `marks_pkts`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks_pkts: Option<u64>,
     /// The subflow's congestion control in force.
     pub congestion_control: String,
 }

@@ -141,6 +141,7 @@ impl Figures {
             connect_us: self.connect.distribution_us(),
             completion_us: some_if_any(&self.completion),
             retransmissions_pkts: Some(samples.retransmissions_pkts),
+            marks_pkts: samples.marks_pkts,
             srtt_us: samples.srtt_us,
             min_rtt_us: samples.min_rtt_us,
             rtt_us: some_if_any(&self.rtt),

@@ -62,6 +62,8 @@ struct Column {
     /// Totals of the connections that are closed.
     closed_bytes: u64,
     closed_retransmissions: u64,
+    /// `None` if the system does not count the marks of each connection.
+    closed_marks: Option<u64>,
     /// The total at the previous interval.
     seen_bytes: u64,
 }
@@ -81,6 +83,9 @@ pub struct Samples {
     pub min_rtt_us: Option<u32>,
     /// The segments retransmitted on all connections.
     pub retransmissions_pkts: u64,
+    /// The packets delivered whose acknowledgments had the flag ECE, on all connections; `None` if there is none, or if
+    /// the system does not count them.
+    pub marks_pkts: Option<u64>,
     /// The latest maximum segment size.
     pub mss_bytes: u32,
     /// The largest receive window that the other host announced, bytes, if the system reports it.
@@ -187,6 +192,7 @@ impl Sampler {
             srtt_us: state.srtt.distribution_us(),
             min_rtt_us: state.min_rtt_us,
             retransmissions_pkts: state.columns.iter().map(|column| column.closed_retransmissions).sum(),
+            marks_pkts: state.columns.iter().map(|column| column.closed_marks).reduce(total).flatten(),
             mss_bytes: state.mss_bytes,
             peer_window_bytes: state.peer_window_bytes.map(u64::from),
             weight: state.weight,
@@ -203,6 +209,11 @@ impl Drop for Sampler {
         // A flow that failed has not ended the sampling.
         self.stop();
     }
+}
+
+/// Returns the sum of two counts, or `None` if one of them is not known.
+fn total(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one? + other?)
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -261,6 +272,7 @@ impl State {
                 state: TcpState::default(),
                 closed_bytes: 0,
                 closed_retransmissions: 0,
+                closed_marks: Some(0),
                 seen_bytes: 0,
             });
         }
@@ -331,6 +343,7 @@ impl State {
             self.weight += column.state.weight(self.flow.ip, options);
             column.closed_bytes += column.state.bytes_acked.unwrap_or(0);
             column.closed_retransmissions += column.state.retransmissions_pkts;
+            column.closed_marks = total(column.closed_marks, column.state.marks_pkts);
         }
         Ok(())
     }
@@ -344,6 +357,7 @@ impl State {
             min_rtt_us: column.state.min_rtt_us,
             cwnd_pkts: Some(column.state.cwnd_pkts),
             retransmissions_pkts: Some(column.closed_retransmissions),
+            marks_pkts: column.closed_marks,
             congestion_control: String::new(),
         };
         self.columns.iter().map(record).collect()

@@ -43,6 +43,8 @@ pub struct TcpState {
     /// The segments retransmitted. If the system counts only their bytes, they are counted as segments of the full
     /// size.
     pub retransmissions_pkts: u64,
+    /// The packets delivered whose acknowledgments had the flag ECE, if the system counts them.
+    pub marks_pkts: Option<u64>,
     /// The bytes acknowledged, including those of the connection's opening and closing, if the system reports
     /// them.
     pub bytes_acked: Option<u64>,

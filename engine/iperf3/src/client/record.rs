@@ -94,6 +94,7 @@ fn flow_record(
         for metric in ["srtt", "min_rtt"] {
             absent(metric, "iperf3's results have no samples of it");
         }
+        absent("marks", "iperf3's results do not have them");
     }
     if is_udp {
         if request.direction == Direction::Send {

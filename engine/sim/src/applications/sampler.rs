@@ -26,6 +26,8 @@ pub struct Sampler {
     pub intervals: Vec<Interval>,
     /// The application bytes and retransmissions of closed connections.
     closed: (u64, u64),
+    /// The packets of closed connections whose acknowledgments had the flag ECE.
+    pub closed_marks: u64,
     seen: (u64, u64),
     datagram_bytes: u64,
 }
@@ -39,6 +41,8 @@ pub struct Column {
     pub closed_bytes: u64,
     /// The retransmissions of closed connections.
     pub closed_retransmissions: u64,
+    /// The packets of closed connections whose acknowledgments had the flag ECE.
+    pub closed_marks: u64,
     seen_bytes: u64,
 }
 
@@ -65,9 +69,11 @@ impl Sampler {
         self.weight.add_packets(all.packets_sent, all.ip_bytes_sent);
         self.closed.0 += all.bytes_acked;
         self.closed.1 += all.retransmissions_pkts;
+        self.closed_marks += all.marks_pkts;
         for column in &mut self.columns {
             column.closed_bytes += column.last.bytes_acked;
             column.closed_retransmissions += column.last.retransmissions_pkts;
+            column.closed_marks += column.last.marks_pkts;
         }
     }
 

@@ -314,6 +314,11 @@ impl Tcp {
         self.control.name()
     }
 
+    /// Returns the number of packets delivered whose acknowledgments had the flag ECE.
+    pub(crate) fn marked_pkts(&self) -> u64 {
+        self.rate.marked_pkts
+    }
+
     /// Returns the latest delivery rate in bits per second of payload; `None` before the first sample.
     pub(crate) fn delivery_rate_bps(&self) -> Option<u64> {
         self.rate.latest_bps(self.options.mss_bytes)

@@ -45,6 +45,7 @@ pub fn flow(running: &mut Running<'_>) -> FlowRecord {
         connect_us: figures.connect.distribution_us(),
         completion_us: some_if_any(&figures.completion),
         retransmissions_pkts: Some(sampler.retransmissions_pkts()),
+        marks_pkts: Some(sampler.closed_marks).filter(|_| figures.connections > 0),
         srtt_us: sampler.srtt.distribution_us(),
         min_rtt_us: sampler.min_rtt_ns.map(microseconds),
         rtt_us: some_if_any(&figures.rtt),
@@ -79,6 +80,7 @@ fn subflows(running: &Running<'_>) -> Vec<SubflowRecord> {
             min_rtt_us: column.last.min_rtt_ns.map(microseconds),
             cwnd_pkts: Some(column.last.cwnd_pkts),
             retransmissions_pkts: Some(column.closed_retransmissions),
+            marks_pkts: Some(column.closed_marks),
             congestion_control: (*congestion_control).to_owned(),
         });
     records.collect()

@@ -48,6 +48,7 @@ pub fn capabilities() -> Capabilities {
             Figure::Channels,
             Figure::Cpu,
             Figure::Interfaces,
+            Figure::Marks,
             Figure::Mechanisms,
             Figure::Retransmissions,
             Figure::RoundTripTimes,

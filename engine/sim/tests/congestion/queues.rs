@@ -68,6 +68,7 @@ fn dctcp_keeps_to_the_threshold() {
     let queue = queue(&record);
     assert!((5.0..=21.0).contains(&queue.p50) && queue.p99 < 30.0, "{queue:?}");
     assert_eq!(record.flows.iter().map(|flow| flow.retransmissions_pkts.unwrap()).sum::<u64>(), 0);
+    assert!(record.flows.iter().all(|flow| flow.marks_pkts.unwrap() > 0));
 }
 
 /// Two flows of Vegas keep 2 to 4 packets each in the queue, not all of which are sampled there, and keep the link

@@ -38,6 +38,7 @@ pub fn decode(bytes: &[u8; BYTES]) -> TcpState {
         min_rtt_us: Some(short(MIN_RTT_US)).filter(|&rtt| rtt != u32::MAX),
         cwnd_pkts: short(CWND) / mss,
         retransmissions_pkts: u64::from(short(BYTES_RETRANS).div_ceil(mss)),
+        marks_pkts: None,
         bytes_acked: Some(long(BYTES_OUT).saturating_sub(u64::from(short(BYTES_IN_FLIGHT)))),
         segments_out: 0,
         data_segments_out: 0,

@@ -27,6 +27,8 @@ pub struct Statistics {
     pub bytes_received: u64,
     /// The number of segments retransmitted (tcpi_total_retrans).
     pub retransmissions_pkts: u64,
+    /// The number of packets delivered whose acknowledgments had the flag ECE (tcpi_delivered_ce).
+    pub marks_pkts: u64,
     /// The number of packets sent, including acknowledgments without data.
     pub packets_sent: u64,
     /// The bytes of IP packets sent, including headers.
@@ -51,6 +53,7 @@ pub(super) fn of_one(subflow: &Tcp) -> Statistics {
         bytes_acked: subflow.counts.acked_bytes,
         bytes_received: 0,
         retransmissions_pkts: subflow.counts.resent_pkts,
+        marks_pkts: subflow.marked_pkts(),
         packets_sent: subflow.counts.sent_pkts,
         ip_bytes_sent: subflow.counts.sent_bytes,
         delivery_rate_bps: subflow.delivery_rate_bps(),
@@ -70,6 +73,7 @@ pub(super) fn of_all(subflows: &[Tcp], stream: &Stream) -> Statistics {
     all.bytes_acked = stream.una();
     all.bytes_received = stream.received();
     all.retransmissions_pkts = each().map(|one| one.retransmissions_pkts).sum();
+    all.marks_pkts = each().map(|one| one.marks_pkts).sum();
     all.packets_sent = each().map(|one| one.packets_sent).sum();
     all.ip_bytes_sent = each().map(|one| one.ip_bytes_sent).sum();
     all.delivery_rate_bps = rates().next().is_some().then(|| rates().sum());

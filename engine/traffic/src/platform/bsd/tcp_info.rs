@@ -25,6 +25,7 @@ pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
         min_rtt_us: None,
         cwnd_pkts: info.tcpi_snd_cwnd / info.tcpi_snd_mss.max(1),
         retransmissions_pkts: u64::from(info.tcpi_snd_rexmitpack),
+        marks_pkts: None,
         bytes_acked: None,
         segments_out: 0,
         data_segments_out: 0,
@@ -54,6 +55,7 @@ pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
         min_rtt_us: None,
         cwnd_pkts: info.tcpi_snd_cwnd / mss,
         retransmissions_pkts: info.tcpi_txretransmitbytes.div_ceil(u64::from(mss)),
+        marks_pkts: None,
         // Bytes that were sent and are no longer in the buffer are acknowledged.
         bytes_acked: Some(info.tcpi_txbytes.saturating_sub(u64::from(info.tcpi_snd_sbbytes))),
         segments_out: 0,

@@ -60,7 +60,10 @@ pub struct TcpInfo {
     /// The estimated rate at which data is delivered, in bytes per second.
     delivery_rate: u64,
     limits_us: [u64; 3],
-    delivered: [u32; 2],
+    /// The number of packets delivered, with the one that opened the connection (Linux 4.18 and later; 0 before).
+    delivered: u32,
+    /// The number of packets delivered whose acknowledgments had the flag ECE.
+    delivered_ce: u32,
     /// The number of bytes of payload sent, including retransmitted ones.
     bytes_sent: u64,
     /// The number of bytes of payload retransmitted.
@@ -99,6 +102,7 @@ impl From<TcpInfo> for TcpState {
             min_rtt_us: Some(info.min_rtt_us).filter(|&rtt| rtt != u32::MAX),
             cwnd_pkts: info.snd_cwnd,
             retransmissions_pkts: u64::from(info.total_retrans),
+            marks_pkts: Some(u64::from(info.delivered_ce)).filter(|_| info.delivered > 0),
             bytes_acked: Some(info.bytes_acked),
             segments_out: u64::from(info.segs_out),
             data_segments_out: u64::from(info.data_segs_out),
@@ -128,6 +132,12 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_absent_from_kernels_that_do_not_count_them() {
+        let marks = |delivered| TcpState::from(TcpInfo { delivered, ..TcpInfo::default() }).marks_pkts;
+        assert_eq!([0, 1].map(marks), [None, Some(0)]);
+    }
+
+    #[test]
     fn the_structure_lies_as_the_kernel_has_it() {
         let kernel = (
             offset_of!(libc::tcp_info, tcpi_options),
@@ -152,6 +162,8 @@ mod tests {
         assert_eq!(offset_of!(TcpInfo, min_rtt_us), 148);
         assert_eq!(offset_of!(TcpInfo, data_segs_out), 156);
         assert_eq!(offset_of!(TcpInfo, delivery_rate), 160);
+        assert_eq!(offset_of!(TcpInfo, delivered), 192);
+        assert_eq!(offset_of!(TcpInfo, delivered_ce), 196);
         assert_eq!(offset_of!(TcpInfo, bytes_sent), 200);
         assert_eq!(offset_of!(TcpInfo, bytes_retrans), 208);
         assert_eq!(offset_of!(TcpInfo, snd_wnd), 228);
@@ -167,6 +179,7 @@ mod tests {
         let info = TcpInfo::of(&stream).unwrap();
         assert!(info.snd_mss > 500 && info.snd_cwnd > 0 && info.rtt_us > 0, "{info:?}");
         assert_eq!((info.bytes_sent, info.bytes_retrans, info.data_segs_out), (1000, 0, 1));
+        assert!(info.delivered > 0, "{info:?}");
         // The three segments are the SYN, the handshake's acknowledgment and the data.
         assert_eq!(info.segs_out, 3);
     }

@@ -48,6 +48,7 @@ fn dctcp_echoes_each_mark_and_reduces_by_their_share() {
         .sum();
     let share = echoed as f64 / 20e6;
     assert!((0.045..0.055).contains(&share), "{share} of the data is told to be marked");
+    assert_eq!(trial.connection.statistics(0).marks_pkts, echoed.div_ceil(1448));
     assert_eq!(trial.connection.statistics(0).retransmissions_pkts, 0);
     assert!(trial.connection.statistics(0).ssthresh_pkts < u32::MAX);
 }
