@@ -142,15 +142,17 @@ def _analysed(study: Study, factors: Sequence[str], empty: Variation, values: Fl
     positive = bool((values > 0).all())
     data: Floats = np.log(values) if positive else values
     terms, residuals = _terms(factors, data)
-    found = replace(empty, scale="logarithm" if positive else "value", terms=terms)
+    untested = replace(empty, scale="logarithm" if positive else "value", terms=terms)
     error = next((term for term in terms if term.kind == "residual"), None)
     if error is None:
-        return replace(found, absent="with a single block there are no replicates to test against")
+        return replace(untested, absent="with a single block there are no replicates to test against")
     if error.sum_of_squares <= 1e-20 * sum(term.sum_of_squares for term in terms):
-        return replace(found, absent="treatments explain the whole variation: none is left to test against")
+        return replace(
+            untested, absent="treatments explain the whole variation: none is left to test against"
+        )
     tested = _corrected(_tested(terms))
     interactions = _interactions(study, factors, tested, values)
-    return replace(found, terms=tested, normality=_normality(residuals), interactions=interactions)
+    return replace(untested, terms=tested, normality=_normality(residuals), interactions=interactions)
 
 
 def _terms(factors: Sequence[str], data: Floats) -> tuple[tuple[Term, ...], Floats]:
@@ -170,17 +172,17 @@ def _terms(factors: Sequence[str], data: Floats) -> tuple[tuple[Term, ...], Floa
         squares = float((np.broadcast_to(effect, data.shape) ** 2).sum())
         return Term(kind, tuple(factors[axis] for axis in chosen), freedom, squares, squares / whole)
 
-    found = [
+    terms = [
         term(kind, chosen, effects[chosen], int(np.prod([data.shape[axis] - 1 for axis in chosen])))
         for kind, chosen in named
     ]
     treatments = data.size // blocks
     if len(factors) > 2:
-        found.append(term("higher", (), higher, treatments - 1 - sum(made.freedom for made in found)))
+        terms.append(term("higher", (), higher, treatments - 1 - sum(made.freedom for made in terms)))
     if blocks > 1:
-        found.append(term("block", (), block, blocks - 1))
-        found.append(term("residual", (), residuals, (treatments - 1) * (blocks - 1)))
-    return tuple(found), residuals
+        terms.append(term("block", (), block, blocks - 1))
+        terms.append(term("residual", (), residuals, (treatments - 1) * (blocks - 1)))
+    return tuple(terms), residuals
 
 
 def _effect(data: Floats, chosen: tuple[int, ...]) -> Floats:
@@ -213,16 +215,16 @@ def _tested(terms: Sequence[Term]) -> tuple[Term, ...]:
     error = next(term for term in terms if term.kind == "residual")
     mean_square = error.sum_of_squares / error.freedom
     whole = sum(term.sum_of_squares for term in terms)
-    found = []
+    tested = []
     for term in terms:
         if not term.factors:
-            found.append(term)
+            tested.append(term)
             continue
         statistic = term.sum_of_squares / term.freedom / mean_square
         p_value = float(special.fdtrc(term.freedom, error.freedom, statistic))
         omega = (term.sum_of_squares - term.freedom * mean_square) / (whole + mean_square)
-        found.append(replace(term, omega_squared=max(0.0, omega), statistic=statistic, p_value=p_value))
-    return tuple(found)
+        tested.append(replace(term, omega_squared=max(0.0, omega), statistic=statistic, p_value=p_value))
+    return tuple(tested)
 
 
 def _corrected(terms: Sequence[Term]) -> tuple[Term, ...]:
@@ -235,12 +237,12 @@ def _corrected(terms: Sequence[Term]) -> tuple[Term, ...]:
 def _interactions(
     study: Study, factors: Sequence[str], terms: Sequence[Term], values: Floats
 ) -> tuple[Interaction, ...]:
-    found = [
+    significant = [
         _interaction(study, factors, term, values)
         for term in terms
         if term.kind == "interaction" and term.p_corrected is not None and term.p_corrected < 1 - CONFIDENCE
     ]
-    return tuple(sorted(found, key=lambda interaction: interaction.p_corrected))
+    return tuple(sorted(significant, key=lambda interaction: interaction.p_corrected))
 
 
 def _interaction(study: Study, factors: Sequence[str], term: Term, values: Floats) -> Interaction:

@@ -30,9 +30,9 @@ def changed(run: Run) -> Iterator[WarningGroup]:
     recorded = [(session, facts) for session in run.sessions if (facts := _facts(session))]
     treatments = {planned.number: planned.treatment for planned in run.plan}
     for session, facts in recorded[1:]:
-        found = differences(recorded[0][1], facts)
-        if found:
-            names = "; ".join(f"{each.name}: {each.before}, then {each.now}" for each in found)
+        changes = differences(recorded[0][1], facts)
+        if changes:
+            names = "; ".join(f"{each.name}: {each.before}, then {each.now}" for each in changes)
             levels = {tuple(treatments[number].items()): treatments[number] for number in session.trials}
             yield WarningGroup(
                 CODE,
@@ -58,8 +58,8 @@ def apart(first: Run, second: Run) -> tuple[tuple[str, str, str], ...]:
         return (("apparatus", one, other),)
     sides = _of_run(first), _of_run(second)
     names = dict.fromkeys([*sides[0], *sides[1]])
-    found = [(name, sides[0].get(name, "–"), sides[1].get(name, "–")) for name in names]
-    return tuple(each for each in found if each[1] != each[2])
+    values = [(name, sides[0].get(name, "–"), sides[1].get(name, "–")) for name in names]
+    return tuple(each for each in values if each[1] != each[2])
 
 
 def _of_run(run: Run) -> dict[str, str]:

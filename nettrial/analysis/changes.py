@@ -181,12 +181,16 @@ def _on(
     count = len(differences)
     log_ratio = None if logs is None else fmean(logs)
     absent = NO_RATIO if logs is None else None
-    found = Change(_percent(log_ratio), None, count, absent, fmean(differences), log_ratio=log_ratio)
+    change_of_pairs = Change(
+        _percent(log_ratio), None, count, absent, fmean(differences), log_ratio=log_ratio
+    )
     if count < 2:
-        return replace(found, absent=absent or "one block gives no interval")
+        return replace(change_of_pairs, absent=absent or "one block gives no interval")
     log_error = None if logs is None else _error([logs], 1.0, exact)
-    found = replace(found, log_error=log_error, difference_error=_error([differences], scale, exact))
-    return replace(_with_intervals(found, PAIRED_LOGS, STUDENT, ALIKE), effect=effect)
+    change_of_pairs = replace(
+        change_of_pairs, log_error=log_error, difference_error=_error([differences], scale, exact)
+    )
+    return replace(_with_intervals(change_of_pairs, PAIRED_LOGS, STUDENT, ALIKE), effect=effect)
 
 
 def _error(sides: Sequence[Sequence[float]], scale: float, exact: bool) -> StandardError | None:
@@ -238,16 +242,16 @@ def unpaired_change(base: Sequence[float], values: Sequence[float], exact: bool 
     logs = [[math.log(value) for value in side] for side in (base, values)] if ratio else None
     log_ratio = None if logs is None else _mean(logs[1]) - _mean(logs[0])
     absent = None if ratio else NO_RATIO
-    found = Change(_percent(log_ratio), None, pairs, absent, difference, log_ratio=log_ratio, paired=False)
+    of_means = Change(_percent(log_ratio), None, pairs, absent, difference, log_ratio=log_ratio, paired=False)
     if pairs < 2:
-        return replace(found, absent=absent or "one value gives no interval")
-    found = replace(
-        found,
+        return replace(of_means, absent=absent or "one value gives no interval")
+    of_means = replace(
+        of_means,
         log_error=None if logs is None else _error(logs, 1.0, exact),
         difference_error=_error([base, values], max(map(abs, [*base, *values])), exact),
         effect=_hedges(np.asarray(base), np.asarray(values)),
     )
-    return _with_intervals(found, BANERJEE_LOGS, BANERJEE, EQUAL)
+    return _with_intervals(of_means, BANERJEE_LOGS, BANERJEE, EQUAL)
 
 
 def session_change(
@@ -269,7 +273,7 @@ def session_change(
         log_values = [math.log(value) for value in values]
         log_ratio = fmean(log_values) - fmean(logs)
         log_error = _session_error(logs, sessions, log_values, 1.0, exact)
-    found = Change(
+    of_means = Change(
         _percent(log_ratio),
         None,
         len(sessions),
@@ -280,7 +284,7 @@ def session_change(
         difference_error=_session_error(means, sessions, values, max(map(abs, [*means, here])), exact),
         paired=False,
     )
-    return _with_intervals(found, SESSIONS_LOGS, SESSIONS, SAME_SESSIONS)
+    return _with_intervals(of_means, SESSIONS_LOGS, SESSIONS, SAME_SESSIONS)
 
 
 def _session_error(
@@ -315,13 +319,12 @@ def in_percent(logs: Interval) -> Interval:
 def corrected(changes: Sequence[Change]) -> list[Change]:
     """Returns the changes of one family, each with its simultaneous intervals (Bonferroni) and its corrected
     p-value (Holm). Changes without an interval do not count as comparisons, and stay unchanged."""
-    tested = [found for found in changes if found.p_value is not None]
+    tested = [each for each in changes if each.p_value is not None]
     if not tested:
         return list(changes)
-    p_values = iter(holm([found.p_value for found in tested if found.p_value is not None]))
+    p_values = iter(holm([each.p_value for each in tested if each.p_value is not None]))
     return [
-        found if found.p_value is None else _corrected(found, next(p_values), len(tested))
-        for found in changes
+        each if each.p_value is None else _corrected(each, next(p_values), len(tested)) for each in changes
     ]
 
 

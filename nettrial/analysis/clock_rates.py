@@ -29,12 +29,12 @@ def clocks(run: Run) -> list[WarningGroup]:
         WarningGroup(
             "processor_frequency",
             f"CPU {number}",
-            f"its clock rate was {min(found):.0f} to {max(found):.0f} MHz at the end of the trials' traffic",
+            f"its clock rate was {min(rates):.0f} to {max(rates):.0f} MHz at the end of the trials' traffic",
             "times and CPU figures vary with it: fix the clock rate (cpupower frequency-set --governor "
             "performance, no turbo, sufficient cooling), or use more blocks",
             numbers,
             tuple(treatments.values()),
         )
-        for number, found in sorted(seen.items())
-        if found and max(found) > (1 + CHANGED) * min(found)
+        for number, rates in sorted(seen.items())
+        if rates and max(rates) > (1 + CHANGED) * min(rates)
     ]

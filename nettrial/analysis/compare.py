@@ -212,12 +212,12 @@ def _values(run: Run) -> dict[tuple[str, ...], _Values]:
     factors = list(run.study.factors)
     numbers: dict[tuple[str, ...], list[float]] = {}
     absent: dict[tuple[str, ...], list[str]] = {}
-    for found in trial_responses(run):
-        key = (found.response, *(found.trial.treatment[name] for name in sorted(factors)))
-        if found.value is None:
-            absent.setdefault(key, []).append(str(found.absent))
+    for each in trial_responses(run):
+        key = (each.response, *(each.trial.treatment[name] for name in sorted(factors)))
+        if each.value is None:
+            absent.setdefault(key, []).append(str(each.absent))
         else:
-            numbers.setdefault(key, []).append(found.value)
+            numbers.setdefault(key, []).append(each.value)
     keys = numbers.keys() | absent.keys()
     return {key: _Values(tuple(numbers.get(key, ())), tuple(absent.get(key, ()))) for key in keys}
 
@@ -230,10 +230,10 @@ def _all(
     sessions: Sequence[Mapping[tuple[str, ...], _Values]], response: Response, treatment: Levels
 ) -> _Values:
     """Returns the values of several sessions together."""
-    found = [_of(each, response, treatment) for each in sessions]
+    values = [_of(each, response, treatment) for each in sessions]
     return _Values(
-        tuple(value for each in found for value in each.numbers),
-        tuple(reason for each in found for reason in each.absent),
+        tuple(value for each in values for value in each.numbers),
+        tuple(reason for each in values for reason in each.absent),
     )
 
 
@@ -290,14 +290,14 @@ def _facts(run: Run) -> dict[str, str]:
     seen: dict[str, list[str]] = {}
     for session in run.sessions:
         machine = session.environment
-        found = {
+        facts_of_session = {
             "nettrial version": machine.engine_version,
             "kernel": machine.kernel,
             "CPU": machine.processor,
             "CPUs": str(machine.processors or ""),
             "privileges": machine.privileges,
         }
-        known = {name: value for name, value in found.items() if value}  # imported files lack some
+        known = {name: value for name, value in facts_of_session.items() if value}  # imported files lack some
         for name, value in {**known, **machine.sysctls}.items():
             seen.setdefault(name, [])
             if value not in seen[name]:

@@ -108,14 +108,14 @@ def _is_disturbed(trial: Trial) -> bool:
 def fit(host: str, work: Sequence[TreatmentWork], cautions: Sequence[str]) -> HostFit:
     """Returns the costs of a host from its work under each treatment; `cautions` are added to those that
     follow from the work."""
-    found = HostCost.of(work, told_apart(work))
-    bounds = found.intervals()
+    cost = HostCost.of(work, told_apart(work))
+    bounds = cost.intervals()
     per_packet, per_kilobyte = (
-        Cost(value, bounds.get(name)) for name, value in zip(PARTS, found.values, strict=True)
+        Cost(value, bounds.get(name)) for name, value in zip(PARTS, cost.values, strict=True)
     )
-    said = (*_doubts(found), *cautions)
+    said = (*_doubts(cost), *cautions)
     return HostFit(
-        host, per_packet, per_kilobyte, tuple(work), _held_out(work, found.parts), _explained(found), said
+        host, per_packet, per_kilobyte, tuple(work), _held_out(work, cost.parts), _explained(cost), said
     )
 
 
@@ -128,8 +128,8 @@ def _held_out(work: Sequence[TreatmentWork], parts: Sequence[int]) -> dict[tuple
             others = [each for each in work if each.treatment[factor] != level]
             if len(others) < len(parts) or told_apart(others) != parts:
                 continue
-            found = HostCost.of(others, parts)
-            errors[factor, level] = max((found.error_percent(each) for each in held), key=abs)
+            cost = HostCost.of(others, parts)
+            errors[factor, level] = max((cost.error_percent(each) for each in held), key=abs)
     return errors
 
 

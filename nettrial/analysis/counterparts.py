@@ -53,8 +53,8 @@ class Counterparts:
 
     def at(self, levels: Mapping[str, str]) -> list[Levels]:
         """Returns the treatments that have these levels of the source or of the study, in their order."""
-        found = [self._level(factor, level).places for factor, level in levels.items()]
-        places = frozenset(range(len(self.treatments))).intersection(*found)
+        places_of_levels = [self._level(factor, level).places for factor, level in levels.items()]
+        places = frozenset(range(len(self.treatments))).intersection(*places_of_levels)
         return [self.treatments[place] for place in sorted(places)]
 
     def beside(self, treatment: Levels, levels: Mapping[str, str], changed: Iterable[str]) -> list[Levels]:
@@ -72,8 +72,8 @@ class Counterparts:
 
     def matches(self, levels: Mapping[str, str]) -> tuple[SystemMatch, ...]:
         """Returns how the systems among the `levels` correspond to what hosts report."""
-        found = (self._level(factor, level).match for factor, level in levels.items())
-        return tuple(match for match in found if match is not None)
+        matches = (self._level(factor, level).match for factor, level in levels.items())
+        return tuple(match for match in matches if match is not None)
 
     def missing(self, levels: Mapping[str, str]) -> str | None:
         """Returns a sentence about the first level that no treatment has; None if each has one."""
@@ -110,8 +110,8 @@ class Counterparts:
 
     def _reported(self, factor: str, place: int) -> list[str]:
         """Returns what the hosts of a factor reported in a treatment; empty if one of them is a model."""
-        found = [self._systems[place].get(host) for host in self._hosts(factor)]
-        return [text for texts in found for text in texts or ()] if all(found) else []
+        reports = [self._systems[place].get(host) for host in self._hosts(factor)]
+        return [text for texts in reports for text in texts or ()] if all(reports) else []
 
     def _level(self, factor: str, level: str) -> _Places:
         if (factor, level) not in self._known:

@@ -240,18 +240,18 @@ def _search(sizes: Floats, values: Floats, side: int) -> list[float]:
     places = len(sizes) - 2 * side + 1
     critical = -float(special.stdtrit(freedom, FALSE_ALARM / places / 2))
     left = values - values.mean()
-    found: list[int] = []
-    while len(found) < MOST_STEPS:
+    jumps: list[int] = []
+    while len(jumps) < MOST_STEPS:
         windows = np.lib.stride_tricks.sliding_window_view(left, 2 * side)
         heights = windows @ weights
         rest = np.sum(windows**2, axis=1) - np.sum((windows @ basis) ** 2, axis=1)
         errors = deviation * np.sqrt(np.maximum(rest, 1e-12))
         scores = np.abs(heights) / errors
-        for place in found:
+        for place in jumps:
             scores[max(0, place - side - side // 2) : place - side + side // 2 + 1] = 0
         best = int(np.argmax(scores))
         if scores[best] <= critical:
             break
-        found.append(best + side)
+        jumps.append(best + side)
         left = left - heights[best] * (np.arange(len(left)) >= best + side)
-    return sorted(float(sizes[place - 1]) for place in found)
+    return sorted(float(sizes[place - 1]) for place in jumps)

@@ -54,4 +54,4 @@ def precision(summary: ResponseSummary, wanted: float | None = None) -> Precisio
 
 def precisions(summary: Summary) -> tuple[Precision, ...]:
     """Returns the precision of each response that declares one."""
-    return tuple(found for response in summary.responses if (found := precision(response)) is not None)
+    return tuple(declared for response in summary.responses if (declared := precision(response)) is not None)

@@ -61,12 +61,12 @@ def headline(
         name = study.layout.rows
     wanted = (study.headline and study.headline.responses) or [response.name for response in study.responses]
     known = {each.response.name: each for each in summary.responses}
-    found = [each for wants in wanted for each in findings.get(wants, ()) if each.factor == name]
-    levels = range(max((len(each.effects) for each in found), default=0))
+    chosen_findings = [each for wants in wanted for each in findings.get(wants, ()) if each.factor == name]
+    levels = range(max((len(each.effects) for each in chosen_findings), default=0))
     contrasts = [
         _of_level(study, known[each.response.name], each, each.effects[number])
         for number in levels
-        for each in found
+        for each in chosen_findings
     ]
     level = study.headline.level if study.headline else None
     chosen = [each for each in contrasts if each.subject == f"{study.factors[name].title} {level}"]
@@ -128,11 +128,11 @@ def _values(
 def _of_responses(study: Study, summary: Summary, compared: Mapping[str, str]) -> tuple[Contrast, ...]:
     """Returns the contrasts between responses of the same trials, which form one family."""
     known = {each.response.name: each for each in summary.responses}
-    found = [(known[mine], known[other]) for mine, other in compared.items() if {mine, other} <= known.keys()]
+    pairs = [(known[mine], known[other]) for mine, other in compared.items() if {mine, other} <= known.keys()]
     exact, sequential = study.capabilities.deterministic, study.until is not None
     by_place = [
         [paired(base.values, cell.values) for base, cell in zip(other.cells, mine.cells, strict=True)]
-        for mine, other in found
+        for mine, other in pairs
     ]
     changes = family([averaged_change(places, exact) for places in by_place], sequential)
     alone = [change(list(pair.values()), exact) for places in by_place for pair in places]
@@ -149,7 +149,7 @@ def _of_responses(study: Study, summary: Summary, compared: Mapping[str, str]) -
             len(at),
             _both_means(other, mine),
         )
-        for (mine, other), whole, at in zip(found, changes, shown, strict=True)
+        for (mine, other), whole, at in zip(pairs, changes, shown, strict=True)
     )
 
 

@@ -54,10 +54,10 @@ class HostCost:
         """Fits costs to at least as many observations as there are `parts`."""
         from scipy import optimize  # imported here: it is slow to load, and only two commands need it
 
-        found = np.zeros(len(PARTS))
+        costs = np.zeros(len(PARTS))
         relative = _relative(work)[:, list(parts)]
-        found[list(parts)], _ = optimize.nnls(relative, np.ones(len(work)))
-        per_packet, per_kilobyte = (float(each) for each in found)
+        costs[list(parts)], _ = optimize.nnls(relative, np.ones(len(work)))
+        per_packet, per_kilobyte = (float(each) for each in costs)
         return cls(per_packet, per_kilobyte, tuple(work), tuple(parts))
 
     def without(self, held: Work) -> HostCost:

@@ -35,11 +35,13 @@ def work_of(
     reason = ""
     for treatment in treatments:
         of = [_measured(trial, host) for trial in trials if trial.planned.treatment == treatment]
-        found = [measured for measured in of if isinstance(measured, tuple)]
+        measurements = [measured for measured in of if isinstance(measured, tuple)]
         reason = next((why for why in of if isinstance(why, str) and why), reason)
-        if found:
-            busy_us, packets, kilobytes, percent = (fmean(values) for values in zip(*found, strict=True))
-            done.append(TreatmentWork(busy_us, packets, kilobytes, percent, treatment, len(found)))
+        if measurements:
+            busy_us, packets, kilobytes, percent = (
+                fmean(values) for values in zip(*measurements, strict=True)
+            )
+            done.append(TreatmentWork(busy_us, packets, kilobytes, percent, treatment, len(measurements)))
     return done, reason
 
 

@@ -140,11 +140,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     collection in each call: most of a second in a process that holds a run."""
     if not p_values:
         return []
-    found = np.asarray(p_values, dtype=float)
-    order = np.argsort(found)
-    steps = np.arange(len(found), 0, -1)
-    adjusted = np.empty_like(found)
-    adjusted[order] = np.minimum(1, np.maximum.accumulate(found[order] * steps))
+    values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values)
+    steps = np.arange(len(values), 0, -1)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * steps))
     return [float(p_value) for p_value in adjusted]
 
 

@@ -121,9 +121,9 @@ def judge(limits: Sequence[Limit], responses: Sequence[SummarisedResponse]) -> l
     pairs = [
         (each, cell)
         for each in limits
-        for found in responses
-        if found.response.name == each.response.name
-        for cell in found.cells
+        for summary in responses
+        if summary.response.name == each.response.name
+        for cell in summary.cells
     ]
     return [LimitJudgement(each, cell, _together(cell, len(pairs))) for each, cell in pairs]
 

@@ -59,13 +59,13 @@ def models(run: Run) -> list[Model]:
     """Returns the model of each combination of the other factors; raises BadInput if the study's factors or
     the finished trials don't allow a model."""
     factor = _factor(run.study)
-    found: dict[tuple[tuple[str, str], ...], dict[float, list[Trial]]] = {}
+    trials: dict[tuple[tuple[str, str], ...], dict[float, list[Trial]]] = {}
     for treatment in plan_treatments(run):
         of = [trial for trial in run.trials() if trial.planned.treatment == treatment]
         others = tuple((name, level) for name, level in treatment.items() if name != factor)
         if of:
-            found.setdefault(others, {})[units.SIZE.parse(treatment[factor])] = of
-    most = max((len(levels) for levels in found.values()), default=0)
+            trials.setdefault(others, {})[units.SIZE.parse(treatment[factor])] = of
+    most = max((len(levels) for levels in trials.values()), default=0)
     if most < FEWEST_LEVELS:
         value = f"trials with {most} level{'' if most == 1 else 's'} of {factor}"
         expected = f"{FEWEST_LEVELS} levels or more: two parameters need two, and a third tests them"
@@ -73,7 +73,7 @@ def models(run: Run) -> list[Model]:
     responses = summarise(run).responses
     return [
         _model(run.study, factor, dict(others), levels, responses)
-        for others, levels in found.items()
+        for others, levels in trials.items()
         if len(levels) >= FEWEST_LEVELS
     ]
 
@@ -143,15 +143,15 @@ def _headers(
     trials: Mapping[float, Sequence[Trial]],
 ) -> set[int]:
     """Returns the differences between the MTU and the effective segment size in all trials of these flows."""
-    found = set()
+    headers = set()
     for mtu, of in trials.items():
         levels = {**treatment, factor: of[0].planned.treatment[factor]}
         names = {name for flow in flows for name in study.group(levels, flow)}
         for trial in of:
             for flow in trial.record.flows:
                 if flow.name in names:
-                    found.add(int(mtu) - flow.mss_bytes)
-    return found
+                    headers.add(int(mtu) - flow.mss_bytes)
+    return headers
 
 
 def _fit_goodput(

@@ -114,8 +114,8 @@ def _of_skewness(response: ResponseSummary, order: Order, skewed: float) -> list
 def _of_noisy_treatments(summary: Summary) -> list[_Seen]:
     """Returns the warnings about treatments whose values vary much more than those of all others, by F
     tests."""
-    found = [(response, *each) for response in summary.responses for each in _noisier(response.cells)]
-    corrected = holm([p for *_, p in found])
+    noisier = [(response, *each) for response in summary.responses for each in _noisier(response.cells)]
+    corrected = holm([p for *_, p in noisier])
     consequence = (
         "the intervals of its changes use the spread of all treatments, too, and contain the true change in "
         "less than 95% of runs: in 81% of those with 2 blocks, 89% with 3 and 93% with 5; use more blocks"
@@ -128,7 +128,7 @@ def _of_noisy_treatments(summary: Summary) -> list[_Seen]:
             consequence,
             [cell],
         )
-        for (response, cell, ratio, _), p in zip(found, corrected, strict=True)
+        for (response, cell, ratio, _), p in zip(noisier, corrected, strict=True)
         if p < LEVEL and ratio >= NOISY
     ]
 
@@ -151,13 +151,13 @@ def _noisier(cells: Sequence[Cell]) -> list[tuple[Cell, float, float]]:
     squares = [variance * freedom for variance, freedom in zip(variances, freedoms, strict=True)]
     before = [0.0, *accumulate(squares)]
     after = [*reversed([*accumulate(reversed(squares))]), 0.0]
-    found = []
+    ratios = []
     for number, (cell, _) in enumerate(varied):
         others, freedom = before[number] + after[number + 1], all_freedoms - freedoms[number]
         if others:
             ratio = variances[number] * freedom / others
-            found.append((cell, math.sqrt(ratio), float(special.fdtrc(cell.n - 1, freedom, ratio))))
-    return found
+            ratios.append((cell, math.sqrt(ratio), float(special.fdtrc(cell.n - 1, freedom, ratio))))
+    return ratios
 
 
 def _of_equal_values(response: ResponseSummary) -> list[_Seen]:
@@ -177,11 +177,11 @@ def _of_split_blocks(response: ResponseSummary, summary: Summary) -> list[_Seen]
     """Returns a warning about the blocks whose trials did not all run on one set of machines."""
     if not summary.sets:
         return []
-    found: dict[int, set[str]] = {}
+    sets: dict[int, set[str]] = {}
     for cell in response.cells:
         for block, trial in cell.trials.items():
-            found.setdefault(block, set()).add(summary.sets.get(trial, "none"))
-    split = {block: names for block, names in sorted(found.items()) if len(names) > 1}
+            sets.setdefault(block, set()).add(summary.sets.get(trial, "none"))
+    split = {block: names for block, names in sorted(sets.items()) if len(names) > 1}
     if not split:
         return []
     names = ", ".join(sorted(set().union(*split.values())))

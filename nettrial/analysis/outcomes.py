@@ -51,12 +51,12 @@ def within(bounds: Interval | None, limit: float) -> Outcome:
 
 def together(outcomes: Iterable[Outcome]) -> Outcome:
     """Returns the outcome of the claim that all claims are true, from the outcome of each."""
-    found = set(outcomes)
-    if Outcome.DOES_NOT_HOLD in found:
+    kinds = set(outcomes)
+    if Outcome.DOES_NOT_HOLD in kinds:
         return Outcome.DOES_NOT_HOLD
-    if found == {Outcome.HOLDS}:
+    if kinds == {Outcome.HOLDS}:
         return Outcome.HOLDS
-    return Outcome.NO_CHANGE if found and Outcome.UNKNOWN not in found else Outcome.UNKNOWN
+    return Outcome.NO_CHANGE if kinds and Outcome.UNKNOWN not in kinds else Outcome.UNKNOWN
 
 
 def _outcome(*, all_agree: bool, none_agrees: bool) -> Outcome:

@@ -53,9 +53,9 @@ def variation(
     """Returns the variation of a response, whose `values` by duration in seconds are, for each treatment,
     those of the blocks. Returns None if there are too few values above 0. `smallest_effect` is in percent."""
     variances = {seconds: _variance(groups) for seconds, groups in values.items()}
-    if not values or any(found is None for found in variances.values()):
+    if not values or any(of_values is None for of_values in variances.values()):
         return None
-    known = {seconds: found for seconds, found in variances.items() if found is not None}
+    known = {seconds: of_values for seconds, of_values in variances.items() if of_values is not None}
     short, long = min(known), max(known)
     if short == long:
         return PilotVariation(response, known[long], 0.0, None)
@@ -176,5 +176,5 @@ def _soonest(
 
 
 def _fewest(factor: Callable[[int], float], deviation: float, wanted: float) -> float:
-    found = fewest(factor, deviation, wanted)
-    return math.inf if found is None else found
+    blocks = fewest(factor, deviation, wanted)
+    return math.inf if blocks is None else blocks

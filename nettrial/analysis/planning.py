@@ -58,12 +58,17 @@ def needs(runs: Sequence[Run], treatments: Iterable[Levels], wanted: Mapping[str
     """Returns the trials needed for each response with a desired precision (percent), under each
     treatment."""
     tables = [_values(run) for run in runs]
-    found = []
-    for response, percent in wanted.items():
-        for treatment in treatments:
-            key = (response, *sorted(treatment.items()))
-            found.append(_need(response, treatment, percent, [table.get(key, []) for table in tables]))
-    return found
+    chosen = list(treatments)
+    return [
+        _need(
+            response,
+            treatment,
+            percent,
+            [table.get((response, *sorted(treatment.items())), []) for table in tables],
+        )
+        for response, percent in wanted.items()
+        for treatment in chosen
+    ]
 
 
 def seconds(runs: Sequence[Run]) -> dict[tuple[tuple[str, str], ...], float]:
@@ -73,18 +78,18 @@ def seconds(runs: Sequence[Run]) -> dict[tuple[tuple[str, str], ...], float]:
         read = digest(run)
         for planned, (_, total_ns) in zip(read.finished, read.spans, strict=True):
             spans.setdefault(tuple(sorted(planned.treatment.items())), []).append(total_ns / 1e9)
-    return {treatment: fmean(found) for treatment, found in spans.items()}
+    return {treatment: fmean(durations) for treatment, durations in spans.items()}
 
 
 def _values(run: Run) -> dict[tuple[object, ...], list[float]]:
     """Returns the values by response and levels."""
-    found: dict[tuple[object, ...], list[float]] = {}
+    values: dict[tuple[object, ...], list[float]] = {}
     factors = sorted(run.study.factors)
     for each in trial_responses(run):
         if each.value is not None:
             key = (each.response, *((name, each.trial.treatment[name]) for name in factors))
-            found.setdefault(key, []).append(each.value)
-    return found
+            values.setdefault(key, []).append(each.value)
+    return values
 
 
 def _need(response: str, treatment: Levels, wanted: float, samples: Sequence[Sequence[float]]) -> Need:

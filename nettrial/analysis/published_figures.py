@@ -105,16 +105,16 @@ def _agreements(
     none."""
     response = next((r for r in summary.responses if r.response.name == row.response), None)
     theirs, computed = _published_change(row, base)
-    found = Agreement(row, None, (), None, None, theirs, computed, None, None, None)
+    base_agreement = Agreement(row, None, (), None, None, theirs, computed, None, None, None)
     if response is None:
-        yield replace(found, absent=f"the study has no response {row.response}")
+        yield replace(base_agreement, absent=f"the study has no response {row.response}")
         return
     treatments = counterparts.at(row.levels)
     if not treatments:
-        yield replace(found, absent=NO_TREATMENT)
+        yield replace(base_agreement, absent=NO_TREATMENT)
     systems = counterparts.matches(row.levels)
     for treatment in treatments:
-        of = replace(found, cell=response.cell(treatment), systems=systems)
+        of = replace(base_agreement, cell=response.cell(treatment), systems=systems)
         yield _compared(counterparts, response, of)
 
 

@@ -44,7 +44,7 @@ def repeated(records: Sequence[Record], flows: Sequence[str]) -> list[Repeated]:
     bytes over the union of their times. Metrics that can't be combined, such as percentiles, are left
     out, and metrics of a group, such as fairness, are included."""
     kinds = ("flow",) if len(flows) == 1 else ("flow", "group")
-    found = []
+    figures = []
     for metric in METRICS.values():
         # The streams have one sender: figures per sending host would repeat those of the flows.
         if metric.of not in kinds or metric.of_senders:
@@ -56,8 +56,8 @@ def repeated(records: Sequence[Record], flows: Sequence[str]) -> list[Repeated]:
             and not isinstance(value := metric.combined(record, flows), str)
         }
         if values:
-            found.append(Repeated(metric, cell_of({}, values, {number: number for number in values}, {})))
-    return found
+            figures.append(Repeated(metric, cell_of({}, values, {number: number for number in values}, {})))
+    return figures
 
 
 def absences(records: Sequence[Record], flows: Sequence[str]) -> dict[str, str]:
@@ -77,10 +77,10 @@ def seen(records: Sequence[Record]) -> list[Seen]:
             groups.setdefault(alike, []).append((number, warning))
     return [
         Seen(
-            merge([warning.object for _, warning in found]),
-            merge([warning.message for _, warning in found]),
+            merge([warning.object for _, warning in warnings]),
+            merge([warning.message for _, warning in warnings]),
             consequence,
-            len({number for number, _ in found}),
+            len({number for number, _ in warnings}),
         )
-        for (_, _, _, consequence), found in groups.items()
+        for (_, _, _, consequence), warnings in groups.items()
     ]

@@ -43,14 +43,14 @@ class Responses:
         for response in self._study.responses:
             metric = metrics.METRICS[response.metric]
             if metric.network:
-                found = metric.of_network(trial.scenario)
+                figure = metric.of_network(trial.scenario)
             else:
-                found = metric.combined(trial.record, *self._flows(trial.planned.treatment, response.of))
-            if not isinstance(found, str) and not math.isfinite(found):
-                found = f"the record's value is {found}"
-            measured = not isinstance(found, str)
-            self._values.append(float(found) if measured else None)
-            self._absent.append(None if measured else str(found))
+                figure = metric.combined(trial.record, *self._flows(trial.planned.treatment, response.of))
+            if not isinstance(figure, str) and not math.isfinite(figure):
+                figure = f"the record's value is {figure}"
+            measured = not isinstance(figure, str)
+            self._values.append(float(figure) if measured else None)
+            self._absent.append(None if measured else str(figure))
 
     def _flows(self, treatment: dict[str, str], of: str) -> tuple[list[str], list[str]]:
         """Returns the flows of a group, and the hosts that send them."""
@@ -61,7 +61,7 @@ class Responses:
 
     def __iter__(self) -> Iterator[TrialResponse]:
         """Yields an entry for each trial and response, in run order."""
-        found = zip(self._values, self._absent, strict=True)
+        values = zip(self._values, self._absent, strict=True)
         for trial in self._trials:
             for response in self._study.responses:
-                yield TrialResponse(trial, response.name, response.unit, *next(found))
+                yield TrialResponse(trial, response.name, response.unit, *next(values))

@@ -45,8 +45,8 @@ class Answers:
 
 def answers(run: Run, summary: Summary) -> Answers:
     """Analyses a run's summary; raises BadInput for published figures that can't be read."""
-    found = orders(summary)
-    derived = tuple(noise(summary, found, run.study.capabilities.deterministic))
+    run_orders = orders(summary)
+    derived = tuple(noise(summary, run_orders, run.study.capabilities.deterministic))
     seen = [*warnings(run), *clocks(run), *changed(run), *derived]
     groups = sorted(seen, key=lambda each: (-each.effect, -each.trials))
     changes = {response.response.name: findings(run.study, response) for response in summary.responses}
@@ -54,7 +54,7 @@ def answers(run: Run, summary: Summary) -> Answers:
         findings=changes,
         headline=headline(run.study, summary, changes),
         variations={response.response.name: variation(run.study, response) for response in summary.responses},
-        orders={each.response.name: each for each in found},
+        orders={each.response.name: each for each in run_orders},
         noise=derived,
         warnings=tuple(groups),
         agreement=tuple(agreement(run, summary)),

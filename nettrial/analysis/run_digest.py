@@ -91,16 +91,16 @@ def _read(run: Run) -> _Read:
     kept = run.kept.get(KEPT)
     if isinstance(kept, _Read) and kept.revision == revision:
         return kept
-    found, measured = Digest(), Responses(run)
+    read, measured = Digest(), Responses(run)
     has_placements = not run.study.capabilities.modelled_hosts
     has_systems = has_placements and run.study.published is not None and bool(run.study.published.systems)
     with without_collector():
         for trial in run.each_trial():
             measured.add(trial)
-            _add(found, trial, has_placements)
+            _add(read, trial, has_placements)
             if has_systems:
-                _add_systems(found, trial)
-    kept = _Read(revision, found, measured)
+                _add_systems(read, trial)
+    kept = _Read(revision, read, measured)
     run.kept[KEPT] = kept
     return kept
 

@@ -172,7 +172,7 @@ def overall_changes(
         return corrected(alone)
     sides = [[base for base, _ in kept[0]], *([here for _, here in places] for places in kept)]
     logs = _logs(table)
-    of_values, of_logs = (np.array([found[side].mean(0) for side in sides]) for found in (table, logs))
+    of_values, of_logs = (np.array([figures[side].mean(0) for side in sides]) for figures in (table, logs))
     compared = [(0, number) for number in range(1, len(sides))]
     rounding = _rounding(table) / len(kept[0])
     return corrected(_modelled(alone, compared, of_values, of_logs, exact, rounding))
@@ -195,7 +195,7 @@ def _modelled(
     )
     of_logs = _errors(logs, base, here, floor / typical**2, exact)
     of_values = _errors(table, base, here, floor, exact)
-    found = list(alone)
+    modelled = list(alone)
     for position, number in enumerate(known):
         single = alone[number]
         if single.pairs < 2 or (exact and single.has_no_spread):
@@ -203,8 +203,8 @@ def _modelled(
         model = of_values if single.log_ratio is None else of_logs
         error = None if model is None else model.of(position)
         if error is not None:
-            found[number] = with_error(single, error)
-    return found
+            modelled[number] = with_error(single, error)
+    return modelled
 
 
 def _errors(rows: Floats, base: Indices, here: Indices, floor: Floats | float, exact: bool) -> Errors | None:

@@ -95,7 +95,7 @@ def order(summary: ResponseSummary, sets: Mapping[int, str] | None = None) -> Or
         return Order(summary.response, trials, tuple(0.0 for _ in rows))
     residuals = raw / spread
     skewed = skewness([[value for _, value in group] for group in groups])
-    found = Order(
+    untested = Order(
         summary.response,
         trials,
         tuple(residuals.tolist()),
@@ -103,10 +103,10 @@ def order(summary: ResponseSummary, sets: Mapping[int, str] | None = None) -> Or
         skewness_p=skewed.p_value if skewed else None,
     )
     if len(rows) < FEWEST:
-        return found
+        return untested
     mean = fmean(row[3] for row in rows)
     relative = 100 * spread / abs(mean) if mean else None
-    return _tested(found, _Residuals(residuals, np.array([row[1] for row in rows])), relative)
+    return _tested(untested, _Residuals(residuals, np.array([row[1] for row in rows])), relative)
 
 
 @dataclass(frozen=True)

@@ -71,10 +71,10 @@ def widened(interval: Interval | None, trials: int, confidence: float = CONFIDEN
 def family(changes: Sequence[Change], sequential: bool) -> list[Change]:
     """Returns the changes within blocks of one family, corrected for their number; with `sequential`, the
     intervals and p-values hold at all numbers of blocks simultaneously."""
-    found = corrected(changes)
+    fixed = corrected(changes)
     if not sequential:
-        return found
-    wide = [_widened(change) for change in found]
+        return fixed
+    wide = [_widened(change) for change in fixed]
     p_values = iter(holm([change.p_value for change in wide if change.p_value is not None]))
     return [
         change if change.p_value is None else replace(change, p_corrected=next(p_values)) for change in wide

@@ -56,8 +56,8 @@ class Stopping:
     @property
     def wide(self) -> list[Width]:
         """Returns the widths that are not narrow enough yet, the furthest from the desired width first."""
-        found = [width for width in self.widths if not width.narrow]
-        return sorted(found, key=lambda width: -width.percent / width.wanted)
+        wide = [width for width in self.widths if not width.narrow]
+        return sorted(wide, key=lambda width: -width.percent / width.wanted)
 
     @property
     def goes_on(self) -> bool:
@@ -84,11 +84,11 @@ def stopping(run: Run) -> Stopping | None:
     equal: dict[str, None] = {}
     for response, wanted in until.percent.items():
         for treatment in plan_treatments(run):
-            found = values.get((response, *(treatment[name] for name in factors)), [])
-            if len(found) > 1 and min(found) == max(found):
+            measured = values.get((response, *(treatment[name] for name in factors)), [])
+            if len(measured) > 1 and min(measured) == max(measured):
                 equal[response] = None
-            elif found:
-                widths.append(Width(response, treatment, _percent(found), wanted))
+            elif measured:
+                widths.append(Width(response, treatment, _percent(measured), wanted))
             else:
                 unmeasured[response] = None
     blocks = max((planned.block for planned in run.plan), default=0)

@@ -147,10 +147,10 @@ def _verdict(
     if not sides:
         return Verdict(conclusion, "not testable", (), "", "no two treatments here are the two sides of it")
     if conclusion.factor is not None and conclusion.than_where:
-        found = _changes_of_changes(study, conclusion, sides)
+        compared = _changes_of_changes(study, conclusion, sides)
     else:
-        found = _changes(study, response, [(side.cell, side.base) for side in sides], other is not None)
-    places = _places(study, conclusion, response, zip(sides, found, strict=True))
+        compared = _changes(study, response, [(side.cell, side.base) for side in sides], other is not None)
+    places = _places(study, conclusion, response, zip(sides, compared, strict=True))
     judged, absent = _judged(conclusion, places)
     doubt = None
     if judged != "not testable":
@@ -172,10 +172,10 @@ def _verdict(
 def _levels_named(conclusion: Conclusion) -> list[Levels]:
     """Returns the levels at which the conclusion's own side is measured, and those of each other side."""
     own = _named(conclusion)
-    found = [own]
+    named = [own]
     if conclusion.factor is not None:
-        found += [{**own, conclusion.factor: level} for level in conclusion.than]
-    return [*found, *({**each, **levels} for each in tuple(found) for levels in conclusion.than_where)]
+        named += [{**own, conclusion.factor: level} for level in conclusion.than]
+    return [*named, *({**each, **levels} for each in tuple(named) for levels in conclusion.than_where)]
 
 
 def _sides(
@@ -188,8 +188,8 @@ def _sides(
     named, factor = _named(conclusion), conclusion.factor
 
     def beside(cell: Cell, levels: Levels, changed: Iterable[str]) -> list[Cell]:
-        found = (response.cell(each) for each in counterparts.beside(cell.treatment, levels, changed))
-        return [each for each in found if each is not None and each is not cell]
+        cells = (response.cell(each) for each in counterparts.beside(cell.treatment, levels, changed))
+        return [each for each in cells if each is not None and each is not cell]
 
     def elsewhere(cell: Cell, levels: Levels, than: str) -> Iterator[tuple[Cell | None, Cell | None]]:
         assert factor is not None
@@ -197,24 +197,24 @@ def _sides(
             for base in beside(there, {**named, **levels, factor: than}, [factor]):
                 yield there, base
 
-    found = []
+    sides = []
     for cell in filter(None, map(response.cell, counterparts.at(named))):
         if other is not None:
-            found.append(_Side(cell, other.cell(cell.treatment), other.response.title))
+            sides.append(_Side(cell, other.cell(cell.treatment), other.response.title))
         elif factor is None:
             for levels in conclusion.than_where:
                 against = levels_in_words(counterparts.study, levels)
-                found += [_Side(cell, base, against) for base in beside(cell, {**named, **levels}, levels)]
+                sides += [_Side(cell, base, against) for base in beside(cell, {**named, **levels}, levels)]
         else:
             for than in conclusion.than:
                 for base in beside(cell, {**named, factor: than}, [factor]):
                     if not conclusion.than_where:
-                        found.append(_Side(cell, base, than))
+                        sides.append(_Side(cell, base, than))
                     for levels in conclusion.than_where:
                         where = levels_in_words(counterparts.study, levels)
                         against = f"{than}, compared with that change at {where},"
-                        found += [_Side(cell, base, against, pair) for pair in elsewhere(cell, levels, than)]
-    return found
+                        sides += [_Side(cell, base, against, pair) for pair in elsewhere(cell, levels, than)]
+    return sides
 
 
 def _changes(

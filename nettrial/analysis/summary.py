@@ -106,13 +106,13 @@ def summarise(run: Run) -> Summary:
         measured.setdefault((each.response, *_levels(run.study, each.trial.treatment)), []).append(each)
     order = plan_treatments(run)
     sets = digest(run).sets
-    found = tuple(_response(run.study, each, order, measured, sets) for each in run.study.responses)
+    responses = tuple(_response(run.study, each, order, measured, sets) for each in run.study.responses)
     comparisons = sum(
         cell.change is not None and cell.change.interval is not None
-        for response in found
+        for response in responses
         for cell in response.cells
     )
-    return Summary(found, comparisons, sets, digest(run).systems)
+    return Summary(responses, comparisons, sets, digest(run).systems)
 
 
 def plan_treatments(run: Run) -> list[Levels]:
@@ -149,9 +149,9 @@ def cell_of(
         absent=dict(absent),
         median_interval=median_interval(numbers),
         outliers=tuple(
-            found
+            outlier
             for blocks in by_set(trials, sets or {})
-            for found in outliers(_only(values, blocks), trials)
+            for outlier in outliers(_only(values, blocks), trials)
         ),
         trials=dict(trials),
     )
@@ -159,10 +159,10 @@ def cell_of(
 
 def by_set(trials: Mapping[int, int], sets: Mapping[int, str]) -> list[list[int]]:
     """Returns the blocks of a treatment's `trials` by the set of machines that ran them."""
-    found: dict[str | None, list[int]] = {}
+    blocks: dict[str | None, list[int]] = {}
     for block, trial in trials.items():
-        found.setdefault(sets.get(trial), []).append(block)
-    return list(found.values())
+        blocks.setdefault(sets.get(trial), []).append(block)
+    return list(blocks.values())
 
 
 def _only(values: Mapping[int, float], blocks: Sequence[int]) -> dict[int, float]:
@@ -178,10 +178,10 @@ def _response(
 ) -> ResponseSummary:
     cells = []
     for treatment in treatments:
-        found = measured.get((response.name, *_levels(study, treatment)), ())
-        values = {each.trial.block: each.value for each in found if each.value is not None}
-        numbers = {each.trial.block: each.trial.number for each in found if each.value is not None}
-        reasons = Counter(str(each.absent) for each in found if each.value is None)
+        results = measured.get((response.name, *_levels(study, treatment)), ())
+        values = {each.trial.block: each.value for each in results if each.value is not None}
+        numbers = {each.trial.block: each.trial.number for each in results if each.value is not None}
+        reasons = Counter(str(each.absent) for each in results if each.value is None)
         cell = cell_of(treatment, values, numbers, reasons, sets, study.capabilities.deterministic)
         cells.append(replace(cell, interval=widened(cell.interval, cell.n)) if study.until else cell)
     return ResponseSummary(response, _changed(study, cells))
@@ -202,6 +202,6 @@ def _changed(study: Study, cells: Sequence[Cell]) -> tuple[Cell, ...]:
         if cell.treatment[rows] != base
     ]
     sequential, exact = study.until is not None, study.capabilities.deterministic
-    found = changes([cell.values for cell in cells], compared, exact, sequential)
-    changed = dict(zip((here for _, here in compared), found, strict=True))
+    family = changes([cell.values for cell in cells], compared, exact, sequential)
+    changed = dict(zip((here for _, here in compared), family, strict=True))
     return tuple(replace(cell, change=changed.get(number)) for number, cell in enumerate(cells))

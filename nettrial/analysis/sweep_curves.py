@@ -88,14 +88,14 @@ def curves(run: Run) -> list[Curve]:
     if not any(flow.traffic.kind == "sweep" for flow in run.study.workload):
         return []
     finished = digest(run).detailed
-    found = []
+    swept = []
     for treatment in plan_treatments(run):
         of = [trial for trial in finished if trial.planned.treatment == treatment]
         for flow in _sweeps(run.study, treatment):
             curve = _curve(flow, treatment, of)
             if curve is not None:
-                found.append(curve)
-    return found
+                swept.append(curve)
+    return swept
 
 
 def _sweeps(study: Study, treatment: Levels) -> list[str]:

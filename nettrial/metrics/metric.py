@@ -133,10 +133,10 @@ class Metric:
         own figure. All flows must have the figure, because part of a group does not represent the whole.
         `senders` are the flows' sending hosts, by default a different one for each flow."""
         flows = {flow.name: flow for flow in record.flows} if len(names) > 1 else None
-        found = [self.reader(record, name, flows) for name in names]
-        values = [value for value in found if not isinstance(value, str)]
-        if len(values) < len(found):
-            return next(why for why in found if isinstance(why, str))
+        figures = [self.reader(record, name, flows) for name in names]
+        values = [value for value in figures if not isinstance(value, str)]
+        if len(values) < len(figures):
+            return next(why for why in figures if isinstance(why, str))
         if self.index is not None:
             return self.index(Group(values, _flows(record, names, flows), senders or names))
         if len(values) == 1:
@@ -256,8 +256,8 @@ def _has(record: Record, figure: Figure) -> bool:
 def _sizes(record: Record, of: str) -> list[tuple[SizeRecord, Sequence[SizeRecord]]]:
     """Returns the size of that name, FLOW.BYTES, with all sizes of its sweep, if it was measured."""
     flow, _, size = of.partition(".")
-    sizes = next((found.sizes or [] for found in record.flows if found.name == flow), [])
-    return [(found, sizes) for found in sizes if str(found.size_bytes) == size]
+    sizes = next((each.sizes or [] for each in record.flows if each.name == flow), [])
+    return [(each, sizes) for each in sizes if str(each.size_bytes) == size]
 
 
 def _interfaces(record: Record, of: str) -> list[InterfaceRecord]:

@@ -39,7 +39,7 @@ def combined_rate(
     if isinstance(times, str):
         return times
     amounts = [amount(flow) for flow in flows]
-    known = [found for found in amounts if found is not None]
+    known = [each for each in amounts if each is not None]
     if len(known) < len(amounts):
         return f"the record does not have the amount of {flows[amounts.index(None)].name}"
     seconds = union_ns(times) / 1e9
