@@ -28,15 +28,15 @@ Row = dict[str, Any]
 
 def draw(report: Report) -> list[Chart]:
     """Returns the charts: for each response with published figures, one of values and one of changes."""
-    found = []
+    charts = []
     for section in report.sections:
         here = [
             each
             for each in report.answers.agreement
             if each.row.response == section.name and each.cell and each.cell.mean is not None
         ]
-        found += [_values(report, section, here), _changes(report, section, here)]
-    return [chart for chart in found if chart]
+        charts += [_values(report, section, here), _changes(report, section, here)]
+    return [chart for chart in charts if chart]
 
 
 def _values(report: Report, section: Section, agreements: list[Agreement]) -> Chart | None:

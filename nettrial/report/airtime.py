@@ -31,12 +31,12 @@ Row = dict[str, Any]
 
 def draw(study: Study, trials: Sequence[Trial]) -> list[Chart]:
     """Returns a chart of each radio channel; the list is empty if there are no radio channels."""
-    found: dict[str, dict[str, list[dict[str, float]]]] = {}
+    channels: dict[str, dict[str, list[dict[str, float]]]] = {}
     for trial in trials:
         place = label(study, {name: trial.planned.treatment[name] for name in _varying(study)})
         for channel in trial.record.channels or []:
             if channel.elapsed_ps:
-                by_treatment = found.setdefault(channel.access_point, {})
+                by_treatment = channels.setdefault(channel.access_point, {})
                 by_treatment.setdefault(place, []).append(shares(channel))
     order = [
         label(study, {name: levels[name] for name in _varying(study)})
@@ -44,7 +44,7 @@ def draw(study: Study, trials: Sequence[Trial]) -> list[Chart]:
     ]
     return [
         _chart(name, {place: by_treatment[place] for place in order if place in by_treatment}, number)
-        for number, (name, by_treatment) in enumerate(found.items(), start=1)
+        for number, (name, by_treatment) in enumerate(channels.items(), start=1)
     ]
 
 
@@ -83,10 +83,10 @@ def _chart(access_point: str, places: dict[str, list[dict[str, float]]], number:
     shown = list(places)[:MOST_TREATMENTS]
     rows: list[Row] = []
     for place in shown:
-        found = places[place]
+        trials = places[place]
         for at, part in enumerate(PARTS):
-            share = sum(each[part] for each in found) / len(found)
-            said = f"{place}: {part} {numbers.fixed(share, 1)}%, {numbers.counted(len(found), 'trial')}"
+            share = sum(each[part] for each in trials) / len(trials)
+            said = f"{place}: {part} {numbers.fixed(share, 1)}%, {numbers.counted(len(trials), 'trial')}"
             rows.append({"treatment": place, "group": part, "share": share, "place": at, "said": said})
     colour = {
         "field": "group",

@@ -52,21 +52,21 @@ class _Estimate:
 
 def _estimate(contrast: Contrast) -> _Estimate | None:
     """Returns a change in percent or, if that is unclear, as a difference; None if it has no value."""
-    found, unit = contrast.change, "%"
-    middle, bounds = found.percent, found.relative
-    if bounds is None and (middle is None or found.simultaneous_difference):
-        middle, bounds = found.difference, found.simultaneous_difference
+    shift, unit = contrast.change, "%"
+    middle, bounds = shift.percent, shift.relative
+    if bounds is None and (middle is None or shift.simultaneous_difference):
+        middle, bounds = shift.difference, shift.simultaneous_difference
         unit = numbers.unit_of_difference(contrast.response.unit)
     if middle is None:
         return None
-    absent = "one block" if found.pairs < 2 else found.absent or "there is no interval"
-    difference, of_value = abs(found.difference or 0), contrast.response.unit
-    is_small = merit(contrast.response, found, found.shown) is Merit.SMALL
+    absent = "one block" if shift.pairs < 2 else shift.absent or "there is no interval"
+    difference, of_value = abs(shift.difference or 0), contrast.response.unit
+    is_small = merit(contrast.response, shift, shift.shown) is Merit.SMALL
     return _Estimate(
         *(contrast.subject, middle, bounds, unit, difference, absent, contrast.values, of_value),
-        sign=0 if is_small else found.shown,
+        sign=0 if is_small else shift.shown,
         smallest=contrast.response.smallest_effect if is_small else None,
-        detectable=detectable(found, contrast.response.smallest_effect),
+        detectable=detectable(shift, contrast.response.smallest_effect),
     )
 
 

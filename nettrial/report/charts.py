@@ -71,8 +71,8 @@ def changes(report: Report, section: Section) -> Chart | None:
     study = report.run.study
     base = baseline(study)
     of_cells = [(place, cell.change) for place, cell in _cells(report, section.response) if cell.change]
-    found = [(place, change) for place, change in of_cells if not change.is_unclear]
-    rows = _changes(found)
+    clear = [(place, change) for place, change in of_cells if not change.is_unclear]
+    rows = _changes(clear)
     if not rows:
         return None
     factor = study.factors[study.layout.rows]
@@ -86,7 +86,7 @@ def changes(report: Report, section: Section) -> Chart | None:
         }
         for each in section.comparisons
     ]
-    wider, cut = _together(found, [*rows, *printed])
+    wider, cut = _together(clear, [*rows, *printed])
     layers = [_line_at(0), *_estimates(rows, {"padding": 6}, places)]
     if wider:
         layers.insert(1, _intervals(wider, {"padding": 6}, places, strokeWidth=1, opacity=0.55))
@@ -98,8 +98,8 @@ def changes(report: Report, section: Section) -> Chart | None:
         where = {"x": places["x"], "xOffset": places["xOffset"], "y": y("value", {"padding": 6})}
         layers.append(layer("tick", printed, where, thickness=2.5, size=18, color=INK, opacity=1))
     notes = ["Longer thin ends are cut off at the chart's edge."] if cut else []
-    if len(found) < len(of_cells):
-        notes.append(f"{numbers.counted(len(of_cells) - len(found), 'unclear change')} not drawn.")
+    if len(clear) < len(of_cells):
+        notes.append(f"{numbers.counted(len(of_cells) - len(clear), 'unclear change')} not drawn.")
     spec = layered(layers, title, width)
     return Chart(f"{section.name}-changes", title, said, spec, section.title, note=" ".join(notes))
 
@@ -133,11 +133,11 @@ def _together(rows_and_changes: Sequence[tuple[Row, Change]], shown: Sequence[Ro
 def thinned(cell: Cell, most: int) -> list[tuple[int, float]]:
     """Returns the values of a cell with their blocks. Of more than `most` values (at least two), it returns a
     selection spread evenly over the ranks that includes the smallest and the largest."""
-    found = list(cell.values.items())
-    if len(found) <= max(most, 2):
-        return found
-    found.sort(key=lambda item: item[1])
-    return [found[rank] for rank in np.linspace(0, len(found) - 1, max(most, 2)).round().astype(int)]
+    by_block = list(cell.values.items())
+    if len(by_block) <= max(most, 2):
+        return by_block
+    by_block.sort(key=lambda item: item[1])
+    return [by_block[rank] for rank in np.linspace(0, len(by_block) - 1, max(most, 2)).round().astype(int)]
 
 
 def _cells(report: Report, response: ResponseSummary) -> list[tuple[Row, Cell]]:

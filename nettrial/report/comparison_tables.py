@@ -148,11 +148,11 @@ class Earlier:
     @property
     def tables(self) -> list[Table]:
         """Returns the tables of the changes, and of the differences between the runs, without empty ones."""
-        found = self.compared
+        comparison = self.compared
         runs = ("", "A", "B")
         tables = [
-            changes(found, "Changes in percent"),
-            Table("Differences of the apparatus, to which changes may be due", runs, found.apparatus),
-            Table("Other differences between the runs", runs, found.circumstances),
+            changes(comparison, "Changes in percent"),
+            Table("Differences of the apparatus, to which changes may be due", runs, comparison.apparatus),
+            Table("Other differences between the runs", runs, comparison.circumstances),
         ]
         return [table for table in tables if table.rows]

@@ -48,16 +48,16 @@ def sentences(report: Report) -> list[str]:
         return ["No response has a value at both levels yet: nothing can be concluded."]
     if study.headline is not None and study.headline.pairs:
         said = "; ".join(change_words.compared(each) for each in known)
-        found = [f"{said} (95% intervals)."]
+        answers = [f"{said} (95% intervals)."]
     else:
         levels = list(dict.fromkeys(each.subject for each in contrasts))
-        found = (
+        answers = (
             [_level(report, known, subject) for subject in dict.fromkeys(each.subject for each in known)]
             if len(levels) <= MOST_LEVELS
             else _many_levels(report, contrasts, len(levels))
         )
     harm = response_warnings.in_one_line(report.warnings, report.warned_trials, len(report.trials))
-    return [*found, f"{harm[0].upper()}{harm[1:]}."] if harm else found
+    return [*answers, f"{harm[0].upper()}{harm[1:]}."] if harm else answers
 
 
 def drawn_levels(contrasts: Sequence[Contrast]) -> list[str]:
@@ -93,26 +93,26 @@ def _many_levels(report: Report, contrasts: Sequence[Contrast], levels: int) -> 
     compared = (
         f"{levels} levels of {title} compared with the baseline ({first.against}){_over(report, first)}"
     )
-    found = [f"{compared}{_sure(contrasts)}:"]
+    answers = [f"{compared}{_sure(contrasts)}:"]
     responses = list(dict.fromkeys(each.response.name for each in contrasts))
     for name in responses[:MOST_RESPONSES]:
         of_it = [each for each in contrasts if each.response.name == name]
         said = change_words.changes(of_it)
         colon = "" if said.startswith(change_words.VERBS) else ":"
-        found.append(f"{of_it[0].response.title}{colon} {said}.")
+        answers.append(f"{of_it[0].response.title}{colon} {said}.")
     more = len(responses) - MOST_RESPONSES
     if more > 0:
-        found.append(f"The tables have {numbers.counted(more, 'more response')}.")
-    return found
+        answers.append(f"The tables have {numbers.counted(more, 'more response')}.")
+    return answers
 
 
 def _finding(report: Report, contrast: Contrast) -> Finding:
     """Returns the finding to which a change at a level belongs."""
     factors = report.run.study.factors
     return next(
-        found
-        for found in report.answers.findings[contrast.response.name]
-        if contrast.subject in [f"{factors[found.factor].title} {each.level}" for each in found.effects]
+        finding
+        for finding in report.answers.findings[contrast.response.name]
+        if contrast.subject in [f"{factors[finding.factor].title} {each.level}" for each in finding.effects]
     )
 
 
@@ -135,10 +135,10 @@ def _inner(title: str) -> str:
 def limits(report: Report) -> list[str]:
     """Returns the limits of the run's conclusions with their reasons, in a few sentences each."""
     study = report.run.study
-    found = []
+    reservations = []
     missing = len(report.run.plan) - len(report.trials)
     if missing:
-        found.append(
+        reservations.append(
             f"{numbers.counted(missing, 'trial')} of the plan did not finish. The figures are based on those "
             "that did; a change uses only the blocks in which both of its values exist."
         )
@@ -151,65 +151,65 @@ def limits(report: Report) -> list[str]:
     ]
     alone = _without_counterpart(report)
     if further:
-        found.append(
+        reservations.append(
             f"The published figures have no level of {numbers.listed(further)}, which this run varies. "
             "Each is compared at every level of it, and never with an average."
         )
-    found += _systems(report)
+    reservations += _systems(report)
     if alone:
-        found.append(
+        reservations.append(
             f"The published figures also include {alone}. Nothing in this run corresponds to that, so "
             "this run neither confirms nor contradicts those figures."
         )
     if report.published:
-        found.append(
+        reservations.append(
             "The published figures were measured on other hardware, and their source prints "
             f"{_printed(report)}. "
             "Compare the sign and the size of changes rather than values."
         )
     if report.published and "--set" in report.run.command:
-        found.append(
+        reservations.append(
             "The study was run with changed levels or settings (--set). Counterparts are matched by their "
             "levels only: any other change makes the published figures less comparable."
         )
     if study.capabilities.shared_kernel:
-        found.append(
+        reservations.append(
             "All hosts of the lab are on one machine. Those with its kernel's TCP/IP differ in their TCP "
             "settings, not in operating system, network card or driver; interrupt coalescing and hardware "
             "offloads play no part."
         )
         if clocks_are_known(report.run) is False:
-            found.append(
+            reservations.append(
                 "The kernel does not report the CPUs' clock rates here, as in most virtual machines. Only "
                 "drift of the results would reveal that they changed."
             )
     if study.capabilities.modelled_hosts and Figure("round_trip_times") not in study.capabilities.figures:
-        found.append(
+        reservations.append(
             "Rates were computed from the network alone: each connection has what its congestion control "
             "would take once nothing changes any more. Start-up, losses, round-trip times and hosts have no "
             "part in it, and intervals say nothing of how far the model is from a network."
         )
     elif study.capabilities.modelled_hosts:
-        found.append(
+        reservations.append(
             "Hosts, links and queues were simulated, packet by packet. Trials of a treatment differ only in "
             "the random numbers of their blocks: neither their order nor other work of the machine matters, "
             "equal values are exact for the model, and intervals do not express the difference between the "
             "model and a real network."
         )
         if any(_costs_nothing(study, host) for host in study.hosts):
-            found.append(
+            reservations.append(
                 "Simulated hosts take no time to process a packet unless they have a `cost`: these results "
                 "contain no limit set by a CPU."
             )
     for place in report.placements:
         if place.shared_with != "nothing":
-            found.append(
+            reservations.append(
                 f"In {numbers.counted(place.trials, 'trial')}, work of {place.shared_with} ran on "
                 f"{place.host}'s CPU and is part of that host's CPU figures."
             )
     blocks = len({trial.block for trial in report.trials})
     if 0 < blocks < 10:
-        found.append(
+        reservations.append(
             f"A sample of {numbers.counted(blocks, 'block')} is small. The intervals allow for that "
             "only if the trials' values (for a change: the logarithms of ratios) are close to normal. So "
             "few trials hardly show whether they are: for values as skewed as a log-normal distribution with "
@@ -219,13 +219,13 @@ def limits(report: Report) -> list[str]:
     if report.summary.comparisons > 1:
         by_chance = report.summary.comparisons * 0.05
         misses = f"about {by_chance:.0f}" if by_chance >= 1 else "on average less than one"
-        found.append(
+        reservations.append(
             f"The tables contain {report.summary.comparisons} intervals of changes, each with its own "
             "confidence of 95%. If "
             f"all were independent, {misses} would miss the true value by chance. The sentences use wider "
             "intervals, which hold together for all changes of one response by one factor (Bonferroni)."
         )
-    return found
+    return reservations
 
 
 def _printed(report: Report) -> str:

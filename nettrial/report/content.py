@@ -171,9 +171,9 @@ def gather(run: Run) -> Report:
     """Analyses a run for its report."""
     read = digest(run)
     summary = summarise(run)
-    found = answers(run, summary)
-    rows = list({id(each.row): each.row for each in found.agreement}.values())
-    groups = list(found.warnings)
+    analysed = answers(run, summary)
+    rows = list({id(each.row): each.row for each in analysed.agreement}.values())
+    groups = list(analysed.warnings)
     spans = [] if run.study.measured or run.study.capabilities.simulated_time else read.spans
     shares = [traffic / max(total, 1) for traffic, total in spans]
     return Report(
@@ -182,12 +182,12 @@ def gather(run: Run) -> Report:
         detailed=read.detailed,
         distributions=read.distributions,
         summary=summary,
-        answers=found,
+        answers=analysed,
         published=rows,
         warnings=groups,
         warned_trials=len(read.warned),
         sections=[
-            _section(run, response, rows, groups, found) for response in summary.responses if read.finished
+            _section(run, response, rows, groups, analysed) for response in summary.responses if read.finished
         ],
         absent=_absent(summary),
         failures=failures(run),
@@ -275,10 +275,10 @@ def _absent(summary: Summary) -> list[Absent]:
 
 
 def _placements(places: Mapping[tuple[str, int | None, tuple[str, ...]], int]) -> list[Placement]:
-    found = [
+    placements = [
         Placement(
             host, "none of its own" if cpu is None else str(cpu), ", ".join(shared_with) or "nothing", count
         )
         for (host, cpu, shared_with), count in places.items()
     ]
-    return sorted(found, key=lambda place: (place.host, place.processor, place.shared_with))
+    return sorted(placements, key=lambda place: (place.host, place.processor, place.shared_with))

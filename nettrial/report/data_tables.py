@@ -43,19 +43,19 @@ def write_tables(report: Report, directory: Path) -> list[Path]:
 
 def data_tables(report: Report) -> list[DataTable]:
     """Returns the tables of a report in its order, each with a unique name."""
-    found = [*_glance(report)]
+    parts = [*_glance(report)]
     for section in report.sections:
-        found += _of_section(report, section)
+        parts += _of_section(report, section)
     if report.sweeps:
-        found += [_sweep(report, report.sweeps), *_steps(report, report.sweeps)]
-    found += [
+        parts += [_sweep(report, report.sweeps), *_steps(report, report.sweeps)]
+    parts += [
         *_agreement(report),
         *_verdicts(report),
         *_packet_sizes(report),
         *_warnings(report),
         *_processors(report),
     ]
-    return [table for table in found if table.lines]
+    return [table for table in parts if table.lines]
 
 
 def _of_section(report: Report, section: Section) -> list[DataTable]:
@@ -200,15 +200,15 @@ def _comparison(report: Report, section: Section) -> DataTable:
     words = {True: "in the interval", False: "outside the interval", None: "can't be judged"}
     lines: list[tuple[str, ...]] = []
     rows: list[tuple[Raw, ...]] = []
-    for found in section.comparisons:
-        shown = _shown(found.measured)[1] or f"absent: {found.measured.note}"
-        place = (found.row, found.measured_column)
-        lines.append((*place, shown, found.published_column, found.published, words[found.inside]))
+    for change in section.comparisons:
+        shown = _shown(change.measured)[1] or f"absent: {change.measured.note}"
+        place = (change.row, change.measured_column)
+        lines.append((*place, shown, change.published_column, change.published, words[change.inside]))
         cell = section.response.cell(_treatment(report, *place))
         values = change_values(section.response.response, cell.change if cell else None)
-        printed = float(found.published)
-        rows.append((*place, *values, found.published_column, printed))
-        rows[-1] += (found.inside,)
+        printed = float(change.published)
+        rows.append((*place, *values, change.published_column, printed))
+        rows[-1] += (change.inside,)
     headings = (factor, "here", "measured", "there", "published", "the published change is")
     columns = ("level", "here", *CHANGE_COLUMNS, "there", "published_percent", "in_interval")
     caption = f"{section.title}: change from {factor} {baseline(study)} in %, measured and published."

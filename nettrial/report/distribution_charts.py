@@ -44,12 +44,12 @@ Row = dict[str, Any]
 def delays(report: Report) -> tuple[list[Chart], str]:
     """Returns a chart of the delays of each flow under each combination of the columns' levels, with a line
     for each level of the rows' factor, and a note on charts that were left out."""
-    found: dict[tuple[str, Kind], dict[tuple[str, ...], Delays]] = {}
+    by_flow: dict[tuple[str, Kind], dict[tuple[str, ...], Delays]] = {}
     for (flow, kind, levels), values in report.distributions.delays.items():
-        found.setdefault((flow, kind), {})[levels] = values
-    several = len({flow for flow, _ in found}) > 1
+        by_flow.setdefault((flow, kind), {})[levels] = values
+    several = len({flow for flow, _ in by_flow}) > 1
     charts: list[Chart] = []
-    for (flow, kind), by_levels in found.items():
+    for (flow, kind), by_levels in by_flow.items():
         what = f"{KINDS[kind]} of {flow}, ms" if several else f"{KINDS[kind]}, ms"
         charts += _charts(report, by_levels, f"{flow}-{kind}-ecdf", what, _delay_chart)
     return _some(charts)

@@ -38,11 +38,11 @@ def _still_disturbed(run: Run, read: Digest) -> int:
     lengths: dict[tuple[str, ...], float] = {}
     count = 0
     for planned in read.finished:
-        found = read.disturbances.get(planned.number)
-        if not found:
+        disturbances = read.disturbances.get(planned.number)
+        if not disturbances:
             continue
         key = tuple(planned.treatment.values())
         if key not in lengths:
             lengths[key] = traffic_seconds(scenario_of(run.study, planned.treatment))
-        count += bool(disturbance(found, lengths[key]))
+        count += bool(disturbance(disturbances, lengths[key]))
     return count

@@ -36,12 +36,12 @@ Row = dict[str, Any]
 
 def parts(report: Report) -> dict[str, dict[str, float]]:
     """Returns the shares of each response's variation, from 0 to 1, by the titles of response and part."""
-    found: dict[str, dict[str, float]] = {}
+    of_responses: dict[str, dict[str, float]] = {}
     for section in report.sections:
         for term in report.answers.variations[section.name].terms:
-            together, name = found.setdefault(section.title, {}), _name(report, term)
+            together, name = of_responses.setdefault(section.title, {}), _name(report, term)
             together[name] = together.get(name, 0) + term.share
-    return found
+    return of_responses
 
 
 def shares(report: Report) -> Chart | None:
@@ -86,10 +86,10 @@ def _name(report: Report, term: Term) -> str:
 
 def interactions(report: Report, section: Section) -> list[Chart]:
     """Returns charts of the interactions that the data show, the strongest first."""
-    found = report.answers.variations[section.name].interactions
+    strongest = report.answers.variations[section.name].interactions
     return [
         _interaction(report, section, each, number)
-        for number, each in enumerate(found[:MOST_INTERACTIONS], start=1)
+        for number, each in enumerate(strongest[:MOST_INTERACTIONS], start=1)
     ]
 
 

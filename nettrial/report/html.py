@@ -88,16 +88,16 @@ class Charts:
         """Yields all charts, in the page's order."""
         if self.answer:
             yield self.answer
-        for name, found in self.responses.items():
-            yield from found
+        for name, drawn in self.responses.items():
+            yield from drawn
             yield from self.interactions[name]
             yield from self.views[name]
         yield from self.agreement
         if self.variation:
             yield self.variation
         yield from self.airtime
-        for _, found in self.sweeps:
-            yield from found
+        for _, drawn in self.sweeps:
+            yield from drawn
         yield from self.percentiles
         yield from self.delays
         yield from self.ranked

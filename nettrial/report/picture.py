@@ -320,8 +320,8 @@ def _meshed(graph: nx.MultiGraph, words: Words | None) -> tuple[nx.MultiGraph, W
     left = list(texts)
     ordered = []
     for first, second in made.edges():
-        found = next(number for number, (pair, _) in enumerate(left) if pair == frozenset((first, second)))
-        ordered.append(left.pop(found)[1])
+        place = next(number for number, (pair, _) in enumerate(left) if pair == frozenset((first, second)))
+        ordered.append(left.pop(place)[1])
     return made, Words(words.details, ordered)
 
 
@@ -361,13 +361,13 @@ def _mark(box: DrawnNode, count: int) -> DrawnNode:
 
 def _named(marks: Sequence[DrawnNode], of_hosts: bool) -> list[DrawnNode]:
     """Returns the hosts, or the other nodes, with their names if there is room for them."""
-    found = [mark for mark in marks if (mark.kind == "host") == of_hosts]
+    chosen = [mark for mark in marks if (mark.kind == "host") == of_hosts]
     crowded = len(marks) > MOST_NAMED or any(
         abs(one.x - other.x) < SMALL_LETTER * (len(one.name) + len(other.name)) / 2
         and abs(one.y - other.y) < LINE_HEIGHT + one.height
-        for one, other in combinations(found, 2)
+        for one, other in combinations(chosen, 2)
     )
-    return [replace(mark, name="") for mark in found] if crowded else found
+    return [replace(mark, name="") for mark in chosen] if crowded else chosen
 
 
 def _overlap(boxes: Sequence[DrawnNode]) -> bool:

@@ -39,7 +39,7 @@ def tables(study: Study, figures: Sequence[Figure]) -> list[DataTable]:
         row = figure.row
         if (row.value or row.change_percent) and study.layout.rows in row.levels:
             by_place.setdefault((row.table, row.response, row.unit), []).append(figure)
-    made = (_table(study, *place, found) for place, found in by_place.items())
+    made = (_table(study, *place, of_place) for place, of_place in by_place.items())
     return [table for table in made if table is not None]
 
 
@@ -62,11 +62,11 @@ def _table(study: Study, place: str, response: str, unit: str, figures: Sequence
     for row in rows:
         line = [row]
         for column, has_counterpart in zip(columns, measured, strict=True):
-            found = cells.get((row, column), [])
+            in_place = cells.get((row, column), [])
             # One that has counterparts at several levels of added factors is printed once.
-            line.append(_joined(list(dict.fromkeys(_published(each.row) for each in found))))
+            line.append(_joined(list(dict.fromkeys(_published(each.row) for each in in_place))))
             if has_counterpart:
-                line.append(_joined([_bracketed(each.value, each.change) for each in found]))
+                line.append(_joined([_bracketed(each.value, each.change) for each in in_place]))
         lines.append(tuple(line))
     factor = study.factors[rows_name]
     title = next((each.title for each in study.responses if each.name == response), response)

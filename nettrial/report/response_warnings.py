@@ -67,18 +67,18 @@ def cautions(
 def where(study: Study, treatments: Sequence[Levels]) -> str:
     """Returns treatments in words, by the levels that distinguish them from others: "MTU 1500 B, Sender
     classic"."""
-    found = {
+    levels_of = {
         name: [level for level in factor.levels if any(each[name] == level for each in treatments)]
         for name, factor in study.factors.items()
     }
     total = math.prod(len(factor.levels) for factor in study.factors.values())
     if len(treatments) >= total:
         return "every treatment"
-    if math.prod(len(levels) for levels in found.values()) != len(treatments):
+    if math.prod(len(levels) for levels in levels_of.values()) != len(treatments):
         return f"{len(treatments)} of {total} treatments"
     parts = [
         f"{study.factors[name].title} {' or '.join(levels)}"
-        for name, levels in found.items()
+        for name, levels in levels_of.items()
         if len(levels) < len(study.factors[name].levels)
     ]
     return ", ".join(parts)

@@ -63,10 +63,10 @@ def render(report: Report, console: Console) -> None:
 def effects(report: Report) -> list[tuple[Finding, LevelEffect]]:
     """Returns the effects to show: those of each factor on each response that has values."""
     return [
-        (found, effect)
+        (finding, effect)
         for section in report.sections
-        for found in report.answers.findings[section.name]
-        for effect in found.effects
+        for finding in report.answers.findings[section.name]
+        for effect in finding.effects
         if effect.overall.percent is not None or section.title not in {item.title for item in report.absent}
     ]
 
@@ -110,18 +110,20 @@ def _effects(report: Report, console: Console) -> None:
         return
     console.print()
     baselines = dict.fromkeys(
-        f"{report.run.study.factors[found.factor].title} {found.baseline}" for found, _ in rows
+        f"{report.run.study.factors[finding.factor].title} {finding.baseline}" for finding, _ in rows
     )
-    over = ", averaged over the other factors" if any(found.others for found, _ in rows) else ""
+    over = ", averaged over the other factors" if any(finding.others for finding, _ in rows) else ""
     console.print(Text(f"Changes from {', '.join(baselines)}{over}:"))
-    cells = [_row(report, found, effect) for found, effect in rows[:EFFECTS_SHOWN]]
+    cells = [_row(report, finding, effect) for finding, effect in rows[:EFFECTS_SHOWN]]
     grid = _grid(("response", "level", "", "change", "95% interval", ""), cells, 2)
     if grid.__rich_measure__(console, console.options.update(width=WIDE)).maximum > console.width:
         grid = _grid(("response", "", "change", "95% interval", ""), list(_folded(cells)), 1)
     console.print(grid)
     if any(effect.is_mixed for _, effect in rows[:EFFECTS_SHOWN]):
         console.print(Text(MIXED_NOTE))
-    could = [could.percent for found, effect in rows[:EFFECTS_SHOWN] if (could := _could_show(found, effect))]
+    could = [
+        could.percent for finding, effect in rows[:EFFECTS_SHOWN] if (could := _could_show(finding, effect))
+    ]
     if could:
         ends = dict.fromkeys(numbers.two(percent) for percent in (min(could), max(could)))
         console.print(
@@ -197,8 +199,8 @@ def _absent(report: Report, console: Console) -> None:
     titles: dict[str, list[str]] = {}
     for item in report.absent:
         titles.setdefault(item.reason, []).append(item.title)
-    for reason, found in titles.items():
-        console.print(Text.assemble(("absent ", "yellow"), f"{'; '.join(found)}: {reason}"))
+    for reason, named in titles.items():
+        console.print(Text.assemble(("absent ", "yellow"), f"{'; '.join(named)}: {reason}"))
 
 
 def _line(console: Console, text: Text) -> None:

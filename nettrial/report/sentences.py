@@ -221,17 +221,17 @@ def _share(share: float) -> str:
 def outliers(study: Study, summary: ResponseSummary) -> str:
     """Returns a sentence about the values far from the others of their treatment, furthest first; empty if
     there are none."""
-    found = [(cell, outlier) for cell in summary.cells for outlier in cell.outliers]
-    if not found:
+    far = [(cell, outlier) for cell in summary.cells for outlier in cell.outliers]
+    if not far:
         return ""
-    found.sort(key=lambda pair: -abs(pair[1].score))
+    far.sort(key=lambda pair: -abs(pair[1].score))
     decimals = numbers.value_decimals(summary.cells)
     named = []
-    for cell, outlier in found[:MOST_NAMED]:
+    for cell, outlier in far[:MOST_NAMED]:
         value, usual = (numbers.fixed(each, decimals) for each in (outlier.value, cell.median or 0))
         where = label(study, cell.treatment)
         named.append(f"trial {outlier.trial} ({where}: {value}; the median is {usual})")
-    more = len(found) - MOST_NAMED
+    more = len(far) - MOST_NAMED
     rest = f" and {more} more" if more > 0 else ""
     return f"Far from the others of their treatment, and kept: {', '.join(named)}{rest}."
 

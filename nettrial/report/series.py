@@ -76,15 +76,15 @@ def draw(report: Report) -> tuple[list[Series], str]:
 
 def _examples(report: Report) -> list[Trial]:
     """Returns the trial of each treatment that is nearest to the median, in the order of treatments."""
-    found = []
+    examples = []
     for cells in _cells(report):
         chosen = next((cell for cell in cells if cell.median is not None), None)
         if chosen is None or chosen.median is None:
             continue
         middle = chosen.median
         block = min(chosen.values, key=lambda at: abs(chosen.values[at] - middle))
-        found.append(report.run.trial(chosen.trials[block]))
-    return found
+        examples.append(report.run.trial(chosen.trials[block]))
+    return examples
 
 
 def _cells(report: Report) -> list[tuple[Cell, ...]]:
@@ -189,7 +189,7 @@ def _windows(flow: FlowRecord) -> dict[str, list[Row]]:
             for number in range(count)
         }
     points = {name: [(at / 1e9, float(cwnd)) for at, cwnd in line if cwnd] for name, line in lines.items()}
-    return {name: _rows(name, found, "segments") for name, found in points.items() if found}
+    return {name: _rows(name, positive, "segments") for name, positive in points.items() if positive}
 
 
 def _round_trips(flow: FlowRecord) -> dict[str, list[Row]]:

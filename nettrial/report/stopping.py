@@ -33,26 +33,26 @@ def rule(until: Until) -> str:
 def end(run: Run) -> str:
     """Returns a sentence about the reason why the run ended, or the condition it is waiting for; empty if
     there is no rule."""
-    found = stopping(run)
-    if found is None:
+    state = stopping(run)
+    if state is None:
         return ""
-    blocks = numbers.counted(found.blocks, "block")
-    allowed = f"{found.until.minimum} to {found.until.maximum} were allowed"
-    if found.goes_on or not found.done:
-        said = f"The run is not complete after {blocks} ({allowed}): it continues until {rule(found.until)}."
-    elif found.wide:
+    blocks = numbers.counted(state.blocks, "block")
+    allowed = f"{state.until.minimum} to {state.until.maximum} were allowed"
+    if state.goes_on or not state.done:
+        said = f"The run is not complete after {blocks} ({allowed}): it continues until {rule(state.until)}."
+    elif state.wide:
         said = (
             f"The run ended after {blocks}, the most allowed, without reaching the desired precision: "
-            f"{_wide(found)}."
+            f"{_wide(state)}."
         )
     else:
         said = (
-            f"The run ended after {blocks} ({allowed}) because {rule(found.until)}. {_unseen(found.blocks)}"
+            f"The run ended after {blocks} ({allowed}) because {rule(state.until)}. {_unseen(state.blocks)}"
         )
-    if found.unmeasured:
-        said += f" Ignored where they have no value: {numbers.listed(found.unmeasured)}."
-    if found.equal:
-        said += f" Ignored where all values are equal and so show no spread: {numbers.listed(found.equal)}."
+    if state.unmeasured:
+        said += f" Ignored where they have no value: {numbers.listed(state.unmeasured)}."
+    if state.equal:
+        said += f" Ignored where all values are equal and so show no spread: {numbers.listed(state.equal)}."
     return said
 
 

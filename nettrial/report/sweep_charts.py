@@ -32,10 +32,10 @@ def draw(study: Study, sweeps: Sweeps) -> list[tuple[str, list[Chart]]]:
     """Returns the title and the charts of each combination of the other factors."""
     drawn = []
     for number, group in enumerate(tables.combinations(study), start=1):
-        found = [curve for curve in sweeps.curves if group.items() <= curve.treatment.items()]
-        if found:
+        curves = [curve for curve in sweeps.curves if group.items() <= curve.treatment.items()]
+        if curves:
             name = tables.label(study, group)
-            drawn.append((name, _charts(study, found, name, f"sweep-{number}")))
+            drawn.append((name, _charts(study, curves, name, f"sweep-{number}")))
     return drawn
 
 

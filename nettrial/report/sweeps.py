@@ -50,16 +50,16 @@ class Sweeps:
 
 def gather(run: Run) -> Sweeps | None:
     """Returns the sweeps of a run; None if none has finished."""
-    found = curves(run)
-    if not found:
+    swept = curves(run)
+    if not swept:
         return None
-    stepped = steps(found)
-    compared = ratios(run.study, found)
+    stepped = steps(swept)
+    compared = ratios(run.study, swept)
     return Sweeps(
-        curves=found,
+        curves=swept,
         steps=stepped,
         ratios=compared,
-        table=_table(run.study, found, compared),
+        table=_table(run.study, swept, compared),
         findings=[finding(run.study, each) for each in stepped],
     )
 

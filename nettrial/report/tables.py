@@ -118,12 +118,12 @@ def headings(study: Study, systems: Mapping[str, str]) -> dict[str, str]:
         told = {name: f"{level} ({systems[level]})" for name, level in levels.items() if level in systems}
         return label(study, {**levels, **{name: text for name, text in told.items() if name in chosen}})
 
-    found = {label(study, levels): heading(levels) for levels in combinations(study)}
+    names = {label(study, levels): heading(levels) for levels in combinations(study)}
     rows = study.layout.rows
     if rows in chosen:
         levels = study.factors[rows].levels
-        found |= {level: f"{level} ({systems[level]})" for level in levels if level in systems}
-    return {name: text for name, text in found.items() if name != text}
+        names |= {level: f"{level} ({systems[level]})" for level in levels if level in systems}
+    return {name: text for name, text in names.items() if name != text}
 
 
 def are_machines(factor: Factor) -> bool:
@@ -226,12 +226,12 @@ def published_label(study: Study, row: PublishedRow) -> str:
 
 def counterparts(study: Study, agreements: Sequence[Agreement]) -> dict[str, str | None]:
     """Returns for each published group of columns its counterparts here, or None."""
-    found: dict[str, dict[str, None]] = {}
+    groups: dict[str, dict[str, None]] = {}
     for each in agreements:
-        ours = found.setdefault(published_label(study, each.row), {})
+        ours = groups.setdefault(published_label(study, each.row), {})
         if each.cell is not None:
             ours[_column(study, each.cell)] = None
-    return {theirs: "; ".join(ours) or None for theirs, ours in found.items()}
+    return {theirs: "; ".join(ours) or None for theirs, ours in groups.items()}
 
 
 def _column(study: Study, cell: Cell) -> str:
@@ -274,7 +274,7 @@ def comparisons(
     study: Study, response: ResponseSummary, table: Table, agreements: Sequence[Agreement]
 ) -> list[PublishedComparison]:
     """Returns the measured and published changes of treatments that have a published counterpart."""
-    found = []
+    rows = []
     for each in agreements:
         row, cell = each.row, each.cell
         if row.response != response.response.name or cell is None or not row.change_percent:
@@ -284,7 +284,7 @@ def comparisons(
             continue
         names = _column(study, cell)
         interval = cell.change.interval if cell.change else None
-        found.append(
+        rows.append(
             PublishedComparison(
                 row=level,
                 measured=table.entries[table.rows.index(level)][table.columns.index(names)],
@@ -294,7 +294,7 @@ def comparisons(
                 inside=interval.contains(float(row.change_percent)) if interval else None,
             )
         )
-    return found
+    return rows
 
 
 AGREEMENT = (

@@ -178,11 +178,11 @@ def _aligned(texts: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
 
 def _comparisons(console: Console, comparisons: Sequence[PublishedComparison]) -> None:
     grid = _grid(["", "measured", "published", "the published change is"])
-    for found in comparisons:
-        measured = found.measured
+    for each in comparisons:
+        measured = each.measured
         text = f"{measured.change} {measured.change_interval}".strip() or f"absent: {measured.note}"
-        where = {True: "in the interval", False: "outside the interval", None: "–"}[found.inside]
-        grid.add_row(*map(Text, (found.row, text, found.published, where)))
+        where = {True: "in the interval", False: "outside the interval", None: "–"}[each.inside]
+        grid.add_row(*map(Text, (each.row, text, each.published, where)))
     console.print(grid)
 
 
@@ -208,12 +208,12 @@ def _agreement(report: Report, console: Console) -> None:
 
 def _verdicts(report: Report, console: Console) -> None:
     """Prints the source's conclusions, each with its verdict and the comparison on which it is based."""
-    found = report.answers.verdicts
-    if not found:
+    judgements = report.answers.verdicts
+    if not judgements:
         return
     _title(console, "The source's conclusions")
-    _say(console, verdicts.counted(found))
-    for each in found:
+    _say(console, verdicts.counted(judgements))
+    for each in judgements:
         _say(
             console,
             f"{each.conclusion.name}: {verdicts.judged(each)}. {verdicts.in_words(report.run.study, each)}",

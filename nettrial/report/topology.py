@@ -84,8 +84,8 @@ def _factors(study: Study, scenario: Scenario) -> list[tuple[set[str], set[str]]
             if path[: len(place)] == place
         }
 
-    found = {id(cable): (varied(cable.places[0]), varied(cable.places[1])) for cable in cables}
-    return [found[id(cable)] for cable in cables]
+    paths = {id(cable): (varied(cable.places[0]), varied(cable.places[1])) for cable in cables}
+    return [paths[id(cable)] for cable in cables]
 
 
 def _link(link: Link, factors: tuple[set[str], set[str]]) -> tuple[str, str]:

@@ -152,7 +152,7 @@ def ticks(
         return [low], 0 if whole or low == round(low) else max(0, 4 - math.floor(math.log10(largest)))
     exponent = math.floor(math.log10(span / MOST_TICKS))
     exponent = max(exponent, 0) if whole else exponent
-    found: list[float] = []
+    places: list[float] = []
     while True:
         for factor in (1, 2, 5):
             step, decimals = factor * 10.0**exponent, max(0, -exponent)
@@ -163,12 +163,12 @@ def ticks(
                 first, last = math.floor(ends[0] + 1e-9), math.ceil(ends[1] - 1e-9)
                 room = (last - first) * step
             if last < first:
-                return found[:1] or [low], decimals
-            found = [round(place * step, decimals) for place in range(first, last + 1)]
-            widest = max(len(f"{place:,.{decimals}f}") for place in found) * DIGIT
+                return places[:1] or [low], decimals
+            places = [round(place * step, decimals) for place in range(first, last + 1)]
+            widest = max(len(f"{place:,.{decimals}f}") for place in places) * DIGIT
             fits = last - first <= MOST_TICKS and widest + GAP <= width * step / room
             if fits or last - first < (1 if exact else 2):
-                return found, decimals
+                return places, decimals
         exponent += 1
 
 

@@ -32,12 +32,12 @@ class Sizes:
 
 def pacing(trials: Sequence[Trial]) -> list[str]:
     """Returns a sentence for each flow with requested departure times."""
-    found: dict[str, list[Pacing]] = {}
+    by_flow: dict[str, list[Pacing]] = {}
     for trial in trials:
         for flow in trial.record.flows:
             if flow.pacing and flow.pacing.asked_bps:
-                found.setdefault(flow.name, []).append(flow.pacing)
-    return [_paced(flow, paced) for flow, paced in found.items()]
+                by_flow.setdefault(flow.name, []).append(flow.pacing)
+    return [_paced(flow, paced) for flow, paced in by_flow.items()]
 
 
 def _paced(flow: str, paced: Sequence[Pacing]) -> str:
