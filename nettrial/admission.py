@@ -36,14 +36,14 @@ def network(address: str) -> str:
     """Returns the network of an address, for which places are counted: an IPv4 address, or the first 64 bits
     of an IPv6 address, because a host can use all addresses with these."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if isinstance(found, ipaddress.IPv4Address):
-        return str(found)
-    if found.ipv4_mapped:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.IPv6Address(int(found) >> 64 << 64))
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.IPv6Address(int(parsed) >> 64 << 64))
 
 
 class Seats:

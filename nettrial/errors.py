@@ -107,10 +107,10 @@ R = TypeVar("R", bound=Reason)
 
 def by_remedy(reasons: Sequence[R]) -> dict[str, list[R]]:
     """Returns the reasons by their remedies, so that each remedy is given once."""
-    found: dict[str, list[R]] = {}
+    remedies: dict[str, list[R]] = {}
     for reason in reasons:
-        found.setdefault(reason.remedy, []).append(reason)
-    return found
+        remedies.setdefault(reason.remedy, []).append(reason)
+    return remedies
 
 
 class CannotRun(NettrialError):

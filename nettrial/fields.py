@@ -72,7 +72,7 @@ class Wrong:
     @classmethod
     def of(cls, error: ValidationError) -> list[Wrong]:
         """Returns all faults of a validation error, in words for users."""
-        found = []
+        faults = []
         for entry in error.errors(include_url=False):
             context = entry.get("ctx", {})
             expected = str(context.get("expected") or context.get("expected_tags") or "")
@@ -85,8 +85,8 @@ class Wrong:
                 message = entry["msg"].removeprefix("Input should be ").partition(", unable")[0]
                 expected = PLAIN_WORDS.get(entry["type"], message)
             place = (*entry["loc"], *context.get("at", ()))
-            found.append(cls(place, value, expected, context.get("hint", "")))
-        return found
+            faults.append(cls(place, value, expected, context.get("hint", "")))
+        return faults
 
 
 PLAIN_WORDS = {

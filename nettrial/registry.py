@@ -25,9 +25,9 @@ def near(name: str, names: Iterable[str]) -> str:
     synonym = SYNONYMS.get(name.lower())
     if synonym in names:
         return f"did you mean {synonym!r}?"
-    found = [each for each in names if each.lower() == name.lower()]
-    found = found or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean {found[0]!r}?" if found else ""
+    matches = [each for each in names if each.lower() == name.lower()]
+    matches = matches or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean {matches[0]!r}?" if matches else ""
 
 
 class UnknownName(LookupError):

@@ -396,8 +396,8 @@ def zoned(address: str) -> str:
     """Returns an IP address with its zone as the number of an interface (RFC 4007, section 11); raises
     ValueError, and UnknownZone if a link-local address has no zone or one that this machine does not have."""
     text, percent, zone = address.partition("%")
-    found = ipaddress.ip_address(text)
-    if found.version == 4 or not found.is_link_local:
+    parsed = ipaddress.ip_address(text)
+    if parsed.version == 4 or not parsed.is_link_local:
         if percent:
             raise UnknownZone(f"{text} is not link-local and has no zone")
         return address
@@ -443,13 +443,13 @@ CPU_FREQUENCY = Path("/sys/devices/system/cpu/cpufreq")
 def frequency() -> dict[str, str]:
     """Returns how the frequency of this machine's CPUs is chosen: the driver and the governor, each distinct
     one once (Documentation/admin-guide/pm/cpufreq.rst). What the system does not tell is absent."""
-    found: dict[str, set[str]] = {}
+    settings: dict[str, set[str]] = {}
     for policy in CPU_FREQUENCY.glob("policy*"):
         for name in ("driver", "governor"):
             with contextlib.suppress(OSError):
                 said = (policy / f"scaling_{name}").read_text().strip()
-                found.setdefault(f"CPU frequency {name}", set()).add(said)
-    return {name: ", ".join(sorted(said)) for name, said in sorted(found.items())}
+                settings.setdefault(f"CPU frequency {name}", set()).add(said)
+    return {name: ", ".join(sorted(said)) for name, said in sorted(settings.items())}
 
 
 def steady_clock() -> float:

@@ -264,9 +264,9 @@ def _probability(value: Any, info: ValidationInfo) -> Fraction:
         return Fraction(1)
     hint = ""
     if isinstance(value, str) and (percentage := _PERCENTAGE.fullmatch(value)):
-        found = float(Decimal(percentage[1]) / 100)
-        if found <= 1:
-            return Fraction(found)
+        ratio = float(Decimal(percentage[1]) / 100)
+        if ratio <= 1:
+            return Fraction(ratio)
     else:
         number = _FRACTION.fullmatch(value) if isinstance(value, str) else None
         fraction = float(number[1]) if number else value

@@ -52,19 +52,23 @@ def start(name: str | None, options: DesignOptions, out: Path | None, manner: ru
     design = Design.of(study, options)
     _refuse_simulated(design.study)
     manner.gate.limits(design.study)  # an error of theirs comes before the trials
-    found = pilot.durations(design.study, max(design.scenarios.traffic_seconds()))
-    small = Design.of(pilot.pilot_study(design.study, found), DesignOptions(replicates=pilot.FEWEST_BLOCKS))
-    least = _least(design, small, found)
+    durations = pilot.durations(design.study, max(design.scenarios.traffic_seconds()))
+    small = Design.of(
+        pilot.pilot_study(design.study, durations), DesignOptions(replicates=pilot.FEWEST_BLOCKS)
+    )
+    least = _least(design, small, durations)
     if seconds < least:
-        raise BadInput(READING, "--budget", budget, f"{numbers.as_time(least)} or more", _why(design, found))
+        raise BadInput(
+            READING, "--budget", budget, f"{numbers.as_time(least)} or more", _why(design, durations)
+        )
     directory = new_directory(design.study, out)
     options = replace(options, seed=new_seed(options.seed))
     made = _run_pilot(small, name, options, directory.with_name(f"{directory.name}-pilot"), manner, seconds)
     if made is None:
         return run.INTERRUPTED
-    results = pilot.measured(made, found)
+    results = pilot.measured(made, durations)
     left = RESERVE * (seconds - (time.monotonic() - began)) - _beside(design, results.overhead)
-    chosen = _chosen(design, options, found, results, left, manner)
+    chosen = _chosen(design, options, durations, results, left, manner)
     return run.start(name, chosen, directory, manner)
 
 

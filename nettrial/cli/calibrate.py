@@ -22,31 +22,35 @@ DECIMALS = 3
 def show(directory: Path, as_json: bool) -> None:
     """Prints the costs of a run's hosts and the settings that pass them to the simulator; raises BadInput."""
     run = Run.open(directory)
-    found = costs(run)
+    calibration = costs(run)
     if as_json:
-        documents.show(_document(run, found))
+        documents.show(_document(run, calibration))
         return
     done = run.finished()
-    kept = f"{done - len(found.left_out)} of {done} trials" if found.left_out else f"{done} trials"
+    kept = (
+        f"{done - len(calibration.left_out)} of {done} trials" if calibration.left_out else f"{done} trials"
+    )
     print(f"CPU costs of packets, from {kept} of {directory}")
-    if found.left_out:
+    if calibration.left_out:
         print("Trials during which other processes ran are left out: the CPU time includes their work.")
     print()
-    rows = [_row(fit, name, cost) for fit in found.hosts for name, cost in fit.costs().items()]
+    rows = [_row(fit, name, cost) for fit in calibration.hosts for name, cost in fit.costs().items()]
     print_table(["host", "cost", "us", "interval", "R2", "in use"], rows)
     print("\nError of the predicted CPU time at each held-out level")
     errors = [
         [fit.host, factor, level, f"{numbers.signed(error, 1)}%"]
-        for fit in found.hosts
+        for fit in calibration.hosts
         for (factor, level), error in fit.errors.items()
     ]
     if errors:
         print_table(["host", "factor", "level", "error"], errors)
     else:
         print("None: without one of them, too few levels remain.")
-    for host, reason in found.absent.items():
+    for host, reason in calibration.absent.items():
         print(f"\nNo costs for {host}: {reason}")
-    _print_list("Cautions", [f"{fit.host}: {caution}" for fit in found.hosts for caution in fit.cautions])
+    _print_list(
+        "Cautions", [f"{fit.host}: {caution}" for fit in calibration.hosts for caution in fit.cautions]
+    )
     _print_list("Warnings of the run", _warned(run))
     print(
         f"\nEach interval is the {100 * CONFIDENCE:g}% confidence interval of the cost, provided that the "
@@ -55,9 +59,9 @@ def show(directory: Path, as_json: bool) -> None:
         "sleeps between packets takes longer for each."
     )
     print("\nIn a study file, for the simulator")
-    print(_yaml(found.hosts))
+    print(_yaml(calibration.hosts))
     print("\nOr as options of `nettrial run STUDY --backend sim`")
-    print(" ".join(_options(found.hosts)))
+    print(" ".join(_options(calibration.hosts)))
 
 
 def _row(fit: HostFit, name: str, cost: Cost) -> list[str]:

@@ -80,8 +80,8 @@ def as_markdown(report: Report) -> str:
         (f"{each.object}: {each.message}; {each.consequence}", each.trials) for each in report.warnings
     ]
     failures = [(each.message, len(each.trials)) for each in report.failures]
-    for title, found in (("Warnings", warnings), ("Failures", failures)):
-        if found:
+    for title, problems in (("Warnings", warnings), ("Failures", failures)):
+        if problems:
             lines += ["", f"### {title}", ""]
-            lines += [f"- {in_line(text)} ({numbers.counted(count, 'trial')})" for text, count in found]
+            lines += [f"- {in_line(text)} ({numbers.counted(count, 'trial')})" for text, count in problems]
     return "\n".join(lines) + "\n"

@@ -54,15 +54,17 @@ def show(
     interval is too wide to judge a condition and `inconclusive` is "fail"."""
     Gate(inconclusive=inconclusive).check()
     comparison = compare(first, second, only, expanded(history))
-    found = comparison.run_comparison
+    run_comparison = comparison.run_comparison
     judgements = comparison.judge(*fail_if)
     if files is not None:
         judged = [(each, _in_words(each)) for each in judgements]
-        files.write(judged, inconclusive == "fail", [_conditions(judgements), _changes(found, first, second)])
+        files.write(
+            judged, inconclusive == "fail", [_conditions(judgements), _changes(run_comparison, first, second)]
+        )
     if as_json:
-        documents.show(_document(found, first, second, judgements))
+        documents.show(_document(run_comparison, first, second, judgements))
     else:
-        _print(found, first, second)
+        _print(run_comparison, first, second)
         _print_conditions(judgements)
     return _judge(judgements, inconclusive)
 
@@ -83,21 +85,21 @@ def runs_of(first: Path, second: Path | None, baseline: Path | None) -> tuple[Pa
 def _last_whole(directory: Path, later: Run) -> Path:
     """Returns the directory of the run in `directory` that began last, of those that are whole and have the
     study of another run; raises BadInput if there is none."""
-    study, found = recorder.as_json(later.study), []
+    study, finished = recorder.as_json(later.study), []
     for file in directory.glob(f"*/{RUN_FILE}"):
         if file.parent.resolve() == later.directory.resolve():
             continue
         try:
             run = Run.open(file.parent)
             if recorder.as_json(run.study) == study and run.sessions and not run.pending():
-                found.append((run.sessions[0].started, file.parent))
+                finished.append((run.sessions[0].started, file.parent))
             run.close()
         except NettrialError:
             continue  # it can't be read
-    if not found:
+    if not finished:
         expected = f"a directory with a run of {later.study.study} whose trials have all finished"
         raise BadInput(READING, "--baseline", str(directory), expected, "`nettrial list runs DIR` lists runs")
-    return max(found)[1]
+    return max(finished)[1]
 
 
 def _print(compared: RunComparison, first: Path, second: Path) -> None:
@@ -150,7 +152,7 @@ def _like(first: Path, second: Path) -> list[Path]:
     run = Run.open(first)
     study, facts = recorder.as_json(run.study), run.sessions[-1].fingerprint if run.sessions else None
     both = {first.resolve(), second.resolve()}
-    found = []
+    runs = []
     for file in sorted(first.absolute().parent.glob(f"*/{RUN_FILE}"))[:MOST_LOOKED_AT]:
         if file.parent.resolve() in both:
             continue
@@ -159,11 +161,11 @@ def _like(first: Path, second: Path) -> list[Path]:
             sessions = other.sessions
             same = recorder.as_json(other.study) == study and sessions and sessions[-1].fingerprint == facts
             if same and facts is not None and not other.pending():
-                found.append(first.parent / file.parent.name)
+                runs.append(first.parent / file.parent.name)
             other.close()
         except NettrialError:
             continue  # it can't be read
-    return found
+    return runs
 
 
 def _print_biased(compared: RunComparison) -> None:
@@ -218,11 +220,11 @@ def _print_alone(compared: RunComparison) -> None:
 
 def _in_words(judged: Judgement) -> str:
     """Returns a condition under a treatment, with the change that it judges."""
-    found = judged.difference
-    said = f"{judged.condition} ({in_words(found.treatment)})"
-    if found.interval is None or found.percent is None:
+    difference = judged.difference
+    said = f"{judged.condition} ({in_words(difference.treatment)})"
+    if difference.interval is None or difference.percent is None:
         return f"{said}: {judged.reason}"
-    return f"{said}: {numbers.signed(found.percent, 1)}% {numbers.bounds(found.interval, 1)}"
+    return f"{said}: {numbers.signed(difference.percent, 1)}% {numbers.bounds(difference.interval, 1)}"
 
 
 def _print_conditions(judgements: Sequence[Judgement]) -> None:

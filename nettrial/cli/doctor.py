@@ -20,16 +20,18 @@ def doctor(only: str | None = None, as_json: bool = False) -> int:
     """Prints the results of the preflight of every backend, or of `only` one, and the properties of this
     machine that affect measurements; returns the exit status. Raises BadInput."""
     own = _defaults()
-    found = _preflights(only)
-    lacking = [name for name, preflight in found.items() if preflight.missing]
+    preflights = _preflights(only)
+    lacking = [name for name, preflight in preflights.items() if preflight.missing]
     counted = [name for name in lacking if only is not None or not BACKENDS[name].is_extra]
     status = CannotRun.exit_code if counted else 0
     if as_json:
         documents.show(
-            doctor_documents.DoctorDocument(backends=[_state(*each) for each in found.items()], defaults=own)
+            doctor_documents.DoctorDocument(
+                backends=[_state(*each) for each in preflights.items()], defaults=own
+            )
         )
         return status
-    for name, preflight in found.items():
+    for name, preflight in preflights.items():
         can = "can't run trials" if preflight.missing else "can run trials"
         print(f"{name}: {can}")
         for title, shortfalls in (("missing", preflight.missing), ("works without", preflight.limits)):
@@ -67,21 +69,21 @@ def doctor(only: str | None = None, as_json: bool = False) -> int:
 
 
 def _defaults() -> doctor_documents.UserDefaults:
-    found = user_defaults()
+    settings = user_defaults()
     return doctor_documents.UserDefaults(
-        file=str(defaults_file()), backend=found.backend, runs=str(found.runs), theme=found.theme
+        file=str(defaults_file()), backend=settings.backend, runs=str(settings.runs), theme=settings.theme
     )
 
 
 def _preflights(only: str | None) -> dict[str, Preflight]:
     """Returns the thorough preflight of each requested backend."""
-    found = {}
+    preflights = {}
     for name in _backends(only):
         if BACKENDS[name].configuration is not Configuration:
             continue  # `nettrial machines check` asks its machines what they can do
         with BACKENDS[name].start(Configuration()) as backend:
-            found[name] = backend.preflight(thorough=True)
-    return found
+            preflights[name] = backend.preflight(thorough=True)
+    return preflights
 
 
 def _state(name: str, preflight: Preflight) -> doctor_documents.BackendState:

@@ -58,14 +58,14 @@ def add(
             assert package is not None
             kernel, modules = unpack(package, scratch)
         try:
-            found = GuestKernel.read(kernel, modules)
+            system = GuestKernel.read(kernel, modules)
         except (Unreadable, Unfit) as error:
             raise BadInput(
                 ADDING, package or str(kernel), str(error), "a kernel for x86-64 with virtio"
             ) from None
-        entry = Catalogue().add(name or f"linux-{found.version}", found, package or str(kernel))
+        entry = Catalogue().add(name or f"linux-{system.version}", system, package or str(kernel))
     say(
-        f"{entry.name}: Linux {entry.release} with {len(found.modules)} modules; "
+        f"{entry.name}: Linux {entry.release} with {len(system.modules)} modules; "
         f"a study names it by `system: {entry.name}`"
     )
 
@@ -169,13 +169,13 @@ def _kernel(entry: SystemEntry) -> str:
 def check() -> int:
     """Verifies every system's files, prints the faults and returns the exit status; raises BadInput."""
     catalogue = Catalogue()
-    found = [(entry.name, problem) for entry in catalogue.entries() for problem in catalogue.check(entry)]
-    for name, problem in found:
+    problems = [(entry.name, problem) for entry in catalogue.entries() for problem in catalogue.check(entry)]
+    for name, problem in problems:
         print(f"{name}: {problem}")
         print(f"  remedy: `nettrial systems remove {name}`, and add it again")
-    if not found:
+    if not problems:
         say("the files of all systems are unchanged")
-    return CannotRun.exit_code if found else 0
+    return CannotRun.exit_code if problems else 0
 
 
 def remove(name: str) -> None:

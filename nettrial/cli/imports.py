@@ -21,23 +21,26 @@ def import_files(files: Sequence[Path], out: Path, ip: int | None) -> None:
     be used are named and left out. Raises BadInput if there are none or if they are of several kinds, and
     TrialsFailed if some were left out."""
     refuse_existing(out, DOING, hint="choose another directory for each import")
-    found: list[Imported] = []
+    measurements: list[Imported] = []
     refused: list[BadInput] = []
     with Reader() as reader:
         for file in files:
             readings = reader.read(file, ip)
-            found += readings.imported
+            measurements += readings.imported
             refused += readings.refused
-    if not found:
+    if not measurements:
         raise BadInput.listing(DOING, [fault for why in refused for fault in why.faults])
-    _refuse_several_kinds(found)
+    _refuse_several_kinds(measurements)
     for why in refused:
         say(str(why))
-    found.sort(key=lambda each: each.record.started_unix_ns)
-    flows, title = found[0].flows, f"{found[0].title}, {numbers.counted(len(found), 'measurement')}"
+    measurements.sort(key=lambda each: each.record.started_unix_ns)
+    flows, title = (
+        measurements[0].flows,
+        f"{measurements[0].title}, {numbers.counted(len(measurements), 'measurement')}",
+    )
     parts = [MeasuredPart(flow, [flow.name]) for flow in flows]
-    keep(out, title, parts, 0, [each.record for each in found], _environment(found))
-    say(f"imported {numbers.counted(len(found), 'measurement')}: {out}")
+    keep(out, title, parts, 0, [each.record for each in measurements], _environment(measurements))
+    say(f"imported {numbers.counted(len(measurements), 'measurement')}: {out}")
     if refused:
         count = f"{len(refused)} {'file or document' if len(refused) == 1 else 'files or documents'}"
         raise TrialsFailed(f"{count} could not be imported; {out} has the other measurements")

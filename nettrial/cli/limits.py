@@ -43,13 +43,13 @@ class Gate:
     def limits(self, study: Study) -> list[Limit]:
         """Returns the limits of a study's responses; raises BadInput."""
         self.check()
-        found = []
+        limits = []
         for text in self.conditions:
             try:
-                found.append(limit(text, study))
+                limits.append(limit(text, study))
             except NoLimit as why:
                 raise BadInput(READING_OPTIONS, "--fail-if", text, why.expected, why.hint) from None
-        return found
+        return limits
 
     def judge(self, study: Study, responses: Sequence[SummarisedResponse]) -> list[LimitJudgement]:
         """Returns the outcome of each condition under each treatment, by the values of the responses."""

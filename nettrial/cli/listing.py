@@ -29,8 +29,8 @@ def _studies() -> tuple[list[str], Rows]:
     loaded = {name: study.load(name) for name in [*study.shipped(), *study.examples()]}
     backends = study.runs_on()
     return ["study", "title", "factors", "runs on"], [
-        [name, found.title, ", ".join(found.factors), ", ".join(backends[name]) or found.backend]
-        for name, found in loaded.items()
+        [name, each.title, ", ".join(each.factors), ", ".join(backends[name]) or each.backend]
+        for name, each in loaded.items()
     ]
 
 

@@ -195,7 +195,7 @@ def forget(file: Path, names: Sequence[str], confirmed: bool) -> int:
     which that failed."""
     chosen = Inventory.load(file).only(names)
     lacks: list[Lack] = []
-    found: dict[str, Sequence[str]] = {}
+    kept: dict[str, Sequence[str]] = {}
     for name, machine in chosen.machines.items():
         journal, lack = forget_there(name, machine)
         lacks += [lack] if lack else []
@@ -204,12 +204,12 @@ def forget(file: Path, names: Sequence[str], confirmed: bool) -> int:
         for entry in journal.kept:
             say(f"{name}: {entry.entry}: {entry.why}")
         if journal.kept:
-            found[name] = [entry.key for entry in journal.kept]
+            kept[name] = [entry.key for entry in journal.kept]
         elif lack is None:
             say(f"{name}: there is nothing to forget")
-    if found:
-        _confirm(sum(map(len, found.values())), confirmed)
-    for name, keys in found.items():
+    if kept:
+        _confirm(sum(map(len, kept.values())), confirmed)
+    for name, keys in kept.items():
         journal, lack = forget_there(name, chosen.machines[name], keys)
         lacks += [lack] if lack else []
         for text in journal.forgotten:

@@ -52,15 +52,15 @@ def measure(options: MeasureOptions, form: MeasureOutput) -> int:
                 else:
                     display.failed(str(event), remaining.seconds())
 
-            found = repeat(measured, hear, stop)
-    if found.results:
+            repeats = repeat(measured, hear, stop)
+    if repeats.results:
         if options.set:
-            _show_comparison(measured, found.results, form)
+            _show_comparison(measured, repeats.results, form)
         else:
             if form.out:
-                measured.store(form.out, found.results)
-            _show(measured, found.results, form.as_json)
-    found.refuse_failures()
+                measured.store(form.out, repeats.results)
+            _show(measured, repeats.results, form.as_json)
+    repeats.refuse_failures()
     return INTERRUPTED if stop.wanted else 0
 
 

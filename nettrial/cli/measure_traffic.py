@@ -30,8 +30,8 @@ def show(measured: TrafficMeasurement, records: list[Record], as_json: bool) -> 
 def _print(measured: TrafficMeasurement, records: list[Record]) -> None:
     """Prints the table of metrics, a table of the streams if there are several, and warnings."""
     rows = []
-    for found in repeated(records, measured.streams):
-        cell, metric = found.cell, found.metric
+    for figure in repeated(records, measured.streams):
+        cell, metric = figure.cell, figure.metric
         assert cell.median is not None
         median = numbers.fixed(cell.median, numbers.value_decimals([cell]))
         rows.append([metric.title, numbers.with_half_width(cell), median, metric.unit, str(cell.n)])
@@ -52,7 +52,8 @@ def _print(measured: TrafficMeasurement, records: list[Record]) -> None:
 def _print_streams(measured: TrafficMeasurement, records: list[Record]) -> None:
     """Prints a table with a row for each stream."""
     streams = {
-        name: {found.metric.name: found for found in repeated(records, [name])} for name in measured.streams
+        name: {figure.metric.name: figure for figure in repeated(records, [name])}
+        for name in measured.streams
     }
     shown = [name for name in STREAM_METRICS if any(name in stream for stream in streams.values())]
     titles = [f"{METRICS[name].title.lower()}, {METRICS[name].unit}" for name in shown]
@@ -76,15 +77,15 @@ def _measured(records: list[Record], flows: Sequence[str]) -> list[measure_docum
     """Returns every metric of the flows together, over the repeats."""
     return [
         measure_documents.Measured(
-            metric=found.metric.name,
-            unit=found.metric.unit,
-            repeats=found.cell.n,
-            mean=found.cell.mean,
-            median=found.cell.median,
-            deviation=found.cell.deviation,
-            interval=documents.bounds(found.cell.interval),
+            metric=figure.metric.name,
+            unit=figure.metric.unit,
+            repeats=figure.cell.n,
+            mean=figure.cell.mean,
+            median=figure.cell.median,
+            deviation=figure.cell.deviation,
+            interval=documents.bounds(figure.cell.interval),
         )
-        for found in repeated(records, flows)
+        for figure in repeated(records, flows)
     ]
 
 

@@ -24,14 +24,14 @@ def show(directories: Sequence[Path], as_json: bool, page: Path | None = None, g
     status; writes an HTML page on request. A directory of sessions, as `nettrial run --sessions` writes it,
     stands for all its runs. Raises BadInput, and what `Gate.decide` raises."""
     runs = [Run.open(each) for each in expanded(directories)]
-    found = pool(runs)
+    together = pool(runs)
     if page is not None:
-        pages.write(page, pooled.page(found).encode(), WRITING)
-    judged = gate.judge(found.study, found.responses)
+        pages.write(page, pooled.page(together).encode(), WRITING)
+    judged = gate.judge(together.study, together.responses)
     if as_json:
-        documents.show(_document(found, runs, judged))
+        documents.show(_document(together, runs, judged))
     else:
-        _print(found)
+        _print(together)
     return gate.decide(judged, as_json)
 
 

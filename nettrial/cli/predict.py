@@ -31,12 +31,12 @@ def show(directory: Path, mtus: str, as_json: bool = False) -> None:
     """Prints the model of a run and its predictions for these MTUs; raises BadInput."""
     sizes = [_size(text.strip()) for text in mtus.split(",")]
     run = Run.open(directory)
-    found = models(run)
+    fitted = models(run)
     if as_json:
-        documents.show(_document(run, found, sizes))
+        documents.show(_document(run, fitted, sizes))
         return
     print(f"Model of the MTU, from {numbers.counted(run.finished(), 'trial')} of {directory}")
-    for model in found:
+    for model in fitted:
         if model.others:
             print(f"\n{in_words(model.others)}")
         print(

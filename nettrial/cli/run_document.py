@@ -51,10 +51,10 @@ def report_document(
         ),
         answer=conclusions.answer(report),
         effects=[
-            _effect(found, effect)
+            _effect(finding, effect)
             for section in report.sections
-            for found in report.answers.findings[section.name]
-            for effect in found.effects
+            for finding in report.answers.findings[section.name]
+            for effect in finding.effects
         ],
         values=[value for response in report.summary.responses for value in _values(response)],
         warnings=[

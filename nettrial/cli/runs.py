@@ -23,16 +23,16 @@ def show(given: Path | None, as_json: bool) -> None:
     if not directory.is_dir() and (directory != usual or directory.exists()):
         hint = f"`nettrial run` creates the directory {usual}"
         raise BadInput(READING, "DIR", str(directory), "a directory that contains runs", hint)
-    found = [_described(each.parent) for each in sorted(directory.glob(f"*/{RUN_FILE}"))]
+    runs = [_described(each.parent) for each in sorted(directory.glob(f"*/{RUN_FILE}"))]
     if as_json:
-        documents.show(runs_documents.RunsDocument(runs=found))
+        documents.show(runs_documents.RunsDocument(runs=runs))
         return
-    if not found:
+    if not runs:
         print(f"no runs yet: `nettrial run STUDY` stores one in the directory {usual}")
         return
     print_table(
         ["run", "study", "state", "size"],
-        [[each.run, each.study, each.state, _size(each.bytes)] for each in found],
+        [[each.run, each.study, each.state, _size(each.bytes)] for each in runs],
     )
 
 

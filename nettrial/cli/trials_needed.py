@@ -28,10 +28,10 @@ def show(design: Design, directories: Sequence[Path]) -> None:
         raise BadInput(READING, "--from", str(directories[0]), "--until PERCENT with it", hint)
     runs = [Run.open(directory) for directory in directories]
     treatments = [treatment.levels for treatment in design.scenarios.treatments]
-    found = needs(runs, treatments, until.percent)
-    known = [need for need in found if need.fixed is not None]
+    wanting = needs(runs, treatments, until.percent)
+    known = [need for need in wanting if need.fixed is not None]
     if not known:
-        reasons = "; ".join(dict.fromkeys(need.absent or "" for need in found))
+        reasons = "; ".join(dict.fromkeys(need.absent or "" for need in wanting))
         expected = "a run with this study's treatments and several trials of each"
         raise BadInput("estimating the trials", str(directories[0]), reasons, expected)
     trials = sum(run.finished() for run in runs)
@@ -59,8 +59,8 @@ def show(design: Design, directories: Sequence[Path]) -> None:
         f"{100 * ASSURANCE:g}%). "
         "Beforehand: a number of trials fixed by --replicates."
     )
-    for reason in dict.fromkeys(need.absent for need in found if need.absent):
-        of = [f"{need.response} ({in_words(need.treatment)})" for need in found if need.absent == reason]
+    for reason in dict.fromkeys(need.absent for need in wanting if need.absent):
+        of = [f"{need.response} ({in_words(need.treatment)})" for need in wanting if need.absent == reason]
         more = f" and {len(of) - 3} more" if len(of) > 3 else ""
         print(f"Not estimated, {reason}: {', '.join(of[:3])}{more}")
     _print_total(design, runs, known)
@@ -99,7 +99,7 @@ def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> 
     ]
 
     def total(name: str, of: Callable[[Need], Blocks | None], least: int) -> list[str]:
-        counts = [found.expected if (found := of(need)) else None for need in known]
+        counts = [need_of_blocks.expected if (need_of_blocks := of(need)) else None for need in known]
         if any(count is None for count in counts):
             return [name, "a million or more", "", ""]
         blocks = max(least, *(count or 0 for count in counts))

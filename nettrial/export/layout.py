@@ -73,17 +73,21 @@ class RecordTable:
         if len(self.lists) < 2:
             return ()
         model = _entries(Record.model_fields[self.lists[0]].annotation)
-        found = {column.name: column for column in columns(model)}
-        return tuple(replace(found[name], name=shown) for name, shown in self.names.items() if name in found)
+        of_entry = {column.name: column for column in columns(model)}
+        return tuple(
+            replace(of_entry[name], name=shown) for name, shown in self.names.items() if name in of_entry
+        )
 
     @cached_property
     def own(self) -> tuple[Column, ...]:
         """The columns from the row's own entry."""
         renamed = {} if self.outer else self.names
-        found = [
+        renamed_columns = [
             replace(column, name=renamed.get(column.name, column.name)) for column in columns(self.model)
         ]
-        return tuple(sorted(found, key=lambda column: column.name not in (*renamed.values(), *FIRST)))
+        return tuple(
+            sorted(renamed_columns, key=lambda column: column.name not in (*renamed.values(), *FIRST))
+        )
 
     @property
     def needed(self) -> pl.Struct:
@@ -165,11 +169,12 @@ TRIAL = RecordTable("trials", "a trial of the plan")
 def columns(model: type[BaseModel]) -> list[Column]:
     """Returns the columns of a type of the record: its plain fields and those of its parts. Lists of parts
     are separate tables."""
-    found = list(_walk(model, ()))
-    times = Counter(column.name for column in found)
+    walked = list(_walk(model, ()))
+    times = Counter(column.name for column in walked)
     # two distributions of one name in different units have a count each
     return [
-        column if times[column.name] == 1 else replace(column, name="_".join(column.path)) for column in found
+        column if times[column.name] == 1 else replace(column, name="_".join(column.path))
+        for column in walked
     ]
 
 
@@ -182,9 +187,9 @@ def _walk(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[Column]:
         elif isclass(kind) and issubclass(kind, BaseModel):
             yield from _walk(kind, here)
         else:
-            found = _type(kind)
-            if found is not None:
-                yield Column("_".join(here), here, found, model)
+            plain = _type(kind)
+            if plain is not None:
+                yield Column("_".join(here), here, plain, model)
 
 
 def _of_distribution(path: tuple[str, ...], column: Column, model: type[BaseModel]) -> Column:

@@ -51,15 +51,15 @@ def responses_frame(run: Run) -> pl.DataFrame:
 
     The columns are `number` (run order), `block`, one text column for each factor, `response`, `unit`,
     `value` (null if the metric is absent) and `absent` (the reason, null if there is a value)."""
-    found = list(trial_responses(run))
+    measured = list(trial_responses(run))
     columns: list[tuple[str, Type, list[Any]]] = [
-        ("number", pl.Int64, [each.trial.number for each in found]),
-        ("block", pl.Int64, [each.trial.block for each in found]),
-        *((name, pl.String, [each.trial.treatment[name] for each in found]) for name in run.study.factors),
-        ("response", pl.String, [each.response for each in found]),
-        ("unit", pl.String, [each.unit for each in found]),
-        ("value", pl.Float64, [each.value for each in found]),
-        ("absent", pl.String, [each.absent for each in found]),
+        ("number", pl.Int64, [each.trial.number for each in measured]),
+        ("block", pl.Int64, [each.trial.block for each in measured]),
+        *((name, pl.String, [each.trial.treatment[name] for each in measured]) for name in run.study.factors),
+        ("response", pl.String, [each.response for each in measured]),
+        ("unit", pl.String, [each.unit for each in measured]),
+        ("value", pl.Float64, [each.value for each in measured]),
+        ("absent", pl.String, [each.absent for each in measured]),
     ]
     return pl.DataFrame([pl.Series(name, values, kind) for name, kind, values in columns])
 
@@ -74,18 +74,18 @@ def trials(run: Run, measured: pl.DataFrame, reader: Reader) -> pl.LazyFrame:
     """Returns a row for each trial of the plan: its `state` (`finished`, `failed` or `pending`), the figures
     of its record for the whole trial, its number of `warnings`, and each response in base units, under its
     name in the study. `measured` is the frame of responses."""
-    found = reader(TRIAL).collect()
+    frame = reader(TRIAL).collect()
     names: dict[str, str] = {}
     for response in run.study.responses:
         base = base_unit(response.unit)
         names[response.name] = column = _response_column(run, base.column(response.name), names.values())
         of = measured.filter(pl.col("response") == response.name)
         values = of.select("number", (pl.col("value") * base.up / base.down).alias(column))
-        found = found.join(values, on="number", how="left")
+        frame = frame.join(values, on="number", how="left")
     warned = reader(TABLES["warnings"]).group_by("number").agg(pl.len().cast(pl.Int64).alias("warnings"))
-    found = found.join(warned.collect(), on="number", how="left")
-    found = found.with_columns(pl.col("warnings").fill_null(0))
-    whole = _states(run, set(found["number"])).join(found, on="number", how="left")
+    frame = frame.join(warned.collect(), on="number", how="left")
+    frame = frame.with_columns(pl.col("warnings").fill_null(0))
+    whole = _states(run, set(frame["number"])).join(frame, on="number", how="left")
     return _with_trials(run, whole.lazy(), [name for name in whole.columns if name != "number"])
 
 
@@ -109,8 +109,8 @@ def _states(run: Run, finished: set[int]) -> pl.DataFrame:
 def responses(run: Run, measured: pl.DataFrame) -> pl.LazyFrame:
     """Returns a row for each finished trial and response, with its value in the response's unit, or the
     reason for its absence. `measured` is the frame of responses."""
-    found = measured.drop("block", *run.study.factors)
-    return _with_trials(run, found.lazy(), ["response", "unit", "value", "absent"])
+    frame = measured.drop("block", *run.study.factors)
+    return _with_trials(run, frame.lazy(), ["response", "unit", "value", "absent"])
 
 
 def failures(run: Run) -> pl.LazyFrame:
@@ -123,9 +123,9 @@ def failures(run: Run) -> pl.LazyFrame:
 def reruns(run: Run) -> pl.LazyFrame:
     """Returns a row for each attempt at a trial that was repeated because something else disturbed it, with
     the disturbance."""
-    found = [(each.planned.number, each.reason) for each in run.disturbed()]
+    attempts = [(each.planned.number, each.reason) for each in run.disturbed()]
     schema = {"number": pl.Int64, "reason": pl.String}
-    return _with_trials(run, pl.LazyFrame(found, schema=schema, orient="row"), ["reason"])
+    return _with_trials(run, pl.LazyFrame(attempts, schema=schema, orient="row"), ["reason"])
 
 
 def sessions(run: Run) -> pl.DataFrame:

@@ -29,9 +29,9 @@ class Spool:
         needed = merged(table.needed for table in tables)
         self._files: dict[str, list[Path]] = {table.name: [] for table in tables}
         for number, batch in enumerate(batches(run)):
-            found = decoded(run, batch, needed)
+            records = decoded(run, batch, needed)
             for table in tables:
-                part = rows(found, table)
+                part = rows(records, table)
                 if part.height:
                     file = directory / f"{table.name}-{number}.arrow"
                     part.write_ipc(file)

@@ -69,15 +69,15 @@ class Apparatus:
                 "the apparatus of the earlier sessions was not recorded, so this one is not compared with it"
             )
             listener(Notice(text))
-        found = conflict(run, fingerprint(self.environment, self.study.capabilities))
-        if found:
+        conflicts = conflict(run, fingerprint(self.environment, self.study.capabilities))
+        if conflicts:
             hint = (
                 f"finish the run with the apparatus that began it; {ANOTHER_APPARATUS} resumes it all the "
                 "same, and its report then warns that sessions differ"
             )
             faults = [
                 Fault(f"{each.name} of this session", each.now, f"{each.before}, as when the run began")
-                for each in found
+                for each in conflicts
             ]
             faults[-1] = replace(faults[-1], hint=hint)
             raise BadInput.listing("resuming the run", faults)
@@ -123,15 +123,15 @@ def _configurations(study: Study, machines: Path | None, scenarios: Iterable[Sce
         raise BadInput(READING_OPTIONS, "--machines", "missing", "a file with your machines", hint)
     known = list(scenarios)
     inventory = Inventory.load(machines)
-    found = {name: one.of(known) for name, one in inventory.sets().items()}
-    for name, machine in (each for one in found.values() for each in one.machines.items()):
+    inventories = {name: one.of(known) for name, one in inventory.sets().items()}
+    for name, machine in (each for one in inventories.values() for each in one.machines.items()):
         if kind.joins_machines and machine.starts is None:
             hint = "the lab starts the machines on its links; --backend hosts runs on those that run"
             raise BadInput(READING_OPTIONS, f"machines: {name}: starts", "missing", "a command", hint)
         if machine.starts is not None and not kind.joins_machines:
             hint = "the lab starts such a machine, and its interfaces are on the lab's links"
             raise BadInput(READING_OPTIONS, f"machines: {name}: starts", "given", "--backend lab", hint)
-    return {name: Machines.of(one.machines, name) for name, one in found.items()}
+    return {name: Machines.of(one.machines, name) for name, one in inventories.items()}
 
 
 @contextmanager
@@ -167,15 +167,15 @@ def _started(study: Study, settings: Configurations, cluster: Cluster | None) ->
 def _preflight(backends: Backends) -> Environment:
     """Returns the environment of the machine, or of all sets of machines; raises CannotRun with everything
     that is missing."""
-    found = {name: backend.preflight() for name, backend in backends.items()}
-    missing = [lack for preflight in found.values() for lack in preflight.missing]
+    preflights = {name: backend.preflight() for name, backend in backends.items()}
+    missing = [lack for preflight in preflights.values() for lack in preflight.missing]
     if missing:
         (kind,) = {backend.name for backend in backends.values()}
         doing = f"preparing to run trials {BACKENDS[kind].where}"
         if BACKENDS[kind].configuration is Machines:
             raise CannotRun(doing, missing, "not all machines can take part")
         raise CannotRun(doing, missing)
-    return sets.together({name: preflight.environment for name, preflight in found.items()})
+    return sets.together({name: preflight.environment for name, preflight in preflights.items()})
 
 
 def _reached(

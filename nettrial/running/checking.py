@@ -39,7 +39,7 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
     treatment. `on` names the set of machines, for messages. Raises BadInput with all faults at once, or, if
     there are none, CannotRun with everything that the machines lack. A fault that several objects or
     treatments share is reported once, and so is a lack that several values share."""
-    found: dict[tuple[str, ...], _Shared] = {}
+    problems: dict[tuple[str, ...], _Shared] = {}
     work: Work = {}
     for treatment, scenario in scenarios:
         checked = backend.checked(scenario)
@@ -49,7 +49,7 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
             where = origins.where(problem.pointer) if origins else ""
             said = (problem.setting, problem.expected, problem.hint)
             key = said if problem.of_machine else (where, problem.value, *said)
-            shared = found.setdefault(key, _Shared(problem))
+            shared = problems.setdefault(key, _Shared(problem))
             for known, new in (
                 (shared.places, where),
                 (shared.objects, problem.object),
@@ -59,7 +59,7 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
                 if new not in known:
                     known.append(new)
     faults, lacks = [], []
-    for shared in found.values():
+    for shared in problems.values():
         first = shared.first
         object = shared.object(len(scenarios), on)
         if first.of_machine:

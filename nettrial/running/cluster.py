@@ -209,9 +209,9 @@ class Cluster:
         """Raises CannotRun with every worker, and the scheduler, whose build differs."""
         lacks = []
         try:
-            found = self.client.run_on_scheduler(task.version)
-            if found != self.build.version:
-                raise ImportError(f"it runs nettrial {found}, and the runner {self.build.version}")
+            version = self.client.run_on_scheduler(task.version)
+            if version != self.build.version:
+                raise ImportError(f"it runs nettrial {version}, and the runner {self.build.version}")
         except Exception as error:
             lacks.append(Lack("the scheduler", str(error), f"install {self._wheel} there, too"))
         lacks += self.refused()

@@ -55,13 +55,13 @@ class PermissionRequest:
 def requests(study: Study, scenarios: Iterable[tuple[Treatment, Scenario]]) -> list[PermissionRequest]:
     """Returns the requests of these scenarios, each once: commands of the tool `exec` and of controllers,
     other tools with arguments that can do more than shape their traffic, and files that flows send."""
-    found: dict[tuple[RequestKind, str], PermissionRequest] = {}
+    requested: dict[tuple[RequestKind, str], PermissionRequest] = {}
     for treatment, scenario in scenarios:
         for pointer, kind, text, refused in _needed(scenario):
-            if (kind, text) not in found:
+            if (kind, text) not in requested:
                 where = resolve(study, treatment.levels).origins.where(pointer)
-                found[kind, text] = PermissionRequest(kind, where, text, refused)
-    return list(found.values())
+                requested[kind, text] = PermissionRequest(kind, where, text, refused)
+    return list(requested.values())
 
 
 def _needed(scenario: Scenario) -> Iterator[tuple[str, RequestKind, str, str]]:

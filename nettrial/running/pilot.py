@@ -42,13 +42,13 @@ class Durations:
 
     def settings(self, study: Study, scale: float) -> dict[str, str]:
         """Returns the settings that give traffic this share of its duration, by dotted path."""
-        found = {}
+        settings = {}
         for entry in study.workload:
             path = f"workload.{entry.flow}.traffic.duration"
             if path in self.paths:
                 length = getattr(entry.traffic, "duration")  # noqa: B009 - not all kinds of traffic have one
-                found[path] = DURATION.print(round(DURATION.parse(length) * scale))
-        return found
+                settings[path] = DURATION.print(round(DURATION.parse(length) * scale))
+        return settings
 
 
 def durations(study: Study, seconds: float) -> Durations:

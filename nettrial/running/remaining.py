@@ -19,7 +19,9 @@ class TrialDurations:
         """Takes the study and the estimated work of its trials, if its backend estimates it."""
         self._study = study
         self._simulated = study.capabilities.simulated_time
-        self._work = {key: found.seconds for key, found in work.items() if found and found.seconds}
+        self._work = {
+            key: estimate.seconds for key, estimate in work.items() if estimate and estimate.seconds
+        }
         self._estimated = bool(work) and len(self._work) == len(work)
         self._expected: dict[tuple[str, ...], float] = {}
 

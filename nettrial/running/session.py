@@ -200,10 +200,10 @@ class _Session:
         """Returns why a trial is run again, in words; empty if it isn't."""
         if self._simulated or self._stop.at_once or outcome.exception() is not None:
             return ""
-        found = covariates(outcome.result().record)
-        if not found:
+        disturbances = covariates(outcome.result().record)
+        if not disturbances:
             return ""
-        return self._reruns.wants(trial, found, self._durations.expected(trial) - SET_UP_SECONDS)
+        return self._reruns.wants(trial, disturbances, self._durations.expected(trial) - SET_UP_SECONDS)
 
     def _store(
         self,
@@ -287,10 +287,10 @@ def _asks_for_more(run: Run, listener: Listener) -> bool:
     from nettrial.analysis import stopping  # imported only when needed: its statistics are slow to load
     from nettrial.report.stopping import progress
 
-    found = stopping(run)
-    if found is None or not found.goes_on:
+    state = stopping(run)
+    if state is None or not state.goes_on:
         return False
-    listener(Notice(progress(found)))
+    listener(Notice(progress(state)))
     return True
 
 
@@ -301,8 +301,8 @@ def _blocks_at_home(
     any more."""
     if run.study.capabilities.parallel:  # their records do not depend on the machine
         return {}
-    found = homes(run, pending)
-    for block, name in found.items():
+    sets = homes(run, pending)
+    for block, name in sets.items():
         if name not in names:
             where = f"the set {name}" if name else "machines in no set"
             listener(
@@ -311,4 +311,4 @@ def _blocks_at_home(
                     "within it include the difference between the two"
                 )
             )
-    return {block: name for block, name in found.items() if name in names}
+    return {block: name for block, name in sets.items() if name in names}

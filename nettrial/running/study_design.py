@@ -294,11 +294,11 @@ def _refuse_unmeasured(study: Study) -> None:
 def _declared(study: Study) -> dict[str, float]:
     """Returns the precision that each response of the study declares, in percent; raises BadInput if none
     does."""
-    found = {response.name: response.precision for response in study.responses if response.precision}
-    if not found:
+    declared = {response.name: response.precision for response in study.responses if response.precision}
+    if not declared:
         hint = f"no response of {study.study} declares a `precision`"
         raise BadInput(READING_OPTIONS, "--until", DECLARED, PRECISION_EXPECTED, hint)
-    return found
+    return declared
 
 
 def _precision(text: str, names: Sequence[str]) -> dict[str, float]:

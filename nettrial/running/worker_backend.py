@@ -71,10 +71,10 @@ class WorkerBackend(Backend):
 
     def workers(self) -> list[str]:
         """Returns the workers that drive the set, or the one of them that was asked last, if it is there."""
-        found = sorted(
+        addresses = sorted(
             address for address, names in self._cluster.resources.items() if self._resource in names
         )
-        return [self._worker] if self._worker in found else found
+        return [self._worker] if self._worker in addresses else addresses
 
     def _submitted(self, request_task: task.RequestTask) -> TaskResult:
         """Submits a request to a worker, and waits for the result."""

@@ -149,12 +149,12 @@ class Document:
             wrong = Wrong.of(error)[0]
             value = "the file is empty, or has only comments"
             return BadInput(self.doing, shown(self.path), value, wrong.expected, wrong.hint)
-        found = Wrong.of(error)
-        missing = [wrong.place for wrong in found if wrong.value == MISSING and not wrong.expected]
+        faulty = Wrong.of(error)
+        missing = [wrong.place for wrong in faulty if wrong.value == MISSING and not wrong.expected]
         expected = self._expected(missing, validate)
         faults = [
             Fault(self.where(wrong.place), wrong.value, expected.get(wrong.place, wrong.expected), wrong.hint)
-            for wrong in found
+            for wrong in faulty
         ]
         return BadInput.listing(self.doing, faults)
 

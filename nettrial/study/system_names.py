@@ -69,9 +69,9 @@ class Precision(IntEnum):
 @lru_cache(maxsize=1024)  # a study asks for the same few names for each of its levels
 def family(name: str) -> str | None:
     """Returns the family of a source's name of a system, or of a `slug`; None if it is not known."""
-    for found, members in FAMILIES.items():
+    for family_name, members in FAMILIES.items():
         if any(re.match(rf"{re.escape(member)}(?![a-z])", name) for member in members):
-            return found
+            return family_name
     return None
 
 
@@ -81,18 +81,18 @@ def slug(reported: str) -> str:
     words = [word for word in re.split(r"[^a-z0-9.]+", reported.lower()) if word]
     words = [word for place, word in enumerate(words) if place == 0 or word not in _WITHOUT]
     name = "-".join(words)
-    if found := _WINDOWS.fullmatch(name):
-        releases = _SERVERS if found[1] else _WORKSTATIONS
-        release = next((release for build, release in releases if int(found[2]) >= build), None)
-        return f"windows-{found[1] or ''}{release}" if release else name
+    if windows := _WINDOWS.fullmatch(name):
+        releases = _SERVERS if windows[1] else _WORKSTATIONS
+        release = next((release for build, release in releases if int(windows[2]) >= build), None)
+        return f"windows-{windows[1] or ''}{release}" if release else name
     return name
 
 
 def precision(name: str, reported: str) -> Precision | None:
     """Returns how a source's `name` of a system corresponds to what a host reported; None if it does not.
     A family's name stands for each of its members."""
-    found = slug(reported)
-    if name not in FAMILIES and re.match(rf"{re.escape(name)}(?![a-z0-9])", found):
+    reported_name = slug(reported)
+    if name not in FAMILIES and re.match(rf"{re.escape(name)}(?![a-z0-9])", reported_name):
         return Precision.EXACT
     known = family(name)
-    return Precision.FAMILY if known is not None and known == family(found) else None
+    return Precision.FAMILY if known is not None and known == family(reported_name) else None

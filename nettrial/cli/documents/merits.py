@@ -20,7 +20,7 @@ VERDICTS: dict[Merit, Verdict] = {
 def could_show(change: Change, response: Response) -> Detectable | None:
     """Returns the change that a run could have shown; None where one is shown, and where the interval does
     not say that."""
-    found = None if change.shown else detectable(change, response.smallest_effect)
-    if found is None:
+    missed = None if change.shown else detectable(change, response.smallest_effect)
+    if missed is None:
         return None
-    return Detectable(percent=found.percent, wanted=found.wanted, more_blocks=found.blocks)
+    return Detectable(percent=missed.percent, wanted=missed.wanted, more_blocks=missed.blocks)
