@@ -94,9 +94,9 @@ def loss(record: Record) -> float:
 
 def rtt(record: Record) -> float:
     """Returns the median round-trip time in microseconds."""
-    found = record.flows[0].rtt_us
-    assert found is not None
-    return found.p50
+    times = record.flows[0].rtt_us
+    assert times is not None
+    return times.p50
 
 
 def _transfer(polling: bool) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _requests(transport: str, polling: bool) -> dict[str, Any]:
 
 def comparisons() -> list[Comparison]:
     """Returns all comparisons."""
-    found = []
+    listed = []
     transfer = (
         Row("TCP goodput", "Gbit/s", goodput, ">= 1"),
         Row("TCP CPU time", "us/kB", processor_time, "<= 1"),
@@ -146,19 +146,19 @@ def comparisons() -> list[Comparison]:
     for offloads, polling in product((True, False), (False, True)):
         title = f"offloads {'on' if offloads else 'off'}{', polling' if polling else ''}, iperf3"
         theirs = _tool("tcp", tool="iperf3")
-        found.append(Comparison(title, transfer, _transfer(polling), theirs, offloads))
+        listed.append(Comparison(title, transfer, _transfer(polling), theirs, offloads))
     for size, gso in product((64, 1400), (False, True)):
         title = f"{size} B, {'UDP GSO' if gso else 'no GSO'}, iperf3"
         packets = (Row("UDP", "kpkt/s", arrivals, ">= 3"),)
         theirs = _tool("udp", tool="iperf3", size=f"{size} B")
-        found.append(Comparison(title, packets, _datagrams(size, gso), theirs, loss=True))
+        listed.append(Comparison(title, packets, _datagrams(size, gso), theirs, loss=True))
     for transport, polling in product(("tcp", "udp"), (False, True)):
         title = f"{transport.upper()}{', both polling' if polling else ''}, sockperf"
         options = ["--nonblocked"] if polling else []
         theirs = _tool(transport, tool="sockperf", size="64 B", arguments=options, server_arguments=options)
         median_rtt = (Row("RTT median", "us", rtt, "<= 1"),)
-        found.append(Comparison(title, median_rtt, _requests(transport, polling), theirs))
-    return found
+        listed.append(Comparison(title, median_rtt, _requests(transport, polling), theirs))
+    return listed
 
 
 def scenario(comparison: Comparison, flow: dict[str, Any]) -> Scenario:

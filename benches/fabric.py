@@ -186,8 +186,8 @@ def beside() -> None:
 def peers() -> None:
     """Measures Mininet with 90 switches."""
     for title, rate in (("Mininet", True), ("Mininet, links without a rate", False)):
-        found = mininet(90, rate)
-        figures = found if isinstance(found, str) else f"{found[0]:8.3f} {found[1]:8.3f}"
+        seconds = mininet(90, rate)
+        figures = seconds if isinstance(seconds, str) else f"{seconds[0]:8.3f} {seconds[1]:8.3f}"
         print(f"{title:44} {figures}", flush=True)
 
 
@@ -206,16 +206,16 @@ def large() -> None:
 def slope() -> None:
     """Measures the time by the number of links."""
     print(f"{'links':>6} {'build s':>8} {'us/link':>8} {'gone s':>8} {'us/link':>8}")
-    found: list[tuple[int, float, float]] = []
+    points: list[tuple[int, float, float]] = []
     lab = Lab()
     for switches in SIZES:
         times = [lab.run(scenario(switches)) for _ in range(3)]
         count, build, gone = 3 * switches, middle(times, "build"), middle(times, "gone")
-        found.append((count, build, gone))
+        points.append((count, build, gone))
         per_link = [seconds / count * 1e6 for seconds in (build, gone)]
         print(f"{count:6} {build:8.3f} {per_link[0]:8.0f} {gone:8.3f} {per_link[1]:8.0f}", flush=True)
     lab.close()
-    counts, *columns = zip(*found, strict=True)
+    counts, *columns = zip(*points, strict=True)
     for title, column in zip(("build", "gone"), columns, strict=True):
         line = linear_regression(counts, column)
         growth = linear_regression([log(count) for count in counts], [log(seconds) for seconds in column])

@@ -43,22 +43,22 @@ class Search:
         numbers = count()
         first = self.finish((), self.start, self.ahead[self.start], frozenset())
         candidates = [(len(first or ()), next(numbers), first, 1)]
-        found: list[tuple[int, ...]] = []
+        shortest: list[tuple[int, ...]] = []
         while candidates:
             _, _, path, kept_first = heappop(candidates)
             if path is None:
                 continue
-            found.append(path)
-            if len(found) == PATHS:
+            shortest.append(path)
+            if len(shortest) == PATHS:
                 break
             for kept in range(kept_first, len(path)):
-                other = self.leave(path[:kept], found)
+                other = self.leave(path[:kept], shortest)
                 heappush(candidates, (len(other or ()), next(numbers), other, kept))
-        return found
+        return shortest
 
-    def leave(self, root: tuple[int, ...], found: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+    def leave(self, root: tuple[int, ...], shortest: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
         """Returns the shortest path that begins with `root` and then deviates from those in `found`."""
-        taken = {path[len(root)] for path in found if path[: len(root)] == root and len(path) > len(root)}
+        taken = {path[len(root)] for path in shortest if path[: len(root)] == root and len(path) > len(root)}
         fresh = [at for at in self.order(root[-1]) if at not in taken and at not in root]
         barred = frozenset(root)
         least = min((self.ahead[at] for at in fresh), default=0)
@@ -132,25 +132,25 @@ def line(ports: int, seed: int = 1) -> str:
 def three_links(neighbours: Sequence[Sequence[int]], start: int, target: int) -> int:
     """Returns the number of paths of two and of three links between two switches."""
     last = set(neighbours[target]) - {start}
-    found = len(last.intersection(neighbours[start]))
+    paths = len(last.intersection(neighbours[start]))
     for at in neighbours[start]:
         if at != target:
-            found += len(last.intersection(neighbours[at]))
-    return found
+            paths += len(last.intersection(neighbours[at]))
+    return paths
 
 
 def distances(neighbours: Sequence[Sequence[int]], target: int) -> list[int]:
     """Returns the distance of each switch from `target`, in links."""
-    found = [len(neighbours)] * len(neighbours)
-    found[target] = 0
+    links_from = [len(neighbours)] * len(neighbours)
+    links_from[target] = 0
     at, links = [target], 0
     while at:
         links += 1
-        reached = {to for each in at for to in neighbours[each] if found[to] > links}
+        reached = {to for each in at for to in neighbours[each] if links_from[to] > links}
         for to in reached:
-            found[to] = links
+            links_from[to] = links
         at = list(reached)
-    return found
+    return links_from
 
 
 def shuffled(neighbours: Sequence[Sequence[int]], generator: random.Random) -> Order:

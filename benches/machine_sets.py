@@ -26,7 +26,7 @@ def main() -> None:
         row.shape("20mbit", 100)
         seconds: dict[int, list[float]] = {1: [], 2: []}
         for number in range(ROUNDS):
-            for count, found in seconds.items():
+            for count, durations_s in seconds.items():
                 row.write_sets("sets.yaml", dict(list(SETS.items())[:count]))
                 out = f"{count}-{number}"
                 done = row.nettrial("run", *STUDY, "--machines=sets.yaml", f"--out={out}")
@@ -35,8 +35,8 @@ def main() -> None:
                 run = Run.open(Path(folder) / out)
                 (session,) = run.sessions
                 assert session.ended is not None
-                found.append((session.ended - session.started).total_seconds())
-    one, two = (min(found) for found in seconds.values())
+                durations_s.append((session.ended - session.started).total_seconds())
+    one, two = (min(durations_s) for durations_s in seconds.values())
     durations = f"{one:.1f} s on one set, {two:.1f} s on two ({two / one:.2f} of it)"
     print(f"{len(run.plan)} trials of 2 s: {durations}")
 

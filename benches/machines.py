@@ -28,9 +28,9 @@ def main() -> None:
         phases = [trial.record.phases for trial in Run.open(Path(folder) / "run").trials()]
     print(f"{len(phases)} trials on 3 machines over SSH, the MTU of four interfaces changed between most")
     for name in ("network_ns", "checks_ns", "tear_down_ns"):
-        found = sorted(getattr(phase, name) / 1e6 for phase in phases)
-        phase, typical = name.removesuffix("_ns"), statistics.median(found)
-        print(f"{phase:>10}: median {typical:.0f} ms, most {found[-1]:.0f} ms")
+        times_ms = sorted(getattr(phase, name) / 1e6 for phase in phases)
+        phase, typical = name.removesuffix("_ns"), statistics.median(times_ms)
+        print(f"{phase:>10}: median {typical:.0f} ms, most {times_ms[-1]:.0f} ms")
     beside = sorted((p.network_ns + p.checks_ns + p.tear_down_ns) / 1e6 for p in phases)
     print(f"beside the traffic: median {statistics.median(beside):.0f} ms, most {beside[-1]:.0f} ms")
 

@@ -177,10 +177,10 @@ def mininet() -> None:
             json.dump({"links": links, "seconds": MININET_SECONDS}, file)
             file.flush()
             said = contained(f"/usr/bin/python3 {MININET} < {file.name}").strip().splitlines()[-1]
-        found: dict[str, Any] = json.loads(said)
-        in_time = found["connected"] is not None
-        connected = f"{found['connected']:.2f}" if in_time else f"{found['count']} of {size}"
-        print(f"{size:>8} {found['up']:>7.2f} {connected:>10} {found['down']:>7.2f}", flush=True)
+        answer: dict[str, Any] = json.loads(said)
+        in_time = answer["connected"] is not None
+        connected = f"{answer['connected']:.2f}" if in_time else f"{answer['count']} of {size}"
+        print(f"{size:>8} {answer['up']:>7.2f} {connected:>10} {answer['down']:>7.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -50,8 +50,8 @@ def connections(ports: range) -> int:
     """Returns the number of switches' connections to controllers at these ports. Open vSwitch itself, and
     therefore Mininet's `waitConnected`, learns of them up to 5 s later (stats-update-interval)."""
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
-    found = [line.split()[2:4] for line in lines]
-    return sum(state == ESTABLISHED and int(far.split(":")[1], 16) in ports for far, state in found)
+    sockets = [line.split()[2:4] for line in lines]
+    return sum(state == ESTABLISHED and int(far.split(":")[1], 16) in ports for far, state in sockets)
 
 
 def connected() -> int:
@@ -96,8 +96,8 @@ def main() -> None:
     count = connected()
     last = time.perf_counter()
     net.stop()
-    found = {"up": up - begin, "connected": then - begin if in_time else None, "count": count}
-    print(json.dumps({**found, "down": time.perf_counter() - last}))
+    times = {"up": up - begin, "connected": then - begin if in_time else None, "count": count}
+    print(json.dumps({**times, "down": time.perf_counter() - last}))
 
 
 if __name__ == "__main__":

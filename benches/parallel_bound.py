@@ -132,12 +132,12 @@ def partition(scenario: Scenario, parts: int) -> dict[str, int]:
         largest = max(groups, key=len)
         groups.remove(largest)
         groups += bisected(graph.subgraph(largest))
-    found = {node: part for part, group in enumerate(groups) for node in group}
+    part_of = {node: part for part, group in enumerate(groups) for node in group}
     for pair in pairs:
         for host, switch in (pair, pair[::-1]):
             if host in hosts:
-                found[host] = found[switch]
-    return found
+                part_of[host] = part_of[switch]
+    return part_of
 
 
 def bisected(graph: nx.Graph) -> tuple[set[str], set[str]]:
@@ -208,15 +208,15 @@ def windows() -> None:
             f" event at a host costs {', '.join(map(str, HOST_COSTS))} times one at a switch"
         )
         for number in (2, 4):
-            found = partition(scenario, number)
-            cut = sum(len({found[end["node"]] for end in link["ends"]}) > 1 for link in scenario["links"])
-            parts = np.array([found[node["name"]] for node in scenario["nodes"]])
+            part_of = partition(scenario, number)
+            cut = sum(len({part_of[end["node"]] for end in link["ends"]}) > 1 for link in scenario["links"])
+            parts = np.array([part_of[node["name"]] for node in scenario["nodes"]])
             each = counted(arrivals, parts, is_host, window_ns)
             title = f"{number} parts, {cut} of {len(scenario['links'])} links between them"
             print(f"  {title:48} {row(each)}")
         for number in (1, 3):
-            found = partition(scenario, number) if number > 1 else {}
-            parts = np.array([found.get(node["name"], 0) + 1 for node in scenario["nodes"]])
+            part_of = partition(scenario, number) if number > 1 else {}
+            parts = np.array([part_of.get(node["name"], 0) + 1 for node in scenario["nodes"]])
             each = counted(arrivals, np.where(is_host, 0, parts), is_host, window_ns)
             print(f"  {f'hosts one part, switches {number}':48} {row(each)}", flush=True)
 

@@ -77,13 +77,13 @@ def make(directory: Path, study: str, settings: dict[str, object], runs: int, re
 def coverage_of_means(runs: Sequence[Run]) -> dict[str, list[bool]]:
     """Returns whether intervals contained the mean of the next run, for a run's own intervals and for
     predictions."""
-    found: dict[str, list[bool]] = {"own interval": [], "prediction": []}
+    contained: dict[str, list[bool]] = {"own interval": [], "prediction": []}
     summaries = [summarise(run) for run in runs]
     for first, second in itertools.pairwise(summaries):
         for one, other in zip(first.responses, second.responses, strict=True):
             for cell, later in zip(one.cells, other.cells, strict=True):
                 if cell.interval is not None and later.mean is not None:
-                    found["own interval"].append(cell.interval.contains(later.mean))
+                    contained["own interval"].append(cell.interval.contains(later.mean))
     for left_out, summary in enumerate(summaries):
         others = [run for number, run in enumerate(runs) if number != left_out]
         if len(others) < FEWEST_SESSIONS:
@@ -92,13 +92,13 @@ def coverage_of_means(runs: Sequence[Run]) -> dict[str, list[bool]]:
         for response in summary.responses:
             for cell, mean in zip(response.cells, known[response.response.name].means, strict=True):
                 if mean.prediction is not None and cell.mean is not None:
-                    found["prediction"].append(mean.prediction.contains(cell.mean))
-    return found
+                    contained["prediction"].append(mean.prediction.contains(cell.mean))
+    return contained
 
 
 def coverage_of_changes(runs: Sequence[Run]) -> dict[str, list[bool]]:
     """Returns the same of changes over all places."""
-    found: dict[str, list[bool]] = {"own interval": [], "prediction": []}
+    contained: dict[str, list[bool]] = {"own interval": [], "prediction": []}
     effects = [
         {
             (response.response.name, finding.factor, effect.level): effect.overall
@@ -112,7 +112,7 @@ def coverage_of_changes(runs: Sequence[Run]) -> dict[str, list[bool]]:
         for key, change in first.items():
             later = second[key].percent
             if change.simultaneous is not None and later is not None:
-                found["own interval"].append(change.simultaneous.contains(later))
+                contained["own interval"].append(change.simultaneous.contains(later))
     for left_out, own in enumerate(effects):
         others = [run for number, run in enumerate(runs) if number != left_out]
         if len(others) < FEWEST_SESSIONS:
@@ -123,8 +123,8 @@ def coverage_of_changes(runs: Sequence[Run]) -> dict[str, list[bool]]:
                     bounds = repeated_change(effect.overall)
                     percent = own[response.response.name, finding.factor, effect.level].percent
                     if bounds is not None and percent is not None:
-                        found["prediction"].append(bounds.contains(percent))
-    return found
+                        contained["prediction"].append(bounds.contains(percent))
+    return contained
 
 
 def alarms(runs: Sequence[Run], with_history: bool) -> list[bool]:
@@ -142,16 +142,20 @@ def alarms(runs: Sequence[Run], with_history: bool) -> list[bool]:
     return failed
 
 
-def shown(found: Sequence[bool]) -> str:
+def shown(contained: Sequence[bool]) -> str:
     """Returns a share with the numbers from which it follows."""
-    return f"{100 * sum(found) / len(found):.1f}% ({sum(found)} of {len(found)})" if found else "none"
+    return (
+        f"{100 * sum(contained) / len(contained):.1f}% ({sum(contained)} of {len(contained)})"
+        if contained
+        else "none"
+    )
 
 
 def analyse(runs: Sequence[Run]) -> None:
     """Prints the shares."""
     print(f"{len(runs)} runs of {runs[0].study.study}")
-    for what, found in (("means", coverage_of_means(runs)), ("changes", coverage_of_changes(runs))):
-        for kind, held in found.items():
+    for what, coverage in (("means", coverage_of_means(runs)), ("changes", coverage_of_changes(runs))):
+        for kind, held in coverage.items():
             print(f"{what}: {kind} contains the next run's: {shown(held)}")
     for with_history in (False, True):
         kind = "with the other runs as history" if with_history else "without history"

@@ -198,8 +198,8 @@ def goodputs(record: Record) -> dict[str, float]:
 
 def of_the_best(record: Record) -> dict[str, float]:
     """Returns the goodput over that of TCP on the best path."""
-    found = goodputs(record)
-    return {name: found[name] / found["tcp"] for name in CONTROLS}
+    bps = goodputs(record)
+    return {name: bps[name] / bps["tcp"] for name in CONTROLS}
 
 
 def of_the_sum(record: Record) -> dict[str, float]:
@@ -211,8 +211,8 @@ def of_the_sum(record: Record) -> dict[str, float]:
 
 def of_the_tcp_beside(record: Record) -> dict[str, float]:
     """Returns the goodput over that of the TCP flow through the same bottleneck."""
-    found = goodputs(record)
-    return {name: found[name] / found[f"{name}-tcp"] for name in found if f"{name}-tcp" in found}
+    bps = goodputs(record)
+    return {name: bps[name] / bps[f"{name}-tcp"] for name in bps if f"{name}-tcp" in bps}
 
 
 def on_the_congested_path(record: Record) -> dict[str, float]:
@@ -293,21 +293,21 @@ GOALS = (
 
 def measure(lab: Backend, goal: Goal, repeats: int, seconds: float) -> dict[str, Figures]:
     """Runs the trials of a goal and returns their figures."""
-    found: dict[str, Figures] = {title: defaultdict(list) for title in goal.figures}
+    values: dict[str, Figures] = {title: defaultdict(list) for title in goal.figures}
     for seed in range(repeats):
         scenario = goal.scenario(seconds, seed)
         record = lab.run("bench", scenario, traffic_seconds(scenario) + 60)
         for title, figure in goal.figures.items():
             for name, value in figure(record).items():
-                found[title][name].append(value)
-    return found
+                values[title][name].append(value)
+    return values
 
 
-def means(found: dict[str, Figures]) -> dict[str, dict[str, float]]:
+def means(measured: dict[str, Figures]) -> dict[str, dict[str, float]]:
     """Returns the means over trials."""
     return {
         title: {name: mean(title, values)[0] for name, values in figures.items()}
-        for title, figures in found.items()
+        for title, figures in measured.items()
     }
 
 
@@ -315,15 +315,15 @@ def mean(title: str, values: list[float]) -> tuple[float, Interval | None]:
     """Returns the mean of a figure and its interval; the geometric mean of ratios."""
     if title != RATIO:
         return fmean(values), mean_interval(values)
-    found = change([(1.0, value) for value in values])
-    assert found.percent is not None, found.absent
-    of_one = found.interval and Interval(1 + found.interval.low / 100, 1 + found.interval.high / 100)
-    return 1 + found.percent / 100, of_one
+    ratio = change([(1.0, value) for value in values])
+    assert ratio.percent is not None, ratio.absent
+    of_one = ratio.interval and Interval(1 + ratio.interval.low / 100, 1 + ratio.interval.high / 100)
+    return 1 + ratio.percent / 100, of_one
 
 
-def rows(found: dict[str, Figures]) -> Iterator[str]:
+def rows(measured: dict[str, Figures]) -> Iterator[str]:
     """Yields the means with their intervals as text."""
-    for title, figures in found.items():
+    for title, figures in measured.items():
         yield f"  {title}"
         for name, values in figures.items():
             middle, interval = mean(title, values)
@@ -339,9 +339,9 @@ def main() -> None:
     with Backend("lab") as lab:
         for goal in GOALS:
             print(f"{goal.title} ({repeats} trials of {seconds:g} s)", flush=True)
-            found = measure(lab, goal, repeats, seconds)
-            print("\n".join(rows(found)), flush=True)
-            missed += goal.missed(means(found))
+            measured = measure(lab, goal, repeats, seconds)
+            print("\n".join(rows(measured)), flush=True)
+            missed += goal.missed(means(measured))
     for words in missed:
         print(f"missed: {words}")
     sys.exit(1 if missed else 0)

@@ -107,12 +107,12 @@ def main() -> None:
     differ = []
     for name, scenario in scenarios(seconds):
         request = json.dumps({"request": "run", "trial": "1", "scenario": scenario})
-        found = [engine.answer(request) for engine in (old, new)]
-        if not any('"event":"record"' in answer for answer in found):
+        answers = [engine.answer(request) for engine in (old, new)]
+        if not any('"event":"record"' in answer for answer in answers):
             refused += 1
-        elif found[0] != found[1]:
+        elif answers[0] != answers[1]:
             differ.append(name)
-            print(f"{name}: {difference(*found)}", flush=True)
+            print(f"{name}: {difference(*answers)}", flush=True)
         else:
             same += 1
     old.close()

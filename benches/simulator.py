@@ -302,7 +302,7 @@ def main() -> None:
     if given.htsim:
         ratios["htsim"] = beside_htsim(Htsim(given.htsim), given.seconds)
     growth(given.seconds)
-    missed = [other for other, found in ratios.items() if any(ratio < GOALS[other] for ratio in found)]
+    missed = [other for other, of_other in ratios.items() if any(ratio < GOALS[other] for ratio in of_other)]
     if missed:
         sys.exit("\n".join(f"less than {GOALS[other]} times {other}'s packets a second" for other in missed))
 

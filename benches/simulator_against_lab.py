@@ -89,7 +89,7 @@ class Comparison:
         `frames_ms`.
 
         Raises ValueError if a value is absent."""
-        found: dict[str, list[float]] = {response.name: [] for response in self.study.responses}
+        values: dict[str, list[float]] = {response.name: [] for response in self.study.responses}
         for record in records:
             for response in self.study.responses:
                 value = METRICS[response.metric].combined(
@@ -98,8 +98,8 @@ class Comparison:
                 if isinstance(value, str):
                     raise ValueError(f"{case}: {response.name} is absent: {value}")
                 is_short = (record.backend, response.name) == ("lab", "rtt")
-                found[response.name].append(value + (self.frames_ms(case) if is_short else 0.0))
-        return found
+                values[response.name].append(value + (self.frames_ms(case) if is_short else 0.0))
+        return values
 
 
 def off(response: str, measured: Figures, simulated: Figures) -> float:

@@ -64,13 +64,14 @@ class Reached:
 def with_durations(study: Study) -> tuple[Study, pilot.Durations]:
     """Returns the study with the duration of its traffic as one more factor, and these durations."""
     lengths = [DURATION.parse(getattr(entry.traffic, "duration")) for entry in study.workload]  # noqa: B009
-    found = pilot.durations(study, max(lengths) / 1e9)
-    shown = [f"{seconds:g} s" for seconds in found.seconds]
+    durations = pilot.durations(study, max(lengths) / 1e9)
+    shown = [f"{seconds:g} s" for seconds in durations.seconds]
     data: dict[str, Any] = study.model_dump(by_alias=True)
     data["factors"][pilot.FACTOR] = {
         "title": "Duration",
         "sets": {
-            level: found.settings(study, scale) for level, scale in zip(shown, found.scales, strict=True)
+            level: durations.settings(study, scale)
+            for level, scale in zip(shown, durations.scales, strict=True)
         },
         "levels": shown,
         "baseline": shown[-1],
@@ -78,18 +79,18 @@ def with_durations(study: Study) -> tuple[Study, pilot.Durations]:
     data["layout"]["columns"].append(pilot.FACTOR)
     data |= {"headline": None, "published": None, "conclusions": [], "until": None, "full": {}}
     made = Document.in_python({name: value for name, value in data.items() if value is not None})
-    return Study.of(replace(made, path=study.document.path)), found
+    return Study.of(replace(made, path=study.document.path)), durations
 
 
-def reached(run: Run, study: Study, found: pilot.Durations) -> Iterator[Reached]:
+def reached(run: Run, study: Study, durations: pilot.Durations) -> Iterator[Reached]:
     """Yields the precision of each kind of interval with each duration."""
     headline = study.headline
     factor = (headline and headline.factor) or study.layout.rows
     response = headline.responses[0] if headline and headline.responses else study.responses[0].name
     base = study.factors[factor].baseline or study.factors[factor].levels[0]
     [summary] = [each for each in summarise(run).responses if each.response.name == response]
-    overhead = pilot.overhead(run, found)
-    for seconds in found.seconds:
+    overhead = pilot.overhead(run, durations)
+    for seconds in durations.seconds:
         cells = [cell for cell in summary.cells if cell.treatment[pilot.FACTOR] == f"{seconds:g} s"]
         positions = {tuple(sorted(cell.treatment.items())): at for at, cell in enumerate(cells)}
         compared = [
@@ -116,27 +117,27 @@ def reached(run: Run, study: Study, found: pilot.Durations) -> Iterator[Reached]
             )
 
 
-def half_width(found: Change, blocks: int, family: int) -> float:
+def half_width(own: Change, blocks: int, family: int) -> float:
     """Returns the half-width in percent that a change has after a number of blocks; infinite without an
     interval. The standard error falls with the root of the number of blocks, and its degrees of freedom rise
     with the number less one."""
-    if found.log_error is None or blocks < 2:
+    if own.log_error is None or blocks < 2:
         return math.inf
-    scale = (blocks - 1) / (found.pairs - 1)
+    scale = (blocks - 1) / (own.pairs - 1)
     parts = tuple(
-        (error * math.sqrt(found.pairs / blocks), freedom * scale) for error, freedom in found.log_error.parts
+        (error * math.sqrt(own.pairs / blocks), freedom * scale) for error, freedom in own.log_error.parts
     )
     return 100 * math.expm1(StandardError(parts).half_width(family))
 
 
-def blocks_for(found: Change, family: int) -> int | None:
+def blocks_for(own: Change, family: int) -> int | None:
     """Returns the number of blocks after which the half-width is the wanted one; None without an interval."""
     low, high = 1, MOST_BLOCKS
-    if half_width(found, high, family) > WANTED_PERCENT:
+    if half_width(own, high, family) > WANTED_PERCENT:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if half_width(found, middle, family) <= WANTED_PERCENT else (middle, high)
+        low, high = (low, middle) if half_width(own, middle, family) <= WANTED_PERCENT else (middle, high)
     return high
 
 
@@ -165,12 +166,12 @@ def main() -> None:
     given = parser.parse_args()
     for name in given.study:
         study = load(name)
-        several, found = with_durations(study)
+        several, durations = with_durations(study)
         out = given.directory / name.replace("/", "-")
         if not given.analyse and not out.exists():
             nettrial.run(several, replicates=given.replicates, seed=1, reruns=0, backend="lab", out=out)
         run = Run.open(out)
-        show(name, list(reached(run, study, found)))
+        show(name, list(reached(run, study, durations)))
 
 
 if __name__ == "__main__":

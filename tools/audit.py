@@ -63,9 +63,9 @@ def crates() -> bool:
     installed = run(*install, CARGO_TARGET_DIR=str(TOOLS / "build"))
     if installed.returncode != 0:
         return unknown("cargo-audit", f"it could not be installed: {last_line(installed.stderr)}")
-    found = run(program, "audit", "--db", database, "--no-fetch", "--stale")
-    print(found.stdout + found.stderr, end="", file=sys.stderr)
-    return found.returncode != 0
+    audited = run(program, "audit", "--db", database, "--no-fetch", "--stale")
+    print(audited.stdout + audited.stderr, end="", file=sys.stderr)
+    return audited.returncode != 0
 
 
 def fetched(database: Path) -> str:
@@ -103,10 +103,13 @@ def packages() -> bool:
             continue
         print(f"audit: {file.name}: looked up {len(looked_up)} of {len(listed)} packages", file=sys.stderr)
         for each in looked_up:
-            for found in each["vulns"]:
+            for vulnerability in each["vulns"]:
                 is_known = True
-                remedy = ", ".join(found["fix_versions"]) or "none"
-                print(f"{each['name']} {each['version']}: {found['id']}, fixed in {remedy}", file=sys.stderr)
+                remedy = ", ".join(vulnerability["fix_versions"]) or "none"
+                print(
+                    f"{each['name']} {each['version']}: {vulnerability['id']}, fixed in {remedy}",
+                    file=sys.stderr,
+                )
     return is_known
 
 

@@ -42,8 +42,8 @@ def name(chapter: str) -> str:
 
 def conclusions(chapter: str) -> list[tuple[str, ...]]:
     """Returns the rows of a chapter in the index, from its own table of conclusions."""
-    _, found, table = chapter.partition("| conclusion | the source says |")
-    lines = table.split("\n\n")[0].splitlines()[2:] if found else []
+    _, heading, table = chapter.partition("| conclusion | the source says |")
+    lines = table.split("\n\n")[0].splitlines()[2:] if heading else []
     cells = [tuple(cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines]
     return [book.index_line(name(chapter), chapter, line) for line in cells]
 

@@ -72,8 +72,8 @@ def unpack(given: str, scratch: Path) -> tuple[Path, str]:
     if Path(given).is_dir():
         return kernel_tree.copy(Path(given), scratch), f"the tree {Path(given).name}"
     tree = kernel_tree.unpack_source(given, scratch)
-    found = next(scratch.glob("*.deb"), Path(given)).name.removesuffix("_all.deb").replace("_", " ")
-    return tree, f"Debian's package {found} (snapshot.debian.org keeps it)"
+    package = next(scratch.glob("*.deb"), Path(given)).name.removesuffix("_all.deb").replace("_", " ")
+    return tree, f"Debian's package {package} (snapshot.debian.org keeps it)"
 
 
 def pack(tree: Path, kernel: kernel_tree.UserMode, source: str) -> Path:

@@ -42,15 +42,15 @@ if [ "$cpu" != "$(uname -m)" ]; then
   fetch_for_other_cpu "$root"
 fi
 for library in libelf libz; do
-  found=$root/usr/lib/$cpu-linux-gnu/$library.a
-  [ -e "$found" ] || { say "no $found: install libelf-dev and zlib1g-dev"; exit 3; }
-  ln -s "$found" "$libraries/lib/$library.a"
+  archive=$root/usr/lib/$cpu-linux-gnu/$library.a
+  [ -e "$archive" ] || { say "no $archive: install libelf-dev and zlib1g-dev"; exit 3; }
+  ln -s "$archive" "$libraries/lib/$library.a"
   ln -s "$library.a" "$libraries/lib/$library.so"
 done
 for header in libelf.h gelf.h zlib.h zconf.h; do
-  found=$root/usr/include/$header
-  [ -e "$found" ] || found=$root/usr/include/$cpu-linux-gnu/$header
-  ln -s "$found" "$libraries/include/$header"
+  file=$root/usr/include/$header
+  [ -e "$file" ] || file=$root/usr/include/$cpu-linux-gnu/$header
+  ln -s "$file" "$libraries/include/$header"
 done
 export LIBBPF_SYS_LIBRARY_PATH=$libraries/lib LIBBPF_SYS_EXTRA_CFLAGS=-I$libraries/include
 

@@ -90,11 +90,11 @@ _READ_OF_RUST = re.compile(r'//[/!]|"')
 def findings(text: str, suffix: str) -> Iterator[tuple[int, str, str]]:
     """Yields the position of each finding in a text of that kind, the words, and what to write instead."""
     if suffix in _OPENING:
-        for found in _OPENING[suffix].finditer(text):
-            yield found.start(), found.group().strip(), SUBJECT
+        for match in _OPENING[suffix].finditer(text):
+            yield match.start(), match.group().strip(), SUBJECT
     if suffix == ".rs":
-        for found in _UNSPACED.finditer(text):
-            yield found.start(), found.group().strip(), "put a space after it"
+        for match in _UNSPACED.finditer(text):
+            yield match.start(), match.group().strip(), "put a space after it"
     lowered = text.lower()
     for phrase, instead in PHRASES.items():
         at = lowered.find(phrase)

@@ -102,8 +102,8 @@ class Values:
 
 def _one(rows: list[dict[str, Any]], response: str, levels: Levels) -> dict[str, Any] | None:
     wanted = {"response": response, **levels}
-    found = [row for row in rows if all(str(row[name]) == value for name, value in wanted.items())]
-    return found[0] if len(found) == 1 else None
+    matches = [row for row in rows if all(str(row[name]) == value for name, value in wanted.items())]
+    return matches[0] if len(matches) == 1 else None
 
 
 def figure(old: str, value: float | None, *, sign: bool = False) -> str:
@@ -121,20 +121,20 @@ def figure(old: str, value: float | None, *, sign: bool = False) -> str:
 def cell(old: str, value: Value) -> str:
     """Returns a table's cell with the figures of a run."""
 
-    def mean(found: re.Match[str]) -> str:
-        spread = value.half_width if "±" in found[2] else value.deviation
-        more = found[4] + figure(found[5], value.deviation) if found[4] else ""
-        return f"{figure(found[1], value.mean)}{found[2]}{figure(found[3], spread)}{more}"
+    def mean(match: re.Match[str]) -> str:
+        spread = value.half_width if "±" in match[2] else value.deviation
+        more = match[4] + figure(match[5], value.deviation) if match[4] else ""
+        return f"{figure(match[1], value.mean)}{match[2]}{figure(match[3], spread)}{more}"
 
-    def change(found: re.Match[str]) -> str:
+    def change(match: re.Match[str]) -> str:
         made, low, high = (
             figure(old, each, sign=True) if old else ""
-            for old, each in zip(found.group(1, 3, 4), value.change, strict=True)
+            for old, each in zip(match.group(1, 3, 4), value.change, strict=True)
         )
-        return f"{made}{found[2]} [{low}, {high}]" if found[3] else made
+        return f"{made}{match[2]} [{low}, {high}]" if match[3] else made
 
     kept, separator, new = old.rpartition("; ")
-    start = found.start() if (found := _CHANGE.search(new)) else len(new)
+    start = in_percent.start() if (in_percent := _CHANGE.search(new)) else len(new)
     head, tail = new[:start], _CHANGE.sub(change, new[start:], count=1)
     if times := _TIMES.search(head):
         ratio = None if value.change[0] is None else 1 + value.change[0] / 100
@@ -186,15 +186,15 @@ def page(text: str, runs: Path, long: bool) -> str:
     commands = list(_COMMAND.finditer(text))
     made: dict[str, Values] = {}
 
-    def renewed(found: re.Match[str]) -> str:
-        before = [each[1] or each[2] for each in commands if each.end() <= found.start()]
+    def renewed(match: re.Match[str]) -> str:
+        before = [each[1] or each[2] for each in commands if each.end() <= match.start()]
         command = before[-1]
         if LONG.search(shlex.join(words(command))) and not long:
-            return found[0]
+            return match[0]
         if command not in made:
             made[command] = Values(repeat(command, runs))
-        new = table(yaml.safe_load(found[1]), found[2], made[command])
-        return found[0].removesuffix(found[2]) + new
+        new = table(yaml.safe_load(match[1]), match[2], made[command])
+        return match[0].removesuffix(match[2]) + new
 
     return TABLE.sub(renewed, text)
 

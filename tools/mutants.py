@@ -116,15 +116,15 @@ def replaced(text: str, node: ast.AST, after: str) -> str | None:
 def changed_lines(since: str) -> dict[Path, set[int]]:
     """Returns the lines of the package's modules that changed since a commit."""
     command = ["git", "-C", str(ROOT), "diff", "--unified=0", since, "--", "nettrial/*.py"]
-    found: dict[Path, set[int]] = {}
+    numbers: dict[Path, set[int]] = {}
     module = Path()
     for row in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
         if row.startswith("+++ b/"):
             module = Path(row.removeprefix("+++ b/"))
         elif hunk := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", row):
             start, count = int(hunk[1]), int(hunk[2] or 1)
-            found.setdefault(module, set()).update(range(start, start + count))
-    return {module: lines for module, lines in found.items() if lines}
+            numbers.setdefault(module, set()).update(range(start, start + count))
+    return {module: lines for module, lines in numbers.items() if lines}
 
 
 def nearest_tests(module: Path) -> list[str]:
@@ -136,8 +136,8 @@ def nearest_tests(module: Path) -> list[str]:
     tests = sorted((ROOT / "tests" / "unit").glob("test_*.py"))
     texts = {str(test.relative_to(ROOT)): test.read_text() for test in tests}
     for pattern in (importing, part):
-        if found := [test for test, text in texts.items() if re.search(pattern, text)]:
-            return found
+        if importers := [test for test, text in texts.items() if re.search(pattern, text)]:
+            return importers
     return []
 
 

@@ -62,14 +62,14 @@ def quoted() -> Iterator[tuple[Path, str, str]]:
     """Yields each answer that a page quotes: the page, the study, and the text between the marks."""
     for pattern in PAGES:
         for page in sorted(ROOT.glob(pattern)):
-            for found in _BLOCK.finditer(page.read_text(encoding="utf-8")):
-                yield page, found[2], found[3]
+            for block in _BLOCK.finditer(page.read_text(encoding="utf-8")):
+                yield page, block[2], block[3]
 
 
 def stamp(picture: Path) -> str:
     """Returns the digest in a picture; empty if it has none."""
-    found = re.search(rb"tEXt" + KEY + rb"\0([0-9a-f]{16})", picture.read_bytes())
-    return found[1].decode() if found else ""
+    chunk = re.search(rb"tEXt" + KEY + rb"\0([0-9a-f]{16})", picture.read_bytes())
+    return chunk[1].decode() if chunk else ""
 
 
 def main() -> int:
@@ -101,7 +101,7 @@ def _quote(name: str, answer: str) -> None:
     text = "\n".join(textwrap.wrap(answer, 118, break_long_words=False, break_on_hyphens=False)) + "\n"
     for page in {page for page, study, _ in quoted() if study == name}:
         old = page.read_text(encoding="utf-8")
-        new = _BLOCK.sub(lambda found: found[1] + text + found[4] if found[2] == name else found[0], old)
+        new = _BLOCK.sub(lambda block: block[1] + text + block[4] if block[2] == name else block[0], old)
         page.write_text(new, encoding="utf-8")
         print(page.relative_to(ROOT))
 

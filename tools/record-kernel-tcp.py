@@ -457,14 +457,14 @@ def record(scenario: Scenario) -> list[str]:
 
 def read(path: Path) -> dict[str, list[str]]:
     """Returns the scenarios of a file by their names."""
-    found: dict[str, list[str]] = {}
+    lines_of: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in path.read_text().splitlines():
         if line.startswith("scenario "):
-            lines = found.setdefault(line.split()[1], [])
+            lines = lines_of.setdefault(line.split()[1], [])
         if not line.startswith("#"):
             lines.append(line)
-    return found
+    return lines_of
 
 
 def main() -> None:

@@ -47,11 +47,11 @@ def _commands() -> str:
 
 def _names() -> list[str]:
     """Returns the names of all commands, each followed by those of its own commands."""
-    found = [""]
+    names = [""]
     commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     for name, command in commands.items():
-        found += [name, *(f"{name} {each}" for each in getattr(command, "commands", {}))]
-    return found
+        names += [name, *(f"{name} {each}" for each in getattr(command, "commands", {}))]
+    return names
 
 
 def exit_statuses() -> dict[int, str]:

@@ -66,8 +66,8 @@ def _reachable(definitions: Schema, roots: list[str]) -> list[str]:
     """Returns the names of types and of the types that they contain, breadth first."""
     names = list(roots)
     for name in names:
-        found = re.findall(r'"#/\$defs/(\w+)"', json.dumps(definitions[name]))
-        names.extend(other for other in dict.fromkeys(found) if other not in names)
+        references = re.findall(r'"#/\$defs/(\w+)"', json.dumps(definitions[name]))
+        names.extend(other for other in dict.fromkeys(references) if other not in names)
     return names
 
 

@@ -98,8 +98,8 @@ _ABOUT_STACKS = Path(__file__).with_name("stacks.md").read_text(encoding="utf-8"
 
 def _programs() -> str:
     """Returns the table of what each stack that is a program can do, from the tables that they bring."""
-    found = sorted((ROOT / "stacks").glob("*/stack.json"))
-    programs = [json.loads(path.read_text(encoding="utf-8")) for path in found]
+    files = sorted((ROOT / "stacks").glob("*/stack.json"))
+    programs = [json.loads(path.read_text(encoding="utf-8")) for path in files]
 
     def choice(values: list[bool]) -> str:
         return {(True,): "always", (False,): "never"}.get(tuple(values), "by the stack's setting")
@@ -255,7 +255,7 @@ def _capabilities() -> list[tuple[str, ...]]:
 
 
 def _studies() -> str:
-    found, backends = [study.load(name) for name in study.shipped()], study.runs_on()
+    studies, backends = [study.load(name) for name in study.shipped()], study.runs_on()
     rows = [
         (
             f"[{one.study}](../studies/{one.study}.md)",
@@ -264,7 +264,7 @@ def _studies() -> str:
             one_line(one.question),
             ", ".join(f"`{name}`" for name in backends[one.study] or [one.backend]),
         )
-        for one in found
+        for one in studies
     ]
     return page(
         "Studies",

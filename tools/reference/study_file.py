@@ -252,7 +252,7 @@ def _kind(annotation: Any) -> str:
 
 def _bounds(metadata: list[Any]) -> str:
     """Returns the bounds of a number, in words."""
-    limits = [part for found in metadata for part in getattr(found, "metadata", [found])]
+    limits = [part for entry in metadata for part in getattr(entry, "metadata", [entry])]
     least = next((limit.ge for limit in limits if isinstance(limit, Ge)), None)
     most = next((limit.le for limit in limits if isinstance(limit, Le)), None)
     if least is None:

@@ -91,17 +91,17 @@ def _quoted(column: str) -> str:
 
 def _rows(of: RecordTable) -> list[tuple[str, str, str]]:
     """Returns a row for each column, or for each distribution."""
-    found: dict[str, tuple[str, str, str]] = {}
+    rows: dict[str, tuple[str, str, str]] = {}
     for column in (*of.outer, *of.own):
         if column.figure:
             name = column.name.replace(f"_{column.figure}", "_*") if column.figure != "count" else ""
             if column.figure == "mean":
-                found[name] = (name, "[distribution](#distributions)", _said(column.model, column.path[-2]))
+                rows[name] = (name, "[distribution](#distributions)", _said(column.model, column.path[-2]))
         else:
-            found[column.name] = (column.name, _kind(column, of), _said(column.model, column.path[-1]))
+            rows[column.name] = (column.name, _kind(column, of), _said(column.model, column.path[-1]))
     if of.repeats:
-        found["repeat"] = ("repeat", "whole number", "The number of the repeat of the size, from 1.")
-    return list(found.values())
+        rows["repeat"] = ("repeat", "whole number", "The number of the repeat of the size, from 1.")
+    return list(rows.values())
 
 
 def _kind(column: Column, of: RecordTable) -> str:
