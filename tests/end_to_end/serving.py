@@ -81,12 +81,12 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
 
 
-def until(found: Any, what: str) -> Any:
-    """Waits until `found()` returns a true value, and returns it."""
+def until(condition: Any, what: str) -> Any:
+    """Waits until `condition()` returns a true value, and returns it."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        if result := found():
-            return result
+        if value := condition():
+            return value
         time.sleep(0.02)
     raise AssertionError(f"did not come: {what}")
 

@@ -11,7 +11,7 @@ from nettrial.scenario import Check, Record, Scenario
 SHORT = "200 ms"
 
 
-def found(record: Record, name: str) -> list[str]:
+def outcomes(record: Record, name: str) -> list[str]:
     return [check.found for check in record.checks if check.name == name]
 
 
@@ -44,8 +44,8 @@ def test_a_stack_is_in_force(
     assert failed(record) == []
     assert record.flows[0].congestion_control == congestion_control
     assert record.flows[0].mss_bytes == mss
-    assert set(found(record, "mss")) == {f"{mss} B"}
-    assert set(found(record, "tcp_options")) == {options}
+    assert set(outcomes(record, "mss")) == {f"{mss} B"}
+    assert set(outcomes(record, "tcp_options")) == {options}
 
 
 def test_sysctls_of_a_host_are_in_force_in_its_namespace_alone(
@@ -56,7 +56,7 @@ def test_sysctls_of_a_host_are_in_force_in_its_namespace_alone(
     scenario = resolve(workload__transfer__traffic__duration=SHORT)
     scenario.nodes[0].sysctls = {name: "0", "net.ipv4.tcp_rmem": "4096 131072 67108864"}
     record = run(scenario)
-    assert found(record, "sysctl") == ["4096 131072 67108864", "0"]
+    assert outcomes(record, "sysctl") == ["4096 131072 67108864", "0"]
     assert [check.object for check in record.checks if check.name == "sysctl"][1] == f"sender {name}"
     assert failed(record) == []
     assert Path("/proc/sys", *name.split(".")).read_text() == here
@@ -88,7 +88,7 @@ def test_a_window_is_in_force_in_both_directions(
     flow = record.flows[0]
     assert failed(record) == []
     room = "send buffer 65536 B, receive buffer 65536 B, window up to 65536 B, scaled by 1 bits"
-    assert found(record, "window").count(room) == 2
+    assert outcomes(record, "window").count(room) == 2
     assert flow.peer_window_bytes is not None
     assert flow.peer_window_bytes <= 65_536
     # The goodput is at most one window for each round trip.
@@ -96,7 +96,7 @@ def test_a_window_is_in_force_in_both_directions(
     assert flow.goodput_bps <= 65_536 * 8 / (flow.min_rtt_us / 1e6)
     free = run(resolve(**settings))
     assert failed(free) == []
-    assert room not in found(free, "window")
+    assert room not in outcomes(free, "window")
     assert free.flows[0].peer_window_bytes is not None
 
 
@@ -107,7 +107,7 @@ def test_the_smallest_mtu_on_the_way_is_found(
     for end in scenario.links[1].ends:
         end.mtu.root = "2000 B"
     record = run(scenario)
-    assert set(found(record, "path_mtu")) == {"2000 B"}
+    assert set(outcomes(record, "path_mtu")) == {"2000 B"}
     assert record.flows[0].mss_bytes == 2000 - 40 - 20 - 12
     assert failed(record) == []
 
@@ -128,8 +128,8 @@ def test_a_sender_knows_of_a_smaller_link_only_if_routers_say_so(
     # A transfer into a black hole would never end.
     del scenario.workload[0]
     record = run(scenario)
-    assert set(found(record, "path_mtu")) == {"1500 B"}
-    assert set(found(record, "mss")) == {f"{mtu - (40 if ip == '4' else 60) - 12} B"}
+    assert set(outcomes(record, "path_mtu")) == {"1500 B"}
+    assert set(outcomes(record, "mss")) == {f"{mtu - (40 if ip == '4' else 60) - 12} B"}
     assert failed(record) == []
 
 
@@ -215,15 +215,15 @@ def test_what_else_happens_on_the_machine_is_a_number_in_the_record(
 ) -> None:
     """The warnings about the machine follow from these numbers."""
     record = run(resolve(workload__transfer__traffic__duration=SHORT))
-    (found,) = record.disturbances or []
+    (disturbance,) = record.disturbances or []
     codes = {warning.code for warning in record.warnings}
-    assert found.machine == "this machine"
-    assert found.other_work_percent is not None
-    assert ("other_work" in codes) == (found.other_work_percent > 5)
-    assert found.stolen_percent is not None
-    assert ("steal_time" in codes) == (found.stolen_percent > 2)
-    assert found.clock_step_ns is not None
-    assert ("clock_step" in codes) == (abs(found.clock_step_ns) > 1_000_000)
-    assert found.timer_lateness_us is not None
+    assert disturbance.machine == "this machine"
+    assert disturbance.other_work_percent is not None
+    assert ("other_work" in codes) == (disturbance.other_work_percent > 5)
+    assert disturbance.stolen_percent is not None
+    assert ("steal_time" in codes) == (disturbance.stolen_percent > 2)
+    assert disturbance.clock_step_ns is not None
+    assert ("clock_step" in codes) == (abs(disturbance.clock_step_ns) > 1_000_000)
+    assert disturbance.timer_lateness_us is not None
     lateness = [each.timer_lateness_us for each in record.processors or [] if each.timer_lateness_us]
-    assert found.timer_lateness_us == max(each.maximum for each in lateness)
+    assert disturbance.timer_lateness_us == max(each.maximum for each in lateness)

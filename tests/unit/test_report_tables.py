@@ -32,7 +32,7 @@ def report(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(report):
+def tables(report):
     return {table.name: table for table in data_tables(report)}
 
 
@@ -41,9 +41,9 @@ def read(table):
     return list(csv.DictReader(io.StringIO(as_csv(table), newline="")))
 
 
-def test_csv_has_the_values_themselves_in_base_units(report, found):
+def test_csv_has_the_values_themselves_in_base_units(report, tables):
     section = next(section for section in report.sections if section.name == "throughput")
-    rows = read(found["throughput"])
+    rows = read(tables["throughput"])
     assert len(rows) == len(section.response.cells) == 12
     for row, cell in zip(rows, section.response.cells, strict=True):
         assert {name: row[name] for name in cell.treatment} == cell.treatment
@@ -58,21 +58,21 @@ def test_csv_has_the_values_themselves_in_base_units(report, found):
             assert float(row["change_high_percent"]) == cell.change.interval.high
 
 
-def test_published_values_are_as_printed_and_in_base_units(found):
-    row = read(found["rtt-published"])[2]
+def test_published_values_are_as_printed_and_in_base_units(tables):
+    row = read(tables["rtt-published"])[2]
     assert (row["printed"], row["unit"], row["value_s"]) == ("9.61", "ms", "0.00961")
-    compared = read(found["rtt-comparison"])
+    compared = read(tables["rtt-comparison"])
     assert [row["published_percent"] for row in compared] == ["-5.41", "-24.74"]
     assert {row["in_interval"] for row in compared} <= {"true", "false"}
 
 
-def test_what_is_shown_is_what_the_page_shows(report, found):
+def test_what_is_shown_is_what_the_page_shows(report, tables):
     section = next(section for section in report.sections if section.name == "throughput")
     entry = section.measured.entries[2][0]
-    assert found["throughput"].lines[2][1] == f"{entry.value} ± {entry.half_interval}"
-    assert found["throughput"].lines[2][2] == f"{entry.change} {entry.change_interval}"
-    assert found["throughput"].notes[0].startswith("*1 router: CPU 0 was busy")
-    changes = found["changes"]
+    assert tables["throughput"].lines[2][1] == f"{entry.value} ± {entry.half_interval}"
+    assert tables["throughput"].lines[2][2] == f"{entry.change} {entry.change_interval}"
+    assert tables["throughput"].notes[0].startswith("*1 router: CPU 0 was busy")
+    changes = tables["changes"]
     assert len(changes.lines) == len(report.sections) * 8
     words = {"better": "better", "worse": "worse", "small": "below 1%", "none": "no change shown"}
     verdicts = [
@@ -84,10 +84,10 @@ def test_what_is_shown_is_what_the_page_shows(report, found):
     assert {"better", "no change shown"} <= set(verdicts)
 
 
-def test_each_table_is_written_in_each_form(report, found, tmp_path):
+def test_each_table_is_written_in_each_form(report, tables, tmp_path):
     files = write_tables(report, tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted(files)
-    assert {file.stem for file in files} == set(found)
+    assert {file.stem for file in files} == set(tables)
     assert {file.suffix for file in files} == {".csv", ".md", ".tex"}
     assert (tmp_path / "rtt.csv").read_bytes().count(b"\r\n") == 13
     with pytest.raises(BadInput, match="writing the tables"):
@@ -95,14 +95,14 @@ def test_each_table_is_written_in_each_form(report, found, tmp_path):
 
 
 def test_a_sweeps_tables(tmp_path):
-    found = {table.name: table for table in data_tables(gather(make_sweep_run(tmp_path / "run", 2)))}
-    rows = read(found["round-trip-times"])
+    tables = {table.name: table for table in data_tables(gather(make_sweep_run(tmp_path / "run", 2)))}
+    rows = read(tables["round-trip-times"])
     assert {row["size_bytes"] for row in rows} == {
-        line[0].removesuffix(" B") for line in found["round-trip-times"].lines
+        line[0].removesuffix(" B") for line in tables["round-trip-times"].lines
     }
     for row in rows:
         assert float(row["rtt_low_s"]) < float(row["rtt_s"]) < float(row["rtt_high_s"]) < 0.001
-    assert {row["packets"] for row in read(found["steps"])} > {"1", "2"}
+    assert {row["packets"] for row in read(tables["steps"])} > {"1", "2"}
 
 
 def test_a_run_without_a_trial_has_no_tables(tmp_path):

@@ -20,7 +20,7 @@ SHORT = ("run", "jumbo-ipv6", "--set", "mtu=1500,9000", "--replicates", "1", "--
 TRIALS = 8
 
 
-def found(**figures: float) -> list[DisturbanceRecord]:
+def recorded(**figures: float) -> list[DisturbanceRecord]:
     return [DisturbanceRecord(machine="this machine", **figures)]
 
 
@@ -43,13 +43,13 @@ def found(**figures: float) -> list[DisturbanceRecord]:
     ],
 )
 def test_each_covariate_has_a_limit(figures, said):
-    assert disturbance(found(**figures), 3.0) == said
+    assert disturbance(recorded(**figures), 3.0) == said
 
 
 def test_a_few_ticks_do_not_disturb_short_traffic():
     """Ticks of 10 ms are 4% of a quarter of a second each."""
-    assert disturbance(found(other_work_percent=16.0), 0.25) == ""
-    assert disturbance(found(other_work_percent=24.0), 0.25) != ""
+    assert disturbance(recorded(other_work_percent=16.0), 0.25) == ""
+    assert disturbance(recorded(other_work_percent=24.0), 0.25) != ""
 
 
 numbers = st.floats(min_value=0, max_value=1e12) | st.integers(min_value=0, max_value=10**12)
@@ -111,10 +111,10 @@ def test_the_choice_reads_no_other_field():
 
 def test_a_trial_is_run_again_a_few_times_and_a_run_runs_half_of_its_trials_again(tmp_path):
     run = make_run(tmp_path / "run", 1, {"mtu": "1500,9000"}, trials=0)  # 8 trials
-    reruns, busy = Reruns(run), found(other_work_percent=50.0)
+    reruns, busy = Reruns(run), recorded(other_work_percent=50.0)
     first, second, third = run.plan[:3]
     assert [bool(reruns.wants(first, busy, 2.0)) for _ in range(3)] == [True, True, False]
-    assert not reruns.wants(second, found(other_work_percent=1.0), 2.0)
+    assert not reruns.wants(second, recorded(other_work_percent=1.0), 2.0)
     assert [bool(reruns.wants(second, busy, 2.0)) for _ in range(3)] == [True, True, False]
     assert reruns.exhausted
     assert not reruns.wants(third, busy, 2.0)

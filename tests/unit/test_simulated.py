@@ -87,15 +87,15 @@ def test_what_is_random_follows_from_the_runs_seed_and_the_block(quantity, backe
     (name, setting, settings, levels), drawn = RANDOM[quantity]
     studies = [load(name).with_overrides({**settings, setting: seed}).on(backend) for seed in ("0", "1")]
 
-    def found():
+    def draws():
         places = product(studies, (0, 1, 99), (1, 2))
         made = [drawn(scenario_of(study, levels, block, run)) for study, run, block in places]
         return [[repr(value) for value in values] for values in zip(*made, strict=True)]
 
     # No block of any seed, whether of the study or of the run, equals another.
-    once = found()
+    once = draws()
     assert [len(set(values)) for values in once] == [12] * len(once)
-    assert once == found()
+    assert once == draws()
 
 
 def test_what_only_the_simulator_has_is_in_the_scenario():
