@@ -66,8 +66,8 @@ def with_durations(study: Study) -> tuple[Study, pilot.Durations]:
     lengths = [DURATION.parse(getattr(entry.traffic, "duration")) for entry in study.workload]  # noqa: B009
     durations = pilot.durations(study, max(lengths) / 1e9)
     shown = [f"{seconds:g} s" for seconds in durations.seconds]
-    data: dict[str, Any] = study.model_dump(by_alias=True)
-    data["factors"][pilot.FACTOR] = {
+    document: dict[str, Any] = study.model_dump(by_alias=True)
+    document["factors"][pilot.FACTOR] = {
         "title": "Duration",
         "sets": {
             level: durations.settings(study, scale)
@@ -76,9 +76,9 @@ def with_durations(study: Study) -> tuple[Study, pilot.Durations]:
         "levels": shown,
         "baseline": shown[-1],
     }
-    data["layout"]["columns"].append(pilot.FACTOR)
-    data |= {"headline": None, "published": None, "conclusions": [], "until": None, "full": {}}
-    made = Document.in_python({name: value for name, value in data.items() if value is not None})
+    document["layout"]["columns"].append(pilot.FACTOR)
+    document |= {"headline": None, "published": None, "conclusions": [], "until": None, "full": {}}
+    made = Document.in_python({name: value for name, value in document.items() if value is not None})
     return Study.of(replace(made, path=study.document.path)), durations
 
 

@@ -61,14 +61,14 @@ def read_bytes(path: Path, most: int) -> bytes:
         with open(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise Unreadable("it is not a regular file")
-            data = file.read(most + 1)
+            content = file.read(most + 1)
     except IsADirectoryError:
         raise Unreadable("it is not a regular file") from None
     except (OSError, ValueError) as error:  # ValueError: the name contains a zero byte
         raise Unreadable((error.strerror if isinstance(error, OSError) else None) or str(error)) from None
-    if len(data) > most:
+    if len(content) > most:
         raise Unreadable(f"it has more than {most} bytes")
-    return data
+    return content
 
 
 def read_text(path: Path, most: int) -> str:

@@ -48,7 +48,7 @@ def temporary_directory(parent: Path | None = None) -> Iterator[Path]:
         os.close(held)
 
 
-def replace_file(target: Path, data: bytes) -> None:
+def replace_file(target: Path, content: bytes) -> None:
     """Writes a file completely or not at all, readable by everybody, and replaces what had its name; raises
     OSError. A symbolic link of this name is replaced and not followed. First removes the files that killed
     processes were writing under this name."""
@@ -56,7 +56,7 @@ def replace_file(target: Path, data: bytes) -> None:
     file, temporary = _locked_file(target)
     try:
         with file:
-            file.write(data)
+            file.write(content)
             # By its name, another user who owns the directory could lead this to any file.
             os.fchmod(file.fileno(), 0o644) if hasattr(os, "fchmod") else temporary.chmod(0o644)
             rename_held(file, temporary, target)

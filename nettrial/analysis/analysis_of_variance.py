@@ -140,8 +140,8 @@ def _keys(study: Study, factors: Sequence[str]) -> list[tuple[str, ...]]:
 def _analysed(study: Study, factors: Sequence[str], empty: Variation, values: Floats) -> Variation:
     """Returns the analysis of `values`, which have an axis for each factor, and a last one for blocks."""
     positive = bool((values > 0).all())
-    data: Floats = np.log(values) if positive else values
-    terms, residuals = _terms(factors, data)
+    scaled: Floats = np.log(values) if positive else values
+    terms, residuals = _terms(factors, scaled)
     untested = replace(empty, scale="logarithm" if positive else "value", terms=terms)
     error = next((term for term in terms if term.kind == "residual"), None)
     if error is None:
@@ -155,28 +155,28 @@ def _analysed(study: Study, factors: Sequence[str], empty: Variation, values: Fl
     return replace(untested, terms=tested, normality=_normality(residuals), interactions=interactions)
 
 
-def _terms(factors: Sequence[str], data: Floats) -> tuple[tuple[Term, ...], Floats]:
+def _terms(factors: Sequence[str], values: Floats) -> tuple[tuple[Term, ...], Floats]:
     """Returns the rows of the analysis, with shares but without tests, and the residuals."""
-    blocks = data.shape[-1]
-    whole = float(((data - data.mean()) ** 2).sum())
+    blocks = values.shape[-1]
+    whole = float(((values - values.mean()) ** 2).sum())
     axes = range(len(factors))
     named: list[tuple[Kind, tuple[int, ...]]] = [("factor", (axis,)) for axis in axes]
     named += [("interaction", pair) for pair in combinations(axes, 2)]
-    effects = {chosen: _effect(data, chosen) for _, chosen in named}
-    block = _effect(data, (len(factors),))
-    cells = data.mean(axis=-1, keepdims=True) - data.mean()
+    effects = {chosen: _effect(values, chosen) for _, chosen in named}
+    block = _effect(values, (len(factors),))
+    cells = values.mean(axis=-1, keepdims=True) - values.mean()
     higher = cells - sum(effects.values())
-    residuals = data - data.mean() - cells - block
+    residuals = values - values.mean() - cells - block
 
     def term(kind: Kind, chosen: tuple[int, ...], effect: Floats, freedom: int) -> Term:
-        squares = float((np.broadcast_to(effect, data.shape) ** 2).sum())
+        squares = float((np.broadcast_to(effect, values.shape) ** 2).sum())
         return Term(kind, tuple(factors[axis] for axis in chosen), freedom, squares, squares / whole)
 
     terms = [
-        term(kind, chosen, effects[chosen], int(np.prod([data.shape[axis] - 1 for axis in chosen])))
+        term(kind, chosen, effects[chosen], int(np.prod([values.shape[axis] - 1 for axis in chosen])))
         for kind, chosen in named
     ]
-    treatments = data.size // blocks
+    treatments = values.size // blocks
     if len(factors) > 2:
         terms.append(term("higher", (), higher, treatments - 1 - sum(made.freedom for made in terms)))
     if blocks > 1:
@@ -185,17 +185,17 @@ def _terms(factors: Sequence[str], data: Floats) -> tuple[tuple[Term, ...], Floa
     return tuple(terms), residuals
 
 
-def _effect(data: Floats, chosen: tuple[int, ...]) -> Floats:
+def _effect(values: Floats, chosen: tuple[int, ...]) -> Floats:
     """Returns the contribution to the mean of a factor, or of two factors' interaction, with size 1 along the
     other axes."""
     if len(chosen) == 1:
-        others = tuple(axis for axis in range(data.ndim) if axis not in chosen)
-        made: Floats = data.mean(axis=others, keepdims=True) - data.mean()
+        others = tuple(axis for axis in range(values.ndim) if axis not in chosen)
+        made: Floats = values.mean(axis=others, keepdims=True) - values.mean()
         return made
-    others = tuple(axis for axis in range(data.ndim) if axis not in chosen)
-    both: Floats = data.mean(axis=others, keepdims=True) - data.mean()
+    others = tuple(axis for axis in range(values.ndim) if axis not in chosen)
+    both: Floats = values.mean(axis=others, keepdims=True) - values.mean()
     first, second = chosen
-    return both - _effect(data, (first,)) - _effect(data, (second,))
+    return both - _effect(values, (first,)) - _effect(values, (second,))
 
 
 def _normality(residuals: Floats) -> float | None:

@@ -138,12 +138,12 @@ def change(pairs: Sequence[tuple[float, float]], exact: bool = False) -> Change:
     measurements are no evidence of their spread."""
     if not pairs:
         return Change(None, None, 0, "it was not measured here and at the baseline in the same block")
-    data = np.asarray(pairs, dtype=float)
-    differences, scale = (data[:, 1] - data[:, 0]).tolist(), float(abs(data).max())
-    effect = _hedges(data[:, 0], data[:, 1])
-    if (data <= 0).any():
+    table = np.asarray(pairs, dtype=float)
+    differences, scale = (table[:, 1] - table[:, 0]).tolist(), float(abs(table).max())
+    effect = _hedges(table[:, 0], table[:, 1])
+    if (table <= 0).any():
         return _on(differences, scale, None, effect, exact)
-    return _on(differences, scale, np.log(data[:, 1] / data[:, 0]).tolist(), effect, exact)
+    return _on(differences, scale, np.log(table[:, 1] / table[:, 0]).tolist(), effect, exact)
 
 
 def averaged_change(places: Sequence[Mapping[int, tuple[float, float]]], exact: bool = False) -> Change:
@@ -159,13 +159,13 @@ def averaged_change(places: Sequence[Mapping[int, tuple[float, float]]], exact: 
     if not blocks:
         absent = "no block is complete: none has a value of every treatment compared"
         return Change(None, None, 0, absent if kept else change([]).absent)
-    data = np.array([[pairs[block] for pairs in kept] for block in blocks], dtype=float)
-    means = data.mean(axis=1)
+    table = np.array([[pairs[block] for pairs in kept] for block in blocks], dtype=float)
+    means = table.mean(axis=1)
     effect = _hedges(means[:, 0], means[:, 1])
-    differences, scale = (means[:, 1] - means[:, 0]).tolist(), float(abs(data).max())
-    if (data <= 0).any():
+    differences, scale = (means[:, 1] - means[:, 0]).tolist(), float(abs(table).max())
+    if (table <= 0).any():
         return _on(differences, scale, None, effect, exact)
-    logs = np.log(data[:, :, 1] / data[:, :, 0]).mean(axis=1)
+    logs = np.log(table[:, :, 1] / table[:, :, 0]).mean(axis=1)
     return _on(differences, scale, logs.tolist(), effect, exact)
 
 

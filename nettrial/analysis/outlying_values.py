@@ -36,8 +36,8 @@ def outliers(values: Mapping[int, float], trials: Mapping[int, int]) -> tuple[Ou
     none for fewer than `FEWEST` values, or if half of them are equal, so that the median distance is 0."""
     if len(values) < FEWEST:
         return ()
-    data = np.fromiter(values.values(), float, len(values))
-    distances = data - np.median(data)
+    numbers = np.fromiter(values.values(), float, len(values))
+    distances = numbers - np.median(numbers)
     usual = float(np.median(abs(distances)))
     if usual == 0:
         return ()

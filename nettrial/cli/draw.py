@@ -100,11 +100,11 @@ def _show(
 
         drawing = drawing or picture(graph)
         if out.suffix == ".html":
-            data = network_page.as_page(*called, drawing, facts, rows).encode()
+            content = network_page.as_page(*called, drawing, facts, rows).encode()
         else:
             svg = network_page.as_drawn(drawing)
-            data = network_page.in_pixels(svg) if out.suffix == ".png" else svg.encode()
-        pages.write(out, data, "writing the picture")
+            content = network_page.in_pixels(svg) if out.suffix == ".png" else svg.encode()
+        pages.write(out, content, "writing the picture")
         say(f"picture: {out}")
     if document is not None:
         documents.show(draw_documents.DrawDocument.model_validate({**document, **_plain(facts)}))

@@ -269,7 +269,7 @@ def add(
     from ruamel.yaml import YAML
 
     yaml = YAML(typ="rt")
-    data: dict[str, Any] = {"machines": {}}
+    document: dict[str, Any] = {"machines": {}}
     if file.exists():
         known = Inventory.load(file)
         if name in known.machines:
@@ -280,10 +280,10 @@ def add(
                 "a name that no other machine has",
                 f"{file} has a machine of that name",
             )
-        data = _with_comments(yaml, file)
-    data["machines"][name] = entry
+        document = _with_comments(yaml, file)
+    document["machines"][name] = entry
     written = io.StringIO()
-    yaml.dump(data, written)
+    yaml.dump(document, written)
     part = file.with_name(file.name + ".part")
     with open(created(part), "w", encoding="utf-8") as new:
         new.write(written.getvalue())

@@ -88,7 +88,8 @@ class Catalogue:
     def add(self, name: str, kernel: GuestKernel, source: str) -> SystemEntry:
         """Stores a kernel under a name; raises BadInput if another system has that name."""
         modules = archive(
-            "modules", [(f"{n:03}-{module}.ko", data) for n, (module, data) in enumerate(kernel.modules)]
+            "modules",
+            [(f"{n:03}-{module}.ko", content) for n, (module, content) in enumerate(kernel.modules)],
         )
         files = {"kernel": [kernel.image], "modules": [modules]}
         return self._add({"name": name, "source": source, "release": kernel.release}, files)

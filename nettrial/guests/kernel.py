@@ -42,8 +42,8 @@ class GuestKernel:
     def read(cls, image: Path, modules: Path) -> GuestKernel:
         """Reads a kernel; `modules` is a directory such as /lib/modules/6.12.0. Raises Unreadable, and Unfit
         if a driver is missing."""
-        data = read_bytes(image, MOST_KERNEL_BYTES)
-        return cls(_release(image, data), data, _modules(modules))
+        content = read_bytes(image, MOST_KERNEL_BYTES)
+        return cls(_release(image, content), content, _modules(modules))
 
     @property
     def version(self) -> str:
@@ -95,11 +95,11 @@ def _name(file: Path) -> str:
 
 
 def _contents(file: Path) -> bytes:
-    data = read_bytes(file, MOST_MODULE_BYTES)
+    content = read_bytes(file, MOST_MODULE_BYTES)
     if not file.name.endswith(_ENDINGS):
         raise Unfit(f"{file} is compressed with an algorithm other than xz")
     try:
-        return lzma.decompress(data) if file.suffix == ".xz" else data
+        return lzma.decompress(content) if file.suffix == ".xz" else content
     except lzma.LZMAError as error:
         raise Unfit(f"{file}: {error}") from None
 

@@ -189,9 +189,9 @@ class ComparedMeasurement(Measurement[TreatedRecord]):
         records = [each.record for each in results if each.trial.treatment == self._named(levels)]
         return self._singles[levels].metrics(records)
 
-    def warnings(self, result: TreatedRecord) -> int:
+    def warnings(self, measured: TreatedRecord) -> int:
         """Returns the number of warnings of a repeat."""
-        return len(result.record.warnings)
+        return len(measured.record.warnings)
 
     def store(self, directory: Path, results: Sequence[TreatedRecord]) -> None:
         """Stores the repeats as a run in a new directory. Its responses are the metrics that all treatments

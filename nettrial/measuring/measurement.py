@@ -125,7 +125,7 @@ class Measurement(ABC, Generic[R]):
         """Returns the metrics over the repeats, as far as repeats gave values."""
 
     @abstractmethod
-    def warnings(self, result: R) -> int:
+    def warnings(self, measured: R) -> int:
         """Returns the number of warnings of a repeat."""
 
     @abstractmethod
@@ -182,7 +182,7 @@ def repeat(measurement: Measurement[R], listener: Listener, stop: Stop) -> Repea
         if stop.wanted:
             break
         try:
-            result = measurement.once(number)
+            measured = measurement.once(number)
         except Abandoned:
             break
         except (RepeatFailed, CannotRun) as error:
@@ -194,7 +194,7 @@ def repeat(measurement: Measurement[R], listener: Listener, stop: Stop) -> Repea
             event = RepeatFinished(number, failure=str(error))
             repeats.failures.append(str(event))
         else:
-            repeats.results.append(result)
-            event = RepeatFinished(number, measurement.warnings(result))
+            repeats.results.append(measured)
+            event = RepeatFinished(number, measurement.warnings(measured))
         listener(event)
     return repeats

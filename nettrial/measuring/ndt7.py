@@ -123,9 +123,9 @@ class Ndt7Measurement(Measurement[Ndt7Test]):
         """Returns the metrics over the repeats."""
         return metrics_of([each.outcome for each in results])
 
-    def warnings(self, result: Ndt7Test) -> int:
+    def warnings(self, measured: Ndt7Test) -> int:
         """Returns the number of warnings of a test."""
-        return len(result.outcome.warnings)
+        return len(measured.outcome.warnings)
 
     def store(self, directory: Path, results: Sequence[Ndt7Test]) -> None:
         """Stores tests as a run in a new directory."""

@@ -117,9 +117,9 @@ class StampMeasurement(Measurement[StampSession]):
         """Returns the metrics over the repeats."""
         return metrics_of([each.outcome for each in results])
 
-    def warnings(self, result: StampSession) -> int:
+    def warnings(self, measured: StampSession) -> int:
         """Returns the number of warnings of a session."""
-        return len(result.outcome.warnings)
+        return len(measured.outcome.warnings)
 
     def store(self, directory: Path, results: Sequence[StampSession]) -> None:
         """Stores sessions as a run in a new directory."""

@@ -114,9 +114,9 @@ class TrafficMeasurement(Measurement[Record]):
             for metric in repeated(results, self.streams)
         ]
 
-    def warnings(self, result: Record) -> int:
+    def warnings(self, measured: Record) -> int:
         """Returns the number of warnings of a repeat."""
-        return len(result.warnings)
+        return len(measured.warnings)
 
     def store(self, directory: Path, results: Sequence[Record]) -> None:
         """Stores repeats as a run in a new directory."""

@@ -71,24 +71,24 @@ def _hash(name: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def write(target: Path, data: bytes, doing: str) -> None:
+def write(target: Path, content: bytes, doing: str) -> None:
     """Writes a file that the user named, completely or not at all; raises BadInput if it can't be written.
     `doing` describes the current action for the error. A pipe or a device, such as /dev/stdout, is written to
     and not replaced."""
     if Path("/dev") not in target.absolute().parents or (target.is_file() and not target.is_symlink()):
-        replace(target, data, doing)
+        replace(target, content, doing)
         return
     try:
-        target.write_bytes(data)
+        target.write_bytes(content)
     except OSError as error:
         raise _unwritten(target, doing, error) from None
 
 
-def replace(target: Path, data: bytes, doing: str) -> None:
+def replace(target: Path, content: bytes, doing: str) -> None:
     """Writes a file completely or not at all, and replaces what had its name; raises BadInput if it can't be
     written. A symbolic link of this name is replaced and not followed."""
     try:
-        replace_file(target, data)
+        replace_file(target, content)
     except OSError as error:
         raise _unwritten(target, doing, error) from None
 

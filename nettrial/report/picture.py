@@ -160,7 +160,7 @@ def picture(graph: nx.MultiGraph, start: str | None = None, words: Words | None 
     marks. Stations that reach each other directly are connected in pairs."""
     graph, words = _meshed(graph, words)
     links = list(graph.edges())
-    radio = [data.get(CHANNEL) is not None for _, _, data in graph.edges(data=True)]
+    radio = [attributes.get(CHANNEL) is not None for _, _, attributes in graph.edges(data=True)]
     words = words or Words({}, [("", "")] * len(links))
     joined = Counter(map(frozenset, links))
     boxes = [_box(node, kind, words) for node, kind in graph.nodes(data="kind")]
@@ -249,7 +249,7 @@ def on_ground(graph: nx.MultiGraph, ground: Ground, words: Words) -> Drawing:
     graph, own = _meshed(graph, words)
     words = own or words
     links = list(graph.edges())
-    radio = [data.get(CHANNEL) is not None for _, _, data in graph.edges(data=True)]
+    radio = [attributes.get(CHANNEL) is not None for _, _, attributes in graph.edges(data=True)]
     xs, ys = zip(*ground.places.values(), strict=True)
     across = max(max(xs) - min(xs), max(ys) - min(ys), 1.0)
     left, low = min(xs) - ROOM * across, min(ys) - ROOM * across
@@ -301,13 +301,13 @@ def _meshed(graph: nx.MultiGraph, words: Words | None) -> tuple[nx.MultiGraph, W
     made: nx.MultiGraph = nx.MultiGraph()
     made.add_nodes_from(graph.nodes(data=True))
     texts, of_channel = [], {}
-    for (first, second, data), text in zip(
+    for (first, second, attributes), text in zip(
         graph.edges(data=True), words.links if words else [("", "")] * graph.number_of_edges(), strict=True
     ):
-        if data.get(CHANNEL) in direct:
-            of_channel[data[CHANNEL]] = text
+        if attributes.get(CHANNEL) in direct:
+            of_channel[attributes[CHANNEL]] = text
         else:
-            made.add_edge(first, second, **data)
+            made.add_edge(first, second, **attributes)
             texts.append((frozenset((first, second)), text))
     for channel, links in direct.items():
         stations = list(dict.fromkeys(name for link in links for name in link))

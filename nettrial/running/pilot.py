@@ -82,25 +82,25 @@ def pilot_study(study: Study, times: Durations) -> Study:
         base = factor.baseline or factor.levels[0]
         others = [level for level in factor.levels if level != base]
         levels[name] = [base, *others[-1:]] if name == compared else [base]
-    data: dict[str, Any] = study.model_dump(by_alias=True)
+    document: dict[str, Any] = study.model_dump(by_alias=True)
     for name, kept in levels.items():
-        data["factors"][name] |= {"levels": kept, "baseline": kept[0]}
+        document["factors"][name] |= {"levels": kept, "baseline": kept[0]}
         if not isinstance(study.factors[name].sets, str):
-            sets = data["factors"][name]["sets"]
-            data["factors"][name]["sets"] = {level: sets[level] for level in kept}
+            sets = document["factors"][name]["sets"]
+            document["factors"][name]["sets"] = {level: sets[level] for level in kept}
     if len(times.scales) > 1:
         shown = [f"{seconds:g} s" for seconds in (times.seconds[0], times.seconds[-1])]
         scales = (times.scales[0], times.scales[-1])
-        data["factors"][FACTOR] = {
+        document["factors"][FACTOR] = {
             "title": "Duration",
             "sets": {level: times.settings(study, scale) for level, scale in zip(shown, scales, strict=True)},
             "levels": shown,
             "baseline": shown[-1],
         }
-        data["layout"]["columns"].append(FACTOR)
-    data |= {"headline": None, "published": None, "conclusions": [], "until": None, "full": {}}
-    data["title"] = f"Pilot: {study.title}"
-    made = Document.in_python({name: value for name, value in data.items() if value is not None})
+        document["layout"]["columns"].append(FACTOR)
+    document |= {"headline": None, "published": None, "conclusions": [], "until": None, "full": {}}
+    document["title"] = f"Pilot: {study.title}"
+    made = Document.in_python({name: value for name, value in document.items() if value is not None})
     return Study.of(replace(made, path=study.document.path))
 
 

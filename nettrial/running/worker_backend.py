@@ -51,12 +51,12 @@ class WorkerBackend(Backend):
         )
         why = ""
         for _ in range(ATTEMPTS):
-            result = self._submitted(request_task)
-            self._worker = result.worker
-            if result.kind == "finished":
-                return Event.model_validate_json(result.text)
-            why = result.text
-            if result.kind != "lost":
+            answer = self._submitted(request_task)
+            self._worker = answer.worker
+            if answer.kind == "finished":
+                return Event.model_validate_json(answer.text)
+            why = answer.text
+            if answer.kind != "lost":
                 break
             _LOG.warning("the set %s: a request was lost: %s", self._resource, why)
         raise EngineLost(why or "the session has ended", Loss.ABANDONED)

@@ -353,11 +353,11 @@ class Study(Settings):
     def settings(self, levels: Mapping[str, str]) -> Settings:
         """Returns the settings with the `levels` of factors applied; raises pydantic's ValidationError if
         they are inconsistent."""
-        data = self.model_dump(by_alias=True, include=set(Settings.model_fields))
+        document = self.model_dump(by_alias=True, include=set(Settings.model_fields))
         for factor, level in levels.items():
             for path, value in self.factors[factor].settings(level).items():
-                substitute(data, path, value)
-        return Settings.model_validate(data)
+                substitute(document, path, value)
+        return Settings.model_validate(document)
 
     def with_overrides(self, overrides: Mapping[str, str]) -> Study:
         """Returns the study with changed levels or settings: comma-separated values by a factor's name or a

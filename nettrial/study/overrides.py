@@ -23,7 +23,7 @@ READING = "reading the options"
 def apply(study: Study, overrides: Mapping[str, str], doing: str, places: Mapping[str, str]) -> Document:
     """Returns the study's document with `overrides` applied, given by a factor's name or a setting's dotted
     path. `doing` and `places`, the place of each override, are for errors."""
-    data = study.model_dump(by_alias=True)
+    document = study.model_dump(by_alias=True)
     options = dict(study.document.options)
     for name, text in overrides.items():
         option = places[name]
@@ -36,24 +36,24 @@ def apply(study: Study, overrides: Mapping[str, str], doing: str, places: Mappin
             expected = f"another setting, or the factor's levels: {', '.join(study.factors[setter].levels)}"
             raise BadInput(doing, option, f"the factor {setter} sets it", expected)
         if factor is not None:
-            entry = data["factors"][factor]
+            entry = document["factors"][factor]
             entry["levels"] = values
             if entry["baseline"] not in [study.canonical(factor, as_text(value)) for value in values]:
                 entry["baseline"] = None
             options["factors", factor] = option
             continue
         try:
-            place = substitute({name: data[name] for name in Settings.model_fields}, name, values[0])
+            place = substitute({name: document[name] for name in Settings.model_fields}, name, values[0])
         except NoSuchSetting as error:
             names = error.names if "." in name else [*study.factors, *error.names]
             last = name.split(".")[-1]
-            same = ending_in({name: data[name] for name in Settings.model_fields}, last)
+            same = ending_in({name: document[name] for name in Settings.model_fields}, last)
             is_near = last.lower() in [each.lower() for each in names]
             hint = f"did you mean {same[0]!r}?" if same and not is_near else near(last, names)
             raise BadInput(doing, option, "no such factor or setting", ", ".join(names), hint) from None
         options[place] = option
         if len(values) > 1:
-            data["factors"][name] = {"title": name, "sets": name, "levels": values}
-            data["layout"]["columns"].append(name)
+            document["factors"][name] = {"title": name, "sets": name, "levels": values}
+            document["layout"]["columns"].append(name)
             options["factors", name] = option
-    return replace(study.document, data=data, options=options)
+    return replace(study.document, data=document, options=options)

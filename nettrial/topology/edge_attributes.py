@@ -75,10 +75,12 @@ def is_relevant(name: object) -> bool:
     return plain in (*ATTRIBUTES, *ZOO, *WITHOUT, NAME)
 
 
-def settings_of(data: Mapping[Any, Any]) -> EdgeSettings | None:
+def settings_of(attributes: Mapping[Any, Any]) -> EdgeSettings | None:
     """Returns the settings that the attributes of a link give, or None; raises BadAttribute."""
     given = {
-        str(name): value for name, value in data.items() if is_relevant(name) and value not in (None, "")
+        str(name): value
+        for name, value in attributes.items()
+        if is_relevant(name) and value not in (None, "")
     }
     settings: dict[str, Any] = {}
     reverse: dict[str, Any] = {}

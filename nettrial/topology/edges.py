@@ -64,13 +64,18 @@ def edges_of(graph: nx.MultiGraph) -> list[Edge]:
     """Returns the links of a graph in the order of their interfaces; a radio channel is one."""
     edges: list[Edge] = []
     channels: set[int] = set()
-    for one, other, data in graph.edges(data=True):
-        channel = data.get(CHANNEL)
+    for one, other, attributes in graph.edges(data=True):
+        channel = attributes.get(CHANNEL)
         if channel in channels:
             continue
         if channel is not None:
             channels.add(channel)
         edges.append(
-            Edge((one, other), data.get(SETTINGS), data.get(SOURCE, one) != one, channel is not None)
+            Edge(
+                (one, other),
+                attributes.get(SETTINGS),
+                attributes.get(SOURCE, one) != one,
+                channel is not None,
+            )
         )
     return edges

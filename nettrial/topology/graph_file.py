@@ -78,33 +78,33 @@ def read(folder: Path, name: str, is_of_study: bool = True) -> GraphData:
     """Returns the graph in a file, whose name is relative to the directory; raises GraphError. A study, which
     may be somebody else's, can name only files in its directory and below."""
     try:
-        data = read_bytes(beside(folder, name) if is_of_study else folder / name, MOST_BYTES)
+        content = read_bytes(beside(folder, name) if is_of_study else folder / name, MOST_BYTES)
     except Unreadable as why:
         raise GraphError(f"{name}: {why}", f"a readable file of up to {MOST_BYTES} bytes") from None
     try:
-        _refuse_other_formats(data)
-        return _checked(name, _parsed(data))
+        _refuse_other_formats(content)
+        return _checked(name, _parsed(content))
     except GraphError as error:
         raise GraphError(f"{name}: {error}", error.expected) from None
 
 
-def _refuse_other_formats(data: bytes) -> None:
+def _refuse_other_formats(content: bytes) -> None:
     """Raises GraphError for the formats of graphs that are not read, by their names."""
     for name, (begins, expected) in OTHER_FORMATS.items():
-        if begins.search(data[:BEGINNING]):
+        if begins.search(content[:BEGINNING]):
             raise GraphError(f"the file has the format {name}", expected)
 
 
-def _parsed(data: bytes) -> nx.Graph:
+def _parsed(content: bytes) -> nx.Graph:
     """Returns the graph as the file's format has it."""
-    if data.lstrip()[:1] == b"{":
-        return _json(data)
-    if GML.search(data[:BEGINNING]) and data.lstrip()[:1] != b"<":
-        return _by_networkx("GML", lambda: nx.parse_gml(data.decode(), label="id"))
-    _refuse_traps(data)
-    if GEXF.search(data[:BEGINNING]):
-        return _by_networkx("GEXF", lambda: nx.read_gexf(io.BytesIO(data)))
-    return _by_networkx("GraphML", lambda: nx.parse_graphml(data.decode()))
+    if content.lstrip()[:1] == b"{":
+        return _json(content)
+    if GML.search(content[:BEGINNING]) and content.lstrip()[:1] != b"<":
+        return _by_networkx("GML", lambda: nx.parse_gml(content.decode(), label="id"))
+    _refuse_traps(content)
+    if GEXF.search(content[:BEGINNING]):
+        return _by_networkx("GEXF", lambda: nx.read_gexf(io.BytesIO(content)))
+    return _by_networkx("GraphML", lambda: nx.parse_graphml(content.decode()))
 
 
 def _by_networkx(name: str, parse: Callable[[], nx.Graph]) -> nx.Graph:
@@ -117,7 +117,7 @@ def _by_networkx(name: str, parse: Callable[[], nx.Graph]) -> nx.Graph:
         raise GraphError(f"not {name}: {_line(error)}", FORMATS) from None
 
 
-def _refuse_traps(data: bytes) -> None:
+def _refuse_traps(content: bytes) -> None:
     """Raises GraphError if the XML declares entities, which could grow without bound or refer to other files,
     is nested too deeply, or is malformed; and if it contains a node twice, which networkx would
     merge."""
@@ -147,18 +147,18 @@ def _refuse_traps(data: bytes) -> None:
     parser.EntityDeclHandler = entity
     parser.ExternalEntityRefHandler = entity
     try:
-        parser.Parse(data, True)
+        parser.Parse(content, True)
     except GraphError:
         raise
     except (expat.ExpatError, ValueError, LookupError) as error:  # LookupError: an unknown encoding
         raise GraphError(f"neither JSON nor XML: {_line(error)}", FORMATS) from None
 
 
-def _json(data: bytes) -> nx.Graph:
+def _json(content: bytes) -> nx.Graph:
     """Returns the graph of a node-link document, which has `nodes` with `id`s and `links` (or `edges`) with
     `source` and `target`."""
     try:
-        document = json.loads(data)
+        document = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise GraphError(f"not JSON: {_line(error)}", FORMATS) from None
     nodes, links = _entries(document, "nodes"), _entries(document, "links", "edges")
@@ -213,18 +213,19 @@ def _checked(source: str, graph: nx.Graph) -> GraphData:
         if count > most:
             raise GraphError(f"{count} {what}", f"up to {most} {what}")
     nodes = tuple(
-        (_name(node), _kind(node, data.get("kind", "device"))) for node, data in graph.nodes.items()
+        (_name(node), _kind(node, attributes.get("kind", "device")))
+        for node, attributes in graph.nodes.items()
     )
     if len(nodes) < 2:
         raise GraphError(f"{len(nodes)} nodes", "2 nodes or more")
     links: list[tuple[str, str]] = []
     settings: list[EdgeSettings | None] = []
-    for one, other, data in graph.edges(data=True):
+    for one, other, attributes in graph.edges(data=True):
         if one == other:
             raise GraphError(f"a link connects {_called(graph, one)} to itself", "links between two nodes")
-        ends = (one, other) if data.get(SOURCE, one) == one else (other, one)
+        ends = (one, other) if attributes.get(SOURCE, one) == one else (other, one)
         links.append((_name(ends[0]), _name(ends[1])))
-        settings.append(_settings(graph, ends, data))
+        settings.append(_settings(graph, ends, attributes))
     parts = list(nx.connected_components(graph))
     if len(parts) > 1:
         alone = min(parts, key=len)
@@ -237,22 +238,22 @@ def _checked(source: str, graph: nx.Graph) -> GraphData:
     )
 
 
-def _settings(graph: nx.Graph, ends: tuple[str, str], data: Mapping[str, Any]) -> EdgeSettings | None:
-    """Returns the settings of a link from its source to its target; `data` has its attributes."""
-    if isinstance(merged := data.get(MERGED), EdgeSettings):
+def _settings(graph: nx.Graph, ends: tuple[str, str], attributes: Mapping[str, Any]) -> EdgeSettings | None:
+    """Returns the settings of a link from its source to its target, by its attributes."""
+    if isinstance(merged := attributes.get(MERGED), EdgeSettings):
         return merged
-    settings = _of_edge(graph, ends, data)
-    if settings is not None and settings.reverse is not None and SOURCE not in data:
-        name = next(str(name) for name in data if str(name).lower().startswith(REVERSE))
+    settings = _of_edge(graph, ends, attributes)
+    if settings is not None and settings.reverse is not None and SOURCE not in attributes:
+        name = next(str(name) for name in attributes if str(name).lower().startswith(REVERSE))
         expected = "a directed graph, or JSON: other undirected graphs do not say where a link begins"
         raise GraphError(f"the link {_between(graph, ends)} has the attribute {name}", expected)
     return settings
 
 
-def _of_edge(graph: nx.Graph, ends: tuple[str, str], data: Mapping[str, Any]) -> EdgeSettings | None:
+def _of_edge(graph: nx.Graph, ends: tuple[str, str], attributes: Mapping[str, Any]) -> EdgeSettings | None:
     """Returns the settings that an edge's attributes give."""
     try:
-        return settings_of(data)
+        return settings_of(attributes)
     except BadAttribute as error:
         raise GraphError(f"the link {_between(graph, ends)} {error}", error.expected) from None
 
@@ -272,10 +273,10 @@ def _undirected(graph: nx.MultiDiGraph) -> nx.MultiGraph:
     made.add_nodes_from(graph.nodes(data=True))
     order = {node: number for number, node in enumerate(graph)}
     reverse: dict[tuple[object, object], list[Mapping[str, Any]]] = defaultdict(list)
-    for one, other, data in graph.edges(data=True):
-        reverse[other, one].append(data)
-    for one, other, data in graph.edges(data=True):
-        plain = {**_plain(data), SOURCE: one}
+    for one, other, attributes in graph.edges(data=True):
+        reverse[other, one].append(attributes)
+    for one, other, attributes in graph.edges(data=True):
+        plain = {**_plain(attributes), SOURCE: one}
         if lone:
             made.add_edge(one, other, None, **plain)
         elif order[one] <= order[other]:
@@ -289,8 +290,8 @@ def _merged(
 ) -> EdgeSettings | None:
     """Returns the settings of a link that a directed graph has as two edges, one in each direction."""
     forward, back = (
-        _of_edge(graph, nodes, data) or EdgeSettings()
-        for nodes, data in zip((ends, ends[::-1]), pair, strict=True)
+        _of_edge(graph, nodes, attributes) or EdgeSettings()
+        for nodes, attributes in zip((ends, ends[::-1]), pair, strict=True)
     )
     for settings in (forward, back):
         if settings.reverse is not None:

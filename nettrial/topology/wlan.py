@@ -71,9 +71,13 @@ def with_stations(graph: nx.MultiGraph, at: str, count: int) -> nx.MultiGraph:
     kinds = dict(graph.nodes(data="kind"))
     is_of_host = {edge: "host" in (kinds[edge[0]], kinds[edge[1]]) for edge in graph.edges(keys=True)}
     new = nx.MultiGraph()
-    new.add_nodes_from((node, data) for node, data in graph.nodes(data=True) if data["kind"] == "host")
+    new.add_nodes_from(
+        (node, attributes) for node, attributes in graph.nodes(data=True) if attributes["kind"] == "host"
+    )
     new.add_nodes_from(stations, kind="host")
-    new.add_nodes_from((node, data) for node, data in graph.nodes(data=True) if data["kind"] != "host")
+    new.add_nodes_from(
+        (node, attributes) for node, attributes in graph.nodes(data=True) if attributes["kind"] != "host"
+    )
     new.add_node(ACCESS_POINT, kind=KINDS["bridges"])
     new.add_edges_from((*edge, graph.edges[edge]) for edge, is_first in is_of_host.items() if is_first)
     new.add_edges_from(((station, ACCESS_POINT) for station in stations), **{CHANNEL: 0})
