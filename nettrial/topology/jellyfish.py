@@ -13,7 +13,6 @@ from pydantic import Field, model_validator
 from nettrial.fields import wrong
 from nettrial.topology.random_links import RandomLinks
 from nettrial.topology.topology import (
-    DEVICE,
     FABRIC,
     MOST_SWITCHES,
     TOPOLOGIES,
@@ -85,11 +84,7 @@ def build(parameters: Jellyfish, _: Sequence[str] = ()) -> nx.MultiGraph:
     """Returns a random graph of `switch-1`, …, which is connected, and regular except for at most one free
     port."""
     switches = switch_names(parameters.switches)
-    graph = nx.MultiGraph()
-    parameters.attach(graph, switches)
-    graph.add_nodes_from(switches, kind=DEVICE)
-    graph.add_edges_from((switches[a], switches[b]) for a, b in _links(parameters))
-    return graph
+    return parameters.graph_of(switches, ((switches[a], switches[b]) for a, b in _links(parameters)))
 
 
 def _links(parameters: Jellyfish) -> list[tuple[int, int]]:

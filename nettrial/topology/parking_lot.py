@@ -10,7 +10,6 @@ import networkx as nx
 from pydantic import Field, model_validator
 
 from nettrial.topology.topology import (
-    DEVICE,
     FABRIC,
     MOST_SWITCHES,
     TOPOLOGIES,
@@ -38,11 +37,7 @@ class ParkingLot(WithHosts):
 def build(parameters: ParkingLot, _: Sequence[str] = ()) -> nx.MultiGraph:
     """Returns the graph of `switch-1`, … in a row."""
     switches = switch_names(parameters.switches)
-    graph = nx.MultiGraph()
-    parameters.attach(graph, switches)
-    graph.add_nodes_from(switches, kind=DEVICE)
-    graph.add_edges_from(pairwise(switches))
-    return graph
+    return parameters.graph_of(switches, pairwise(switches))
 
 
 TOPOLOGIES.add(

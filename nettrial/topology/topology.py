@@ -131,6 +131,14 @@ class WithHosts(WithInterfaces):
         for host, switch in zip(hosts, at, strict=True):
             graph.add_edges_from([(host, switch)] * self.interfaces_per_host)
 
+    def graph_of(self, switches: Sequence[str], links: Iterable[tuple[str, str]]) -> nx.MultiGraph:
+        """Returns the graph of switches, the hosts on all of them, and these links between switches."""
+        graph = nx.MultiGraph()
+        self.attach(graph, switches)
+        graph.add_nodes_from(switches, kind=DEVICE)
+        graph.add_edges_from(links)
+        return graph
+
 
 def switch_names(count: int) -> list[str]:
     """Returns the names of that many switches of a topology with switches of one kind."""

@@ -14,7 +14,6 @@ from pydantic import Field, model_validator
 from nettrial.fields import wrong
 from nettrial.topology.jellyfish import Seed
 from nettrial.topology.topology import (
-    DEVICE,
     FABRIC,
     MOST_SWITCHES,
     TOPOLOGIES,
@@ -71,11 +70,7 @@ def build(parameters: Xpander, _: Sequence[str] = ()) -> nx.MultiGraph:
         if nx.is_connected(links):
             break
     switches = switch_names(parameters.switches)
-    graph = nx.MultiGraph()
-    parameters.attach(graph, switches)
-    graph.add_nodes_from(switches, kind=DEVICE)
-    graph.add_edges_from((switches[a], switches[b]) for a, b in links.edges)
-    return graph
+    return parameters.graph_of(switches, ((switches[a], switches[b]) for a, b in links.edges))
 
 
 TOPOLOGIES.add(
