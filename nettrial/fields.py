@@ -81,11 +81,17 @@ class Wrong:
                 value = MISSING
             elif entry["type"] == "union_tag_invalid":
                 value = repr(context["tag"])
-            elif not expected:
+            elif not expected and entry["type"] != "wrong":
                 message = entry["msg"].removeprefix("Input should be ").partition(", unable")[0]
                 expected = PLAIN_WORDS.get(entry["type"], message)
             place = (*entry["loc"], *context.get("at", ()))
-            faults.append(cls(place, value, expected, context.get("hint", "")))
+            # A union's discriminator is the name of a field in quotes, or a function's name.
+            if field := re.fullmatch("'(.+)'", context.get("discriminator", "")):
+                place = (*place, field[1])
+            hint = context.get("hint", "")
+            if entry["type"] in ("union_tag_invalid", "literal_error"):
+                hint = near(value.strip("'"), re.findall("'([^']+)'", expected))
+            faults.append(cls(place, value, expected, hint))
         return faults
 
 

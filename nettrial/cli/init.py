@@ -4,6 +4,9 @@ or on the network of another tool."""
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from nettrial.bounds import MOST_STUDY_BYTES
@@ -39,12 +42,14 @@ def write(directory: Path, source: str | None = None, two_hosts: bool = False) -
     it reads; with `two_hosts`, the study is one between two machines, with an inventory of them. Raises
     BadInput."""
     template = _shipped_file(source) if source else TWO_HOSTS if two_hosts else TEMPLATE
-    file = _begin(directory, template.read_text(encoding="utf-8"))
-    for each in template.parent.glob("*.csv") if source else ():
-        (directory / each.name).write_bytes(each.read_bytes())
+    inventory = directory / INVENTORY
+    with _new(directory):
+        file = _begin(directory, template.read_text(encoding="utf-8"))
+        for each in template.parent.glob("*.csv") if source else ():
+            (directory / each.name).write_bytes(each.read_bytes())
+        if two_hosts:
+            inventory.write_text(TWO_MACHINES.read_text(encoding="utf-8"), encoding="utf-8")
     if two_hosts:
-        inventory = directory / INVENTORY
-        inventory.write_text(TWO_MACHINES.read_text(encoding="utf-8"), encoding="utf-8")
         given = f"--machines {inventory}"
         say(
             f"wrote {file} and {inventory}; next: name your machines in {inventory}, then nettrial machines "
@@ -96,30 +101,42 @@ def _write_imported(directory: Path, graph: ForeignGraph) -> None:
     text = IMPORTED.read_text(encoding="utf-8")
     for word, value in words.items():
         text = text.replace(word, value)
-    file = _begin(directory, text)
-    (directory / NETWORK).write_text(graph.as_json(), encoding="utf-8")
-    try:
+    with _new(directory):
+        file = _begin(directory, text)
+        (directory / NETWORK).write_text(graph.as_json(), encoding="utf-8")
         load(str(file))
-    except BadInput:
-        for each in (file, directory / NETWORK, directory / SCHEMA.name):
-            each.unlink()
-        directory.rmdir()
-        raise
     if graph.ignored:
         say(f"without effect here, and left out: {', '.join(sorted(graph.ignored))}")
     written = f"{file} and {directory / NETWORK}"
     say(f"wrote {written}; next: nettrial run --dry-run {file}, then nettrial run {file}")
 
 
-def _begin(directory: Path, text: str) -> Path:
-    """Creates the directory with a study, whose name it gets, and with the JSON Schema; returns the study's
-    file. Raises BadInput."""
+@contextmanager
+def _new(directory: Path) -> Iterator[None]:
+    """Creates the directory of a study, and removes it if writing into it fails. Raises BadInput."""
     if not re.fullmatch(r"[A-Za-z0-9_-]+", directory.name):
         raise BadInput(READING, "DIR", str(directory), "a name of letters, digits, - and _")
     try:
         directory.mkdir(parents=True)
     except FileExistsError:
         raise BadInput(READING, "DIR", f"{directory} exists", "a directory that does not exist") from None
+    except OSError as error:
+        raise _unwritable(directory, error) from None
+    try:
+        yield
+    except BaseException as error:
+        shutil.rmtree(directory)
+        if isinstance(error, OSError):
+            raise _unwritable(directory, error) from None
+        raise
+
+
+def _unwritable(directory: Path, error: OSError) -> BadInput:
+    return BadInput("writing the study", str(directory), error.strerror or str(error), "a place to write to")
+
+
+def _begin(directory: Path, text: str) -> Path:
+    """Writes a study, which gets the directory's name, and the JSON Schema; returns the study's file."""
     file = directory / "study.yaml"
     named = re.sub(r"(?m)^study: .*$", f"study: {directory.name}", text, count=1)
     file.write_text(MODELINE + named, encoding="utf-8")

@@ -9,7 +9,7 @@ from nettrial.cli.console import print_table
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import runs as runs_documents
 from nettrial.defaults import user_defaults
-from nettrial.errors import BadInput, NettrialError
+from nettrial.errors import BadInput
 from nettrial.files import RUN_FILE
 from nettrial.report import numbers
 from nettrial.store import Run
@@ -44,8 +44,8 @@ def _described(directory: Path) -> runs_documents.RunState:
         run = Run.open(directory)
         study, state = run.study.study, _state(run)
         run.close()
-    except NettrialError as error:
-        study, state = "", f"unreadable: {str(error).splitlines()[0]}"
+    except BadInput as error:
+        study, state = "", f"unreadable: {error.faults[0].value}"
     return runs_documents.RunState(run=str(directory), study=study, state=state, bytes=size)
 
 

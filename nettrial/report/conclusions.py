@@ -40,7 +40,8 @@ def sentences(report: Report) -> list[str]:
         return ["No trial has finished yet: nothing can be concluded."]
     contrasts = report.answers.headline
     if not contrasts:
-        return ["There is only one level, so there is nothing to compare it with."]
+        alone = "There is only one level, so there is nothing to compare it with."
+        return [*_means(report), alone, *_harm(report)]
     known = [
         each for each in contrasts if each.change.percent is not None or each.change.difference is not None
     ]
@@ -56,8 +57,27 @@ def sentences(report: Report) -> list[str]:
             if len(levels) <= MOST_LEVELS
             else _many_levels(report, contrasts, len(levels))
         )
+    return [*answers, *_harm(report)]
+
+
+def _means(report: Report) -> list[str]:
+    """Returns the means of all responses of a run with one treatment, as a sentence."""
+    said = [
+        f"{response.title} {numbers.with_unit(numbers.with_half_width(cell), response.unit)}"
+        for response, cell in (
+            (each.response, cell)
+            for each in report.summary.responses
+            for cell in (each.cells if len(each.cells) == 1 else ())
+        )
+        if cell.mean is not None
+    ]
+    return [f"{'; '.join(said)} (means ± half-widths of their 95% intervals)."] if said else []
+
+
+def _harm(report: Report) -> list[str]:
+    """Returns a sentence about the warnings; none without a warning."""
     harm = response_warnings.in_one_line(report.warnings, report.warned_trials, len(report.trials))
-    return [*answers, f"{harm[0].upper()}{harm[1:]}."] if harm else answers
+    return [f"{harm[0].upper()}{harm[1:]}."] if harm else []
 
 
 def drawn_levels(contrasts: Sequence[Contrast]) -> list[str]:

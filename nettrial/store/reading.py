@@ -29,7 +29,8 @@ def damage(unreadable: Unreadable) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_").partition("_")[0]
         if name in SURROUNDINGS:
             raise
-        raise unreadable("table", str(error)) from None
+        # "Could not decode to UTF-8 column 'study' with text '…'", with a part of the damaged text.
+        raise unreadable("table", str(error).partition(" with text ")[0]) from None
     except UnicodeDecodeError as error:
         # The module sqlite3 decodes names and messages itself.
         raise unreadable("table", f"text that is not UTF-8: {error.object[:40]!r}") from None

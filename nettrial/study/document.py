@@ -153,10 +153,21 @@ class Document:
         missing = [wrong.place for wrong in faulty if wrong.value == MISSING and not wrong.expected]
         expected = self._expected(missing, validate)
         faults = [
-            Fault(self.where(wrong.place), wrong.value, expected.get(wrong.place, wrong.expected), wrong.hint)
+            Fault(
+                self.where(wrong.place),
+                self._value(wrong),
+                expected.get(wrong.place, wrong.expected),
+                wrong.hint,
+            )
             for wrong in faulty
         ]
         return BadInput.listing(self.doing, faults)
+
+    def _value(self, wrong: Wrong) -> str:
+        """Returns the bad value of a fault. A field that is missing is named where its place is not its own:
+        that of an option, or of a value in its short form."""
+        is_named = self.where(wrong.place).endswith(str(wrong.place[-1]) if wrong.place else "")
+        return wrong.value if wrong.value != MISSING or is_named else f"{wrong.place[-1]} is missing"
 
     def _expected(
         self, missing: Sequence[tuple[str | int, ...]], validate: Callable[[Any], object]

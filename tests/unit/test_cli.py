@@ -1,6 +1,9 @@
 """The output of the commands: text, stream and exit status."""
 
+import errno
 import json
+import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -10,10 +13,11 @@ import pytest
 import typer
 
 from nettrial.backends import BACKENDS
-from nettrial.cli import listing, measure, options
+from nettrial.cli import init, listing, measure, options
 from nettrial.cli.app import app, parser_of
 from nettrial.cli.help import EXAMPLES, GROUPS
 from nettrial.design import scenario_of
+from nettrial.errors import BadInput
 from nettrial.machines import Inventory
 from nettrial.measuring.options import MeasureOptions, with_unit
 from nettrial.metrics import METRICS
@@ -159,6 +163,34 @@ def test_a_study_begins_from_a_shipped_one(nettrial, source):
     assert refused.returncode == 2
     assert "did you mean 'examples/bufferbloat'?" in refused.stderr
     assert not (nettrial.directory / "yours").exists()
+
+
+def test_a_study_that_can_not_be_written_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_arguments, **_options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(BadInput) as refused:
+        init.write(tmp_path / "mine")
+    assert str(refused.value).startswith(
+        f"error: writing the study: {tmp_path / 'mine'}: No space left on device"
+    )
+    assert not (tmp_path / "mine").exists()
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInput, match="file/mine: Not a directory"):
+        init.write(tmp_path / "file" / "mine")
+
+
+def test_the_list_of_runs_has_the_reason_why_one_is_unreadable(nettrial):
+    make_run(nettrial.directory / "runs" / "mine", 1)
+    file = nettrial.directory / "runs" / "mine" / "run.sqlite"
+    content = bytearray(file.read_bytes())
+    at = content.index(b'"network":')
+    content[at + 1] = 0xFF
+    file.write_bytes(content)
+    (_, row) = nettrial("list", "runs").stdout.splitlines()
+    reason = "can't read a table in it: Could not decode to UTF-8 column 'study'"
+    assert re.fullmatch(rf"runs/mine +unreadable: {reason} +[\d.]+ [kM]?B", row)
 
 
 def test_runs_are_listed_with_their_state(nettrial):

@@ -142,8 +142,19 @@ def test_equal_values_show_no_change(tmp_path: Path) -> None:
 
 
 def test_one_level_of_the_rows_has_nothing_to_compare(tmp_path: Path) -> None:
-    shown = text(make_run(tmp_path / "run", replicates=2, overrides={"mtu": "9000"}))
-    assert "There is only one level" in " ".join(shown.split())
+    of_one = {"mtu": "9000", "sender": "classic"}
+    shown = " ".join(text(make_run(tmp_path / "rows", replicates=2, overrides=of_one)).split())
+    assert "There is only one level" in shown
+    assert "(means ±" not in shown
+
+
+def test_the_answer_of_a_single_treatment_is_its_means(tmp_path: Path) -> None:
+    run = make_run(
+        tmp_path / "run", replicates=2, overrides={"mtu": "9000", "sender": "classic", "receiver": "classic"}
+    )
+    shown = " ".join(text(run).split())
+    means = r"Throughput [\d.]+ ± [\d.]+ Mbit/s; .*\(means ± half-widths of their 95% intervals\)"
+    assert re.search(rf"{means}\. There is only one level", shown)
 
 
 def test_names_are_no_markup(tmp_path: Path) -> None:

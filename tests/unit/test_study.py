@@ -149,8 +149,8 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         ),
         ("kind: transfer, size: 5 MB", "kind: transfer, size: 5", None),
         ("kind: transfer, size: 5 MB", "kind: transfer, size: x", "workload.transfer.traffic.size: 'x'"),
-        ("kind: transfer, size", "kind: burst, size", "workload.transfer.traffic: "),
-        ("kind: transfer, size", "size", "workload.transfer.traffic: missing"),
+        ("kind: transfer, size", "kind: burst, size", "workload.transfer.traffic.kind: 'burst'"),
+        ("kind: transfer, size", "size", "workload.transfer.traffic.kind: missing"),
         (
             "  - flow: probe\n    from: sender",
             "  - flow: probe\n    from: sendr",
@@ -443,6 +443,11 @@ def test_overrides_leave_the_study_as_it_was():
     assert study.model_dump() == before
 
 
+def test_a_missing_file_says_what_is_expected():
+    with pytest.raises(BadInput, match=r"parameters\.path: missing\n  expected: a readable file"):
+        load("jumbo-ipv6").with_overrides({"network.topology": "file"})
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
@@ -462,6 +467,8 @@ def test_overrides_leave_the_study_as_it_was():
         ({"busy_poll": "1 ms"}, "did you mean 'workload.transfer.socket.busy_poll'?"),
         ({"network.mtuu": "9000"}, "--set network.mtuu=9000: unknown field\n  expected: topology"),
         ({"network.loss": "1%"}, "\n  hint: did you mean 'impairment.loss'?"),
+        ({"network.discipline": "fq_codl"}, "\n  hint: did you mean 'fq_codel'?"),
+        ({"network.discipline": "red"}, "--set network.discipline=red: minimum is missing"),
         ({"workload.transfer.duration": "1 s"}, "\n  hint: did you mean 'traffic.duration'?"),
         ({"network.mtuu": "9000,1500"}, "--set network.mtuu=9000,1500: "),
         ({"network.topology": "switchd"}, "did you mean 'switched'?"),

@@ -141,7 +141,7 @@ def wrong(size, gap="1 ms"):
 @pytest.mark.parametrize(
     ("traffic", "message"),
     [
-        ("{kind: packet}", "workload.data.traffic: 'packet'\n  expected: 'transfer'"),
+        ("{kind: packet}", "workload.data.traffic.kind: 'packet'\n  expected: 'transfer'"),
         (wrong("large"), "workload.data.traffic.size: 'large'\n  expected: a number and one of B"),
         (wrong("64 B", "imix"), "workload.data.traffic.gap: 'imix'\n  expected: a number and one of ns"),
         (wrong("{value: 64 B}"), "traffic.size.distribution: missing\n  expected: constant, uniform"),
