@@ -91,11 +91,11 @@ func (one *agent) execute(command command) (map[string]any, error) {
 	case command.Respond != nil:
 		return listening(host.respond(command.Respond))
 	case command.ProbePathMTU != nil:
-		found, err := host.probe(command.ProbePathMTU)
-		return map[string]any{"path_mtu": found}, err
+		mtu, err := host.probe(command.ProbePathMTU)
+		return map[string]any{"path_mtu": mtu}, err
 	case command.Inspect != nil:
-		found, err := host.inspect(&command.Inspect.Side, command.Inspect.Destination)
-		return map[string]any{"inspected": found}, err
+		connection, err := host.inspect(&command.Inspect.Side, command.Inspect.Destination)
+		return map[string]any{"inspected": connection}, err
 	case command.Start != nil:
 		record, err := host.run(command.Start)
 		if err != nil {

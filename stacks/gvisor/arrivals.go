@@ -69,15 +69,15 @@ func (one *numbers) arrived(number uint64) bool {
 
 // counts returns the counts, given the packets that were sent and those that the sender's stack refused.
 func (one *numbers) counts(sent, refused uint64) packetCounts {
-	found := packetCounts{Sent: sent, Reordered: one.reordered, Duplicated: one.duplicated, SendErrors: refused}
+	counts := packetCounts{Sent: sent, Reordered: one.reordered, Duplicated: one.duplicated, SendErrors: refused}
 	run := uint64(0)
 	lost := func(count uint64) {
 		if count > 0 && run == 0 {
-			found.LossBursts++
+			counts.LossBursts++
 		}
 		run += count
-		found.Lost += count
-		found.LongestLossBurst = max(found.LongestLossBurst, run)
+		counts.Lost += count
+		counts.LongestLossBurst = max(counts.LongestLossBurst, run)
 	}
 	for first := uint64(0); first < sent; first += 64 {
 		if first/chunkBits >= uint64(len(one.chunks)) {
@@ -97,8 +97,8 @@ func (one *numbers) counts(sent, refused uint64) packetCounts {
 			word, left = word>>present, left-present
 		}
 	}
-	found.Received = sent - found.Lost
-	return found
+	counts.Received = sent - counts.Lost
+	return counts
 }
 
 // A variation gathers transit times with an arbitrary zero, for their excess over the smallest (RFC 5481 section 4.2). Values
@@ -149,8 +149,8 @@ func (one *variation) distribution() *distribution {
 	excess.least, excess.most = 0, one.above.most+depth
 	excess.mean = one.sum/count + float64(depth)
 	excess.squares = max(one.squares-one.sum*one.sum/count, 0)
-	found := excess.distribution()
-	return &found
+	summary := excess.distribution()
+	return &summary
 }
 
 // An arrivals gathers those of a flow's packets.
@@ -202,13 +202,13 @@ type received struct {
 
 // figures returns the figures, given the packets that were sent and those that the sender's stack refused.
 func (one *arrivals) figures(sent, refused uint64) *received {
-	found := &received{
+	received := &received{
 		Bytes: one.bytes, LastArrivalNs: one.lastNs, SmallestTransitNs: one.variation.smallestNs(),
 		Packets: one.numbers.counts(sent, refused), OWDUs: one.delay.optional(), OWDHistogram: one.delay.encoded(),
 		DelayVariationUs: one.variation.distribution(),
 	}
-	found.JitterRFC3550Us, found.DelayDifferenceMeanUs = one.jitter.figures()
-	return found
+	received.JitterRFC3550Us, received.DelayDifferenceMeanUs = one.jitter.figures()
+	return received
 }
 
 // activeNs returns the time from the first departure to the last departure or arrival, whichever is later. If the clocks'

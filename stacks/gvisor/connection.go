@@ -159,7 +159,7 @@ func (one *host) inspect(side *side, destination netip.AddrPort) (*connectionRep
 		return nil, fmt.Errorf("waiting for the receiver: %w", err)
 	}
 	state := stateOf(made.endpoint)
-	found := &connectionReport{
+	report := &connectionReport{
 		CongestionControl: congestionControlOf(made.endpoint),
 		Options:           state.options(),
 		UntoldOptions:     []string{},
@@ -167,9 +167,9 @@ func (one *host) inspect(side *side, destination netip.AddrPort) (*connectionRep
 		Receiver:          getRoom(receiver),
 	}
 	if state.isOpen {
-		found.MSSBytes = &state.mssBytes
+		report.MSSBytes = &state.mssBytes
 	}
-	return found, nil
+	return report, nil
 }
 
 // nowNs returns the time of the monotonic clock in nanoseconds, which all hosts of a machine share.

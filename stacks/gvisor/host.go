@@ -136,18 +136,18 @@ func startHost(document string) (*host, error) {
 
 // attach adds an interface to a stack, with a packet socket on it.
 func attach(made *stack.Stack, number tcpip.NICID, own interfaceOrder) error {
-	found, err := net.InterfaceByName(own.Name)
+	device, err := net.InterfaceByName(own.Name)
 	if err != nil {
 		return err
 	}
-	socket, err := packetSocket(found.Index)
+	socket, err := packetSocket(device.Index)
 	if err != nil {
 		return err
 	}
 	// No checksum is trusted or left out: the lab's interfaces neither compute nor verify any.
 	link, err := fdbased.New(&fdbased.Options{
 		FDs: []int{socket}, MTU: own.MTU, EthernetHeader: true,
-		Address: tcpip.LinkAddress(found.HardwareAddr), PacketDispatchMode: fdbased.RecvMMsg,
+		Address: tcpip.LinkAddress(device.HardwareAddr), PacketDispatchMode: fdbased.RecvMMsg,
 	})
 	if err != nil {
 		return err

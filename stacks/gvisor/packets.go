@@ -63,29 +63,29 @@ func (one *packets) schedule() (*departures, int, error) {
 
 // largest returns the bytes of the flow's largest packet, which the engine has bounded.
 func (one *packets) largest() (int, error) {
-	found := uint64(0)
+	largest := uint64(0)
 	switch size := one.Size; size.Distribution {
 	case "constant":
-		found = uint64(size.Value)
+		largest = uint64(size.Value)
 	case "uniform":
-		found = uint64(size.Maximum)
+		largest = uint64(size.Maximum)
 	case "mix":
 		for _, share := range size.Shares {
-			found = max(found, uint64(share.Value))
+			largest = max(largest, uint64(share.Value))
 		}
 	case "listed":
 		for _, value := range size.Values {
-			found = max(found, uint64(value))
+			largest = max(largest, uint64(value))
 		}
 	default:
 		if size.Truncation != nil && size.Truncation.Maximum != nil {
-			found = uint64(*size.Truncation.Maximum)
+			largest = uint64(*size.Truncation.Maximum)
 		}
 	}
-	if found < headerBytes || found > 1<<30 {
-		return 0, fmt.Errorf("packets of up to %d bytes; expected: %d or more, and a largest size", found, headerBytes)
+	if largest < headerBytes || largest > 1<<30 {
+		return 0, fmt.Errorf("packets of up to %d bytes; expected: %d or more, and a largest size", largest, headerBytes)
 	}
-	return int(found), nil
+	return int(largest), nil
 }
 
 // A sentPackets has the figures of a sender of packets. Times are those of the monotonic clock.
@@ -176,14 +176,14 @@ func readReceived(made *connection) (*received, error) {
 	if err != nil {
 		return nil, fmt.Errorf("waiting for the receiver's figures: %w", err)
 	}
-	found := &received{}
+	figures := &received{}
 	if len(document) > mostFiguresBytes {
 		return nil, fmt.Errorf("the receiver's figures have more than %d bytes", mostFiguresBytes)
 	}
-	if err := json.Unmarshal(document, found); err != nil {
+	if err := json.Unmarshal(document, figures); err != nil {
 		return nil, fmt.Errorf("reading the receiver's figures: %w", err)
 	}
-	return found, nil
+	return figures, nil
 }
 
 // tellReceived tells the sender the receiver's figures.

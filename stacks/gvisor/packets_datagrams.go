@@ -172,11 +172,11 @@ type datagramSource struct {
 func (one *datagramSource) next() ([]byte, tcpip.FullAddress, uint64) {
 	for {
 		writer := tcpip.SliceWriter(one.bytes[:cap(one.bytes)])
-		found, err := one.endpoint.Read(&writer, tcpip.ReadOptions{NeedRemoteAddr: true})
+		read, err := one.endpoint.Read(&writer, tcpip.ReadOptions{NeedRemoteAddr: true})
 		switch err.(type) {
 		case nil:
-			waited := max(time.Since(found.ControlMessages.Timestamp), 0)
-			return one.bytes[:found.Count], found.RemoteAddr, nowNs() - uint64(waited)
+			waited := max(time.Since(read.ControlMessages.Timestamp), 0)
+			return one.bytes[:read.Count], read.RemoteAddr, nowNs() - uint64(waited)
 		case *tcpip.ErrWouldBlock, *tcpip.ErrClosedForReceive:
 			return nil, tcpip.FullAddress{}, 0
 		}

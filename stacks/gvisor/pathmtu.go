@@ -70,15 +70,15 @@ func (one *host) probe(order *probePathMTU) (*pathMTU, error) {
 	if order.RoundTrip != nil {
 		prober.longest = order.RoundTrip.duration()
 	}
-	found, err := prober.search()
+	mtu, err := prober.search()
 	if err != nil {
 		return nil, err
 	}
 	if prober.shortest > 0 {
 		roundTrip := span(prober.shortest)
-		found.RoundTrip = &roundTrip
+		mtu.RoundTrip = &roundTrip
 	}
-	return found, nil
+	return mtu, nil
 }
 
 // interfaceMTU returns the MTU of the interface that has an address.

@@ -52,8 +52,8 @@ func (one *durations) optional() *distribution {
 	if one.count == 0 {
 		return nil
 	}
-	found := one.distribution()
-	return &found
+	summary := one.distribution()
+	return &summary
 }
 
 // distribution returns the summary in microseconds.
@@ -62,15 +62,15 @@ func (one *durations) distribution() distribution {
 		return distribution{}
 	}
 	percentile := func(quantile float64) float64 {
-		found := float64(one.histogram.ValueAtQuantile(quantile))
-		return min(max(found, float64(one.least)), float64(one.most)) / 1e3
+		value := float64(one.histogram.ValueAtQuantile(quantile))
+		return min(max(value, float64(one.least)), float64(one.most)) / 1e3
 	}
 	tail := func(quantile float64, least uint64) *float64 {
 		if one.count < least {
 			return nil
 		}
-		found := percentile(quantile)
-		return &found
+		value := percentile(quantile)
+		return &value
 	}
 	variance := 0.0
 	if one.count > 1 {

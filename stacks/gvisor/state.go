@@ -84,11 +84,11 @@ func congestionControlOf(endpoint tcpip.Endpoint) string {
 func roomOf(endpoint tcpip.Endpoint) room {
 	options := endpoint.SocketOptions()
 	send, receive := uint64(options.GetSendBufferSize()), uint64(options.GetReceiveBufferSize())
-	found := room{SendBufferBytes: &send, ReceiveBufferBytes: &receive}
+	buffers := room{SendBufferBytes: &send, ReceiveBufferBytes: &receive}
 	if state := stateOf(endpoint); state.isOpen {
-		found.WindowScale = &state.windowScale
+		buffers.WindowScale = &state.windowScale
 	}
-	return found
+	return buffers
 }
 
 // microseconds returns a time as records have it; nil if there is none.

@@ -66,14 +66,14 @@ func (one *host) sweep(side *side, destination netip.AddrPort, sampler *sampler)
 }
 
 func measureAll(carrier line, settings *traffic, figures *figures) error {
-	found, number := map[uint64]*sizeRecord{}, uint64(0)
+	records, number := map[uint64]*sizeRecord{}, uint64(0)
 	for _, size := range sizeOrder(settings) {
 		var clean, all times
 		begin, left := time.Now(), uint64(settings.Bytes)
-		record := found[size]
+		record := records[size]
 		if record == nil {
 			record = &sizeRecord{SizeBytes: size}
-			found[size] = record
+			records[size] = record
 		}
 		for left > 0 {
 			bytes := max(min(left, size), headerBytes)
@@ -102,7 +102,7 @@ func measureAll(carrier line, settings *traffic, figures *figures) error {
 		record.RTTUs = append(record.RTTUs, float64(clean.sum)/float64(clean.count)/1e3)
 		record.RTTMinimumUs = append(record.RTTMinimumUs, float64(clean.least)/1e3)
 	}
-	for _, record := range found {
+	for _, record := range records {
 		figures.sizes = append(figures.sizes, *record)
 	}
 	slices.SortFunc(figures.sizes, func(left, right sizeRecord) int { return int(left.SizeBytes) - int(right.SizeBytes) })
@@ -139,7 +139,7 @@ func (one *streamLine) ask(number uint64, size, answer int) (time.Duration, uint
 		return 0, 0, fmt.Errorf("waiting for an answer: %w", err)
 	}
 	took := time.Since(begin)
-	if found, _ := getHeader(one.message[:answer]); found.number != number {
+	if answered, _ := getHeader(one.message[:answer]); answered.number != number {
 		return 0, 0, errOther
 	}
 	return took, 0, nil
@@ -173,7 +173,7 @@ func (one *datagramLine) ask(number uint64, size, answer int) (time.Duration, ui
 				break
 			}
 			// Answers to other requests are late or duplicates.
-			if found, ok := getHeader(one.answer[:count]); ok && count == answer && found.number == number {
+			if answered, ok := getHeader(one.answer[:count]); ok && count == answer && answered.number == number {
 				return time.Since(begin), resent, nil
 			}
 		}

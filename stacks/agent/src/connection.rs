@@ -72,11 +72,11 @@ impl<S: Stack> Connection<S> {
     /// Takes a connection that `port` has accepted.
     pub fn accepted(host: &Arc<Host<S>>, port: u16, patience: Duration) -> Self {
         loop {
-            let found = host.wait(Instant::now() + patience, |stack| {
+            let opened = host.wait(Instant::now() + patience, |stack| {
                 let handle = stack.accept(port)?;
                 Some((handle, stack.ends(handle)))
             });
-            match found {
+            match opened {
                 Some((handle, Some((own, peer)))) => {
                     let key = Key { is_tcp: true, port: own.port(), peer };
                     return Self { host: Arc::clone(host), handle, key, patience };

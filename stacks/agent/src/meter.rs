@@ -187,17 +187,17 @@ fn parse(frame: &[u8]) -> Option<(IpAddr, IpAddr, SlicedPacket<'_>)> {
 
 /// Returns what a segment with SYN announces.
 fn announced(segment: &TcpSlice<'_>) -> Announced {
-    let mut found = Announced::default();
+    let mut announced = Announced::default();
     for option in segment.options_iterator().map_while(Result::ok) {
         match option {
-            TcpOptionElement::MaximumSegmentSize(bytes) => found.mss_bytes = Some(bytes),
-            TcpOptionElement::WindowScale(bits) => found.window_scale = Some(bits),
-            TcpOptionElement::SelectiveAcknowledgementPermitted => found.sack = true,
-            TcpOptionElement::Timestamp(..) => found.timestamps = true,
+            TcpOptionElement::MaximumSegmentSize(bytes) => announced.mss_bytes = Some(bytes),
+            TcpOptionElement::WindowScale(bits) => announced.window_scale = Some(bits),
+            TcpOptionElement::SelectiveAcknowledgementPermitted => announced.sack = true,
+            TcpOptionElement::Timestamp(..) => announced.timestamps = true,
             TcpOptionElement::Noop | TcpOptionElement::SelectiveAcknowledgement(..) => {}
         }
     }
-    found
+    announced
 }
 
 #[cfg(test)]

@@ -45,8 +45,8 @@ impl Wire {
         bind(socket.as_raw_fd(), &link_address(index)?).context("binding a packet socket")?;
         let mut all = nix::ifaddrs::getifaddrs().context("reading the addresses of interfaces")?;
         let of_link = all.find_map(|one| {
-            let found = one.address.filter(|_| one.interface_name == name)?;
-            found.as_link_addr()?.addr()
+            let own = one.address.filter(|_| one.interface_name == name)?;
+            own.as_link_addr()?.addr()
         });
         let address = of_link.ok_or_else(|| Error::Unsupported(format!("{name} is no Ethernet")))?;
         let largest = usize::try_from(interface.mtu_bytes)? + ETHERNET_BYTES;
@@ -119,6 +119,6 @@ fn link_address(index: libc::c_uint) -> Result<LinkAddr> {
     address.sll_ifindex = i32::try_from(index)?;
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     // SAFETY: the pointer and the length are those of an address of this family.
-    let found = unsafe { LinkAddr::from_raw((&raw const address).cast(), Some(length)) };
-    found.ok_or_else(|| Error::Unsupported("a packet socket has no such address".into()))
+    let link_address = unsafe { LinkAddr::from_raw((&raw const address).cast(), Some(length)) };
+    link_address.ok_or_else(|| Error::Unsupported("a packet socket has no such address".into()))
 }

@@ -229,13 +229,13 @@ static const ip_addr_t *gateway(int is_ipv6, const void *bytes) {
 }
 
 const ip4_addr_t *nettrial_gateway_of_ipv4(const ip4_addr_t *destination) {
-  const ip_addr_t *found = gateway(0, &destination->addr);
-  return found ? ip_2_ip4(found) : NULL;
+  const ip_addr_t *address = gateway(0, &destination->addr);
+  return address ? ip_2_ip4(address) : NULL;
 }
 
 const ip6_addr_t *nettrial_gateway_of_ipv6(const ip6_addr_t *destination) {
-  const ip_addr_t *found = gateway(1, destination->addr);
-  return found ? ip_2_ip6(found) : NULL;
+  const ip_addr_t *address = gateway(1, destination->addr);
+  return address ? ip_2_ip6(address) : NULL;
 }
 
 /* Resets the oldest connections that are being opened, if they are too many, so that one who only begins them can't keep

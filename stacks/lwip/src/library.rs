@@ -159,8 +159,8 @@ impl Library {
     /// Copies the next frame to send, and returns its length; `None` if there is none.
     pub fn next_frame(&mut self, frame: &mut [u8]) -> Option<usize> {
         // SAFETY: only this value calls lwIP, which writes no more than the length.
-        let found = unsafe { nettrial_next_frame(frame.as_mut_ptr(), length(frame)) };
-        Some(found as usize).filter(|length| *length > 0)
+        let bytes = unsafe { nettrial_next_frame(frame.as_mut_ptr(), length(frame)) };
+        Some(bytes as usize).filter(|length| *length > 0)
     }
 
     /// Does what is due. Returns whether a socket has changed since the last call.

@@ -34,10 +34,10 @@ impl phy::Device for Device {
     }
 
     fn capabilities(&self) -> DeviceCapabilities {
-        let mut found = DeviceCapabilities::default();
-        found.medium = Medium::Ethernet;
-        found.max_transmission_unit = self.wire.largest;
-        found
+        let mut capabilities = DeviceCapabilities::default();
+        capabilities.medium = Medium::Ethernet;
+        capabilities.max_transmission_unit = self.wire.largest;
+        capabilities
     }
 }
 

@@ -341,8 +341,11 @@ impl Stack for Smoltcp {
         // A datagram that is longer than the buffer is nobody's.
         loop {
             match self.udp(socket).ok()?.recv_slice(bytes) {
-                Ok((count, found)) => {
-                    return Some((count, SocketAddr::new(found.endpoint.addr.into(), found.endpoint.port)));
+                Ok((count, metadata)) => {
+                    return Some((
+                        count,
+                        SocketAddr::new(metadata.endpoint.addr.into(), metadata.endpoint.port),
+                    ));
                 }
                 Err(udp::RecvError::Truncated) => {}
                 Err(udp::RecvError::Exhausted) => return None,
