@@ -48,19 +48,19 @@ pub fn describe(interfaces: &[String]) -> Result<Machine> {
 }
 
 fn interface(name: &str) -> Result<MachineInterface> {
-    let found = link(name)?;
+    let link_state = link(name)?;
     let ethtool = Ethtool::open()?;
     let driver = ethtool.driver(name);
     Ok(MachineInterface {
         name: name.to_owned(),
-        addresses: found.addresses,
-        is_up: found.is_up,
+        addresses: link_state.addresses,
+        is_up: link_state.is_up,
         bus: driver.as_ref().and_then(|(_, place)| bus(place)),
         driver: driver.map(|(name, _)| name).filter(|name| !name.is_empty()),
         speed: ethtool.speed_bps(name).map(Rate),
-        wireless: wireless(found.index),
-        mtu_bytes: found.mtu,
-        largest_mtu_bytes: found.largest_mtu,
+        wireless: wireless(link_state.index),
+        mtu_bytes: link_state.mtu,
+        largest_mtu_bytes: link_state.largest_mtu,
         offloads: Some(ethtool.get(name)?),
     })
 }
@@ -118,16 +118,16 @@ pub fn observe(interfaces: &[String], surroundings: Surroundings) -> Result<Obse
     let ethtool = Ethtool::open()?;
     let all = nettrial_netlink::interfaces()?;
     let counted = |name: &String| {
-        let found = all.iter().find(|interface| interface.name == *name)?;
+        let interface = all.iter().find(|interface| interface.name == *name)?;
         Some(Counted {
             name: name.clone(),
-            sent_bytes: found.counters.sent_bytes,
-            sent_pkts: found.counters.sent_pkts,
-            received_bytes: found.counters.received_bytes,
-            received_pkts: found.counters.received_pkts,
-            carrier_changes: found.carrier_changes,
+            sent_bytes: interface.counters.sent_bytes,
+            sent_pkts: interface.counters.sent_pkts,
+            received_bytes: interface.counters.received_bytes,
+            received_pkts: interface.counters.received_pkts,
+            carrier_changes: interface.carrier_changes,
             speed_bps: ethtool.speed_bps(name),
-            wireless: wireless(found.index),
+            wireless: wireless(interface.index),
         })
     };
     Ok(Observation {
@@ -140,18 +140,18 @@ pub fn observe(interfaces: &[String], surroundings: Surroundings) -> Result<Obse
 /// Returns the state of the radio of the interface numbered `index`, if it has one.
 fn wireless(index: u32) -> Option<Wireless> {
     // A kernel that does not answer counts as one without a radio.
-    let found = nettrial_netlink::wireless(index).ok()??;
+    let state = nettrial_netlink::wireless(index).ok()??;
     let address = |bytes: [u8; 6]| bytes.map(|byte| format!("{byte:02x}")).join(":");
     Some(Wireless {
-        frequency_mhz: found.frequency_mhz,
-        width_mhz: found.width_mhz,
-        access_point: found.station.map(address),
-        signal_dbm: found.signal_dbm,
-        sent_bps: found.sent_bps,
-        received_bps: found.received_bps,
-        sent_pkts: found.sent_pkts.map(u64::from),
-        retries: found.retries.map(u64::from),
-        failed_pkts: found.failed_pkts.map(u64::from),
+        frequency_mhz: state.frequency_mhz,
+        width_mhz: state.width_mhz,
+        access_point: state.station.map(address),
+        signal_dbm: state.signal_dbm,
+        sent_bps: state.sent_bps,
+        received_bps: state.received_bps,
+        sent_pkts: state.sent_pkts.map(u64::from),
+        retries: state.retries.map(u64::from),
+        failed_pkts: state.failed_pkts.map(u64::from),
     })
 }
 

@@ -29,8 +29,8 @@ pub fn disturbances(
 ) {
     for ((node, before), (_, after)) in before.iter().zip(after) {
         let Some((name, _)) = mapping.machine(node) else { continue };
-        let (was, found) = (&before.surroundings, &after.surroundings);
-        findings.clock(&format!("machine {name}"), found.wall_ns.saturating_sub(was.wall_ns));
+        let (was, now) = (&before.surroundings, &after.surroundings);
+        findings.clock(&format!("machine {name}"), now.wall_ns.saturating_sub(was.wall_ns));
         let object = format!("machine {name}");
         for message in pace::changes(&before.pace, &after.pace) {
             findings.warn(
@@ -40,10 +40,10 @@ pub fn disturbances(
                 "its CPUs were slower or faster during part of the trial",
             );
         }
-        if found.late_ns > STARVED_NS {
+        if now.late_ns > STARVED_NS {
             let message = format!(
                 "a thread that should wake every 20 ms was up to {:.0} ms late",
-                found.late_ns as f64 / 1e6
+                now.late_ns as f64 / 1e6
             );
             findings.warn("agent_starved", &object, message, "the agent's work was delayed by as much");
         }
@@ -105,13 +105,13 @@ fn wireless(object: &str, was: &Wireless, is: &Wireless, findings: &mut Findings
         Wireless { signal_dbm: None, received_bps: None, ..counts }
     };
     let passed = still(was) == still(is);
-    let found = format!("{}; after it {}", in_words(was), in_words(is));
-    let message = format!("before the traffic {found}");
+    let states = format!("{}; after it {}", in_words(was), in_words(is));
+    let message = format!("before the traffic {states}");
     findings.checks.push(Check {
         name: "radio".into(),
         object: object.into(),
         expected: "the same before and after the traffic".into(),
-        found,
+        found: states,
         passed,
     });
     if was.access_point != is.access_point {

@@ -90,11 +90,11 @@ pub mod netlink {
     /// Fails if the system does not report them.
     pub fn interfaces() -> Result<Vec<Interface>> {
         let all = nettrial_traffic::host::interfaces()?.into_iter();
-        let interface = |found: nettrial_traffic::host::Interface| Interface {
-            name: found.name,
-            mtu: found.mtu_bytes,
-            has_one_mtu: found.has_one_mtu,
-            is_up: found.is_up,
+        let interface = |reported: nettrial_traffic::host::Interface| Interface {
+            name: reported.name,
+            mtu: reported.mtu_bytes,
+            has_one_mtu: reported.has_one_mtu,
+            is_up: reported.is_up,
         };
         Ok(all.map(interface).collect())
     }

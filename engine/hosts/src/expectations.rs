@@ -73,13 +73,13 @@ fn speeds(mapping: &Mapping, observed: &HashMap<&str, &Observation>) -> Vec<Warn
         };
         for (((link, end), _), counted) in mapping.interfaces(&node.name).zip(&observation.interfaces) {
             let expected = mapping.scenario.links[link].from_end(end).rate;
-            let (Some(expected), Some(found)) = (expected, counted.speed_bps) else { continue };
-            if found != expected.0 {
-                let (found, expected) = (found as f64 / 1e6, expected.0 as f64 / 1e6);
+            let (Some(expected), Some(speed_bps)) = (expected, counted.speed_bps) else { continue };
+            if speed_bps != expected.0 {
+                let (speed, expected) = (speed_bps as f64 / 1e6, expected.0 as f64 / 1e6);
                 warnings.push(Warning::new(
                     "unexpected_rate",
                     &format!("{} of machine {name}", counted.name),
-                    format!("its link runs at {found:.0} Mbit/s, but the study expects {expected:.0} Mbit/s"),
+                    format!("its link runs at {speed:.0} Mbit/s, but the study expects {expected:.0} Mbit/s"),
                     "the network differs from the one that the study describes",
                 ));
             }

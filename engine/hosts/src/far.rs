@@ -171,7 +171,7 @@ impl State {
         let answer = match question {
             ToMachine::Order(order) => return self.order(&order),
             ToMachine::Describe { interfaces } => {
-                describe(&interfaces).map(|found| FromMachine::Described(Box::new(found)))
+                describe(&interfaces).map(|machine| FromMachine::Described(Box::new(machine)))
             }
             ToMachine::Problems { flows, controls, sysctls } => {
                 let problems =

@@ -92,8 +92,8 @@ impl Inventory {
     /// The error is a sentence with the reason why there is no such machine.
     pub fn of(&self, node: &str, machine: Option<&str>) -> Result<(&str, &MachineEntry), String> {
         if let Some(wanted) = machine {
-            let found = self.machines.get_key_value(wanted);
-            return found
+            let entry = self.machines.get_key_value(wanted);
+            return entry
                 .map(|(name, entry)| (name.as_str(), entry))
                 .ok_or_else(|| format!("the inventory has no machine {wanted:?}"));
         }

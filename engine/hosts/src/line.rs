@@ -130,13 +130,13 @@ impl Line {
             }
         });
         let greeting = greeting.recv_timeout(REACHING);
-        let found = match greeting {
+        let reached = match greeting {
             Ok(Ok(Some(welcome))) => check_version(&welcome),
             Ok(Ok(None)) => Err(Error::NotInstalled),
             Ok(Err(error)) => Err(error),
             Err(_) => Err(Error::NoGreeting(REACHING.as_secs())),
         };
-        if let Err(error) = found {
+        if let Err(error) = reached {
             drop(input);
             let _ = child.kill();
             let _ = child.wait();

@@ -101,7 +101,7 @@ fn open(path: &Path, options: &OpenOptions) -> io::Result<Option<File>> {
     // A user who may not write to it can still lock it.
     match state::own::file(path, options.clone().read(true)) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        found => return found.map(Some),
+        opened => return opened.map(Some),
     }
     match state::own::file(path, options.clone().write(true).create(true).truncate(false)) {
         Err(error) if state::is_refused(&error) => Ok(None),
@@ -169,7 +169,7 @@ pub mod name {
         let name = SocketAddr::from_abstract_name(NAME);
         let peer = name.and_then(|name| UnixStream::connect_addr(&name));
         match peer.map(|peer| getsockopt(&peer, PeerCredentials)) {
-            Ok(Ok(found)) => format!("process {} of user {}", found.pid(), found.uid()),
+            Ok(Ok(credentials)) => format!("process {} of user {}", credentials.pid(), credentials.uid()),
             _ => "a process of nettrial".into(),
         }
     }

@@ -33,13 +33,13 @@ impl<'a> Mapping<'a> {
             let place = Place::node(number, node);
             let wanted = node.machine.as_deref();
             match inventory.of(&node.name, wanted) {
-                Ok(found) => {
-                    if let Some((other, _)) = machines.iter().find(|(_, (name, _))| *name == found.0) {
+                Ok(machine) => {
+                    if let Some((other, _)) = machines.iter().find(|(_, (name, _))| *name == machine.0) {
                         let expected = "a machine for each node";
                         let hint = format!("this machine already stands for {other}");
-                        problems.push(place.problem("machine", found.0, expected, hint));
+                        problems.push(place.problem("machine", machine.0, expected, hint));
                     }
-                    machines.insert(&node.name, found);
+                    machines.insert(&node.name, machine);
                 }
                 // Packets pass through switches, and through routers that are not in the inventory.
                 Err(_) if wanted.is_none() && node.kind != NodeKind::Host => {}
@@ -69,11 +69,11 @@ impl<'a> Mapping<'a> {
         let machines = std::iter::once((node, machine)).collect();
         let mapping = Self { scenario, directory, paths, machines };
         let (links, interfaces) = (mapping.interfaces(node).count(), machine.1.interfaces.len());
-        match scenario.nodes.iter().enumerate().find(|(_, found)| found.name == node) {
-            Some((number, found)) if links != interfaces => {
+        match scenario.nodes.iter().enumerate().find(|(_, own)| own.name == node) {
+            Some((number, own)) if links != interfaces => {
                 let expected = format!("a machine with an interface for each link, of which it has {links}");
                 let hint = format!("the inventory has {interfaces} interfaces of this machine");
-                Err(Box::new(Place::node(number, found).problem("machine", machine.0, expected, hint)))
+                Err(Box::new(Place::node(number, own).problem("machine", machine.0, expected, hint)))
             }
             _ => Ok(mapping),
         }
@@ -128,8 +128,8 @@ impl<'a> Mapping<'a> {
         let (name, machine) =
             self.machine(node).ok_or_else(|| Error::NotMapped(format!("no machine stands for {node}")))?;
         let addresses = machine.interfaces.iter().flat_map(|interface| &interface.addresses);
-        let found = addresses.copied().find(|&address| IpVersion::of(address) == version);
-        found.ok_or_else(|| {
+        let address = addresses.copied().find(|&address| IpVersion::of(address) == version);
+        address.ok_or_else(|| {
             Error::NotMapped({
                 format!("machine {name} has no IPv{} address in the inventory", u8::from(version))
             })
@@ -145,8 +145,8 @@ impl<'a> Mapping<'a> {
     /// Returns the interfaces of `node` in the scenario's order, with the link's number and the place within the link.
     pub fn interfaces(&self, node: &str) -> impl Iterator<Item = ((usize, usize), &'a Interface)> {
         let links = self.scenario.links.iter().enumerate();
-        let interfaces = links.flat_map(|(link, found)| {
-            found.interfaces.iter().enumerate().map(move |(place, found)| ((link, place), found))
+        let interfaces = links.flat_map(|(number, link)| {
+            link.interfaces.iter().enumerate().map(move |(place, interface)| ((number, place), interface))
         });
         interfaces.filter(move |(_, interface)| interface.node == node)
     }
@@ -162,9 +162,9 @@ impl<'a> Mapping<'a> {
 
     /// Returns the problem of a machine that does not have the interface called `name`, which is to be on a link of `node`.
     pub fn without_interface(&self, node: &str, name: &str, machine: &Machine) -> Problem {
-        let found = self.scenario.nodes.iter().enumerate().find(|(_, found)| found.name == node);
+        let numbered = self.scenario.nodes.iter().enumerate().find(|(_, own)| own.name == node);
         let place =
-            found.map_or(Place::new("/nodes", "the nodes"), |(number, node)| Place::node(number, node));
+            numbered.map_or(Place::new("/nodes", "the nodes"), |(number, node)| Place::node(number, node));
         let hint = format!("{} has no interface {name}", machine.system);
         place
             .problem_here("machine", &machine.name, "a machine with the interfaces of the inventory", hint)

@@ -65,24 +65,24 @@ fn line(folder: &Path, name: &str) -> Option<String> {
 
 /// Returns the changes between two moments, as sentences without a full stop.
 pub fn changes(before: &Pace, after: &Pace) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut differences = Vec::new();
     if before.policies != after.policies {
         let policies = |pace: &Pace| pace.policies.join(" kHz, ");
         let (was, is) = (policies(before), policies(after));
-        found.push(format!("governor and highest frequency were {was} kHz, and later {is} kHz"));
+        differences.push(format!("governor and highest frequency were {was} kHz, and later {is} kHz"));
     }
     if let (Some(was), Some(is)) = (before.on_mains, after.on_mains)
         && was != is
     {
-        found.push(format!("the machine went {} mains power", if is { "back to" } else { "off" }));
+        differences.push(format!("the machine went {} mains power", if is { "back to" } else { "off" }));
     }
     if after.throttled > before.throttled {
-        found.push(format!("heat slowed CPUs down {} times", after.throttled - before.throttled));
+        differences.push(format!("heat slowed CPUs down {} times", after.throttled - before.throttled));
     }
     if after.slept > before.slept {
-        found.push("the machine slept".into());
+        differences.push("the machine slept".into());
     }
-    found
+    differences
 }
 
 #[cfg(test)]

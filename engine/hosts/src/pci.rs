@@ -49,9 +49,9 @@ fn pci_x(registers: &[u8], status: u16) -> Option<String> {
         if id == PCI_X {
             let place = at + PCI_X_STATUS;
             let bytes = registers.get(place..place + 4)?.try_into().ok()?;
-            let found = u32::from_le_bytes(bytes);
-            let bits = if found & IS_64_BITS == 0 { 32 } else { 64 };
-            let clock = CLOCKS.iter().find(|(bit, _)| found & bit != 0).map_or(66, |(_, clock)| *clock);
+            let status_bits = u32::from_le_bytes(bytes);
+            let bits = if status_bits & IS_64_BITS == 0 { 32 } else { 64 };
+            let clock = CLOCKS.iter().find(|(bit, _)| status_bits & bit != 0).map_or(66, |(_, clock)| *clock);
             return Some(format!("a PCI-X card, {bits} bits, up to {clock} MHz"));
         }
         at = usize::from(next) & !3;

@@ -28,7 +28,7 @@ pub fn examine(hosts: &mut Hosts, thorough: bool) -> Preflight {
     }
     if thorough && missing.is_empty() {
         match between(hosts) {
-            Ok(found) => reaches = found,
+            Ok(of_machines) => reaches = of_machines,
             Err(error) => missing.push(
                 Shortfall::new(
                     "packets between the machines",
@@ -41,8 +41,8 @@ pub fn examine(hosts: &mut Hosts, thorough: bool) -> Preflight {
         // A trial connects to the machines anew.
         hosts.lines.clear();
     }
-    for (name, found) in &reaches {
-        limits.extend(found.iter().filter_map(|reach| too_small(name, reach)));
+    for (name, of_machines) in &reaches {
+        limits.extend(of_machines.iter().filter_map(|reach| too_small(name, reach)));
     }
     let mut machines: Vec<Machine> = hosts.machines.values().cloned().collect();
     for machine in &mut machines {
@@ -193,14 +193,14 @@ fn probe(agents: &mut Agents, probes: &[Probe]) -> Result<BTreeMap<String, Vec<M
             }
         }
     }
-    let found = path_mtus(agents, &directions, Cookie(rand::random())).context("probing")?;
+    let mtus = path_mtus(agents, &directions, Cookie(rand::random())).context("probing")?;
     let mut reaches: BTreeMap<String, Vec<MachineReach>> = BTreeMap::new();
-    for (direction, found) in directions.iter().zip(found) {
+    for (direction, mtu) in directions.iter().zip(mtus) {
         let reach = MachineReach {
             to: direction.to.0.to_owned(),
             ip: IpVersion::of(direction.reached),
             tried_bytes: direction.expected,
-            passed_bytes: found.largest,
+            passed_bytes: mtu.largest,
         };
         let of = reaches.entry(direction.from.0.to_owned()).or_default();
         // If a machine has several addresses, the one that receives the largest packets counts.

@@ -17,15 +17,15 @@ pub fn of(name: &str) -> Option<Wireless> {
     if known().get(name) == Some(&false) {
         return None;
     }
-    let found = if cfg!(windows) {
+    let radio = if cfg!(windows) {
         netsh(&output("netsh", &["wlan", "show", "interfaces"]), name)
     } else if cfg!(target_os = "macos") {
         system_profiler(&output("system_profiler", &["SPAirPortDataType", "-json"]), name)
     } else {
         ifconfig(&output("ifconfig", &[name]), &output("ifconfig", &[name, "list", "sta"]))
     };
-    known().insert(name.to_owned(), found.is_some());
-    found
+    known().insert(name.to_owned(), radio.is_some());
+    radio
 }
 
 /// Returns the output of a command; empty if it fails.
@@ -115,8 +115,9 @@ pub fn system_profiler(text: &str, name: &str) -> Option<Wireless> {
     let interfaces = document.get("SPAirPortDataType")?.as_array()?.iter();
     let mut interfaces =
         interfaces.filter_map(|part| part.get("spairport_airport_interfaces")?.as_array()).flatten();
-    let found = interfaces.find(|found| found.get("_name").and_then(Value::as_str) == Some(name))?;
-    let Some(network) = found.get("spairport_current_network_information") else {
+    let interface =
+        interfaces.find(|interface| interface.get("_name").and_then(Value::as_str) == Some(name))?;
+    let Some(network) = interface.get("spairport_current_network_information") else {
         return Some(Wireless::default());
     };
     let word = |key: &str| match network.get(key) {

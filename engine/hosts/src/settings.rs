@@ -122,8 +122,9 @@ impl Setting {
             Self::Mtu { interface }
             | Self::Offloads { interface }
             | Self::Addresses { interface }
-            | Self::Routes { interface } => nettrial_netlink::interfaces()
-                .is_ok_and(|all| all.iter().all(|found| found.name != *interface)),
+            | Self::Routes { interface } => {
+                nettrial_netlink::interfaces().is_ok_and(|all| all.iter().all(|one| one.name != *interface))
+            }
             Self::Icmp | Self::Sysctl { .. } => false,
         }
     }
@@ -135,15 +136,15 @@ impl Setting {
     pub fn read(&self) -> Result<String> {
         match self {
             Self::Mtu { interface } => {
-                let found = link(interface)?;
+                let link = link(interface)?;
                 // The journal keeps a single value of a setting.
                 #[cfg(not(target_os = "linux"))]
-                if !found.has_one_mtu {
+                if !link.has_one_mtu {
                     return Err(Error::Setting(format!(
                         "the MTUs of {interface} for IPv4 and IPv6 differ: set both to one value first"
                     )));
                 }
-                Ok(found.mtu.to_string())
+                Ok(link.mtu.to_string())
             }
             Self::Offloads { interface } => Ok(Ethtool::open()?.asked_for(interface)?.join(" ")),
             Self::Icmp => Ok(icmp_value(nettrial_netlink::originates_no_icmp()?).to_owned()),
@@ -225,8 +226,8 @@ fn file(name: &str) -> Result<String> {
 /// # Errors
 /// Fails if there is no such interface.
 pub fn link(name: &str) -> Result<nettrial_netlink::Interface> {
-    let found = nettrial_netlink::interfaces()?.into_iter().find(|interface| interface.name == name);
-    found.ok_or_else(|| Error::Setting(format!("there is no interface {name}")))
+    let interface = nettrial_netlink::interfaces()?.into_iter().find(|interface| interface.name == name);
+    interface.ok_or_else(|| Error::Setting(format!("there is no interface {name}")))
 }
 
 fn await_link(interface: &str) -> Result<()> {

@@ -45,8 +45,8 @@ impl Station {
         if let Some(shortfall) = self.hosts.connect(&[&self.name]).pop() {
             return Err(Box::new(shortfall));
         }
-        let found = self.hosts.machines.get(&self.name).cloned();
-        found.ok_or_else(|| Box::new(Shortfall::new(&self.name, "it was not described", "try again")))
+        let machine = self.hosts.machines.get(&self.name).cloned();
+        machine.ok_or_else(|| Box::new(Shortfall::new(&self.name, "it was not described", "try again")))
     }
 
     /// Ends the connection to the machine.
@@ -65,7 +65,7 @@ impl Station {
         };
         let (mut problems, machines) = self.hosts.reported_problems(&mapping)?;
         if let Some(machine) = machines.get(&self.name) {
-            let there = |name: &str| machine.interfaces.iter().any(|found| found.name == name);
+            let there = |name: &str| machine.interfaces.iter().any(|interface| interface.name == name);
             for missing in self.entry.interfaces.iter().filter(|entry| !there(&entry.name)) {
                 problems.push(mapping.without_interface(node, &missing.name, machine));
             }

@@ -200,9 +200,9 @@ fn paths<'a>(
             round_trip,
         });
     }
-    let found = path_mtus(agents, &probed, cookie)?;
-    for ((direction, found), (from, to, version)) in probed.iter().zip(found).zip(&pairs) {
-        let consequence = match found.largest {
+    let mtus = path_mtus(agents, &probed, cookie)?;
+    for ((direction, mtu), (from, to, version)) in probed.iter().zip(mtus).zip(&pairs) {
+        let consequence = match mtu.largest {
             0 => "UDP does not pass, so the path MTU is not known",
             _ => {
                 "the trial does not measure the MTU that it is named after: set the MTU of every switch and \
@@ -210,8 +210,8 @@ fn paths<'a>(
             }
         };
         let object = format!("{from} to {to}, IPv{}", u8::from(*version));
-        findings.path_mtu(&object, direction.expected, found, consequence);
-        round_trips.insert((*from, *to, *version), direction.round_trip.max(found.round_trip));
+        findings.path_mtu(&object, direction.expected, mtu, consequence);
+        round_trips.insert((*from, *to, *version), direction.round_trip.max(mtu.round_trip));
     }
     Ok(round_trips)
 }
@@ -224,10 +224,10 @@ fn clocks<'a>(lines: &Lines<'a>) -> Result<HashMap<&'a str, Offset>> {
             lines.iter().map(|(node, line)| (*node, scope.spawn(|| line.clock()))).collect();
         let mut clocks = HashMap::new();
         for (node, thread) in threads {
-            let Ok(found) = thread.join() else {
+            let Ok(offset) = thread.join() else {
                 return Err(Error::Thread("a thread that measures clocks panicked"));
             };
-            clocks.insert(node, found?.0);
+            clocks.insert(node, offset?.0);
         }
         Ok(clocks)
     })
@@ -400,7 +400,7 @@ fn hosts(
             observed.iter().find(|(name, _)| *name == record.name).map(|(_, seen)| seen.clone())
         };
         match seen(before).zip(seen(after)).map(|(before, after)| radio(&before, &after)) {
-            Some(Ok(found)) => record.radio = Some(found),
+            Some(Ok(radio)) => record.radio = Some(radio),
             Some(Err(reason)) => {
                 absent.push(Absence { metric: "radio".into(), object: record.name.clone(), reason });
             }
@@ -417,11 +417,11 @@ fn surroundings(
     [before, after]: [&[(&str, Observation)]; 2],
 ) -> (Vec<DisturbanceRecord>, Vec<Absence>) {
     let shared = on_one_kernel(mapping, machines);
-    let found = before.iter().zip(after).filter_map(|((node, before), (_, after))| {
+    let disturbances = before.iter().zip(after).filter_map(|((node, before), (_, after))| {
         let (name, _) = mapping.machine(node)?;
         Some(before.surroundings.disturbances(&after.surroundings, name, shared.contains(node)))
     });
-    let (records, absent): (Vec<_>, Vec<_>) = found.unzip();
+    let (records, absent): (Vec<_>, Vec<_>) = disturbances.unzip();
     (records, absent.into_iter().flatten().collect())
 }
 

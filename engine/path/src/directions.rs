@@ -71,11 +71,11 @@ pub fn measure(
                 }
                 certain = true;
             }
-            let mut found = direction(forward, bounds, how);
-            found.limited &= certain;
+            let mut measured = direction(forward, bounds, how);
+            measured.limited &= certain;
             let reverse =
                 if echo.hearing().fragments { Some(reverse(echo, echoed, forward, bounds)?) } else { None };
-            Ok(Directions { forward: Some(found), reverse, steady })
+            Ok(Directions { forward: Some(measured), reverse, steady })
         }
     }
 }

@@ -51,15 +51,15 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
         return Err(Error::CannotProbe(format!("{echo}; UDP: {udp}")));
     }
     let mut absent = Vec::new();
-    let found = probe(&mut probers, target.ip(), largest, &interface.name)?;
-    let forward = found.directions.forward.as_ref();
-    let reverse = found.directions.reverse.as_ref();
-    note_absent(&probers, &found, &mut absent);
+    let probed = probe(&mut probers, target.ip(), largest, &interface.name)?;
+    let forward = probed.directions.forward.as_ref();
+    let reverse = probed.directions.reverse.as_ref();
+    note_absent(&probers, &probed, &mut absent);
     if kernel_mtu.is_none() {
         absent.push(absence("kernel_mtu", "this system does not report it"));
     }
 
-    let round_trip = found.rtt.as_ref().map(|rtt| Duration::from_secs_f64(rtt.median_us / 1e6));
+    let round_trip = probed.rtt.as_ref().map(|rtt| Duration::from_secs_f64(rtt.median_us / 1e6));
     let mss = mss::measure(target, &request.ports, forward, round_trip);
     let mss = mss.map_err(|reason| absent.push(absence("mss", reason))).ok();
     let rate = match (request.rate, interface.speed_bps) {
@@ -68,7 +68,7 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
         (None, None) => Err("the interface does not report its speed: give the rate (--rate)"),
     };
     let settings = buffers::settings();
-    let buffers = match (rate, &found.rtt) {
+    let buffers = match (rate, &probed.rtt) {
         (Ok(_), Some(_)) if settings.is_empty() => {
             absent.push(absence("buffers", "this system does not report the limits of its buffers"));
             None
@@ -94,7 +94,7 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
         timestamps,
         directions: [forward, reverse],
         buffers: buffers.as_ref(),
-        rtt: found.rtt.as_ref(),
+        rtt: probed.rtt.as_ref(),
     });
     let verdict = verdict::weigh(verdict::Known {
         interface: &interface,
@@ -102,11 +102,11 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
         largest_tried: largest,
         forward,
         reverse,
-        trusting: found.trusting.as_ref(),
-        limits: &found.limits,
-        hops: &found.hops,
-        refused_by: found.refused_by,
-        steady: found.directions.steady,
+        trusting: probed.trusting.as_ref(),
+        limits: &probed.limits,
+        hops: &probed.hops,
+        refused_by: probed.refused_by,
+        steady: probed.directions.steady,
     });
     Ok(PathRecord {
         ip: version,
@@ -115,13 +115,13 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
         interface,
         kernel_mtu_bytes: kernel_mtu,
         largest_tried_bytes: largest,
-        answers: found.answers,
-        rtt: found.rtt,
-        forward: found.directions.forward,
-        reverse: found.directions.reverse,
-        trusting: found.trusting,
-        hops: found.hops,
-        limits: found.limits,
+        answers: probed.answers,
+        rtt: probed.rtt,
+        forward: probed.directions.forward,
+        reverse: probed.directions.reverse,
+        trusting: probed.trusting,
+        hops: probed.hops,
+        limits: probed.limits,
         mss,
         buffers,
         theory,
@@ -135,37 +135,37 @@ fn absence(metric: &str, reason: impl Into<String>) -> Absence {
 }
 
 /// Adds the reasons why figures are missing to `absent`.
-fn note_absent(probers: &Probers, found: &Probed, absent: &mut Vec<Absence>) {
+fn note_absent(probers: &Probers, probed: &Probed, absent: &mut Vec<Absence>) {
     let echo = match &probers.echo {
         Err(reason) => Some(reason.clone()),
-        Ok(_) if !found.answers.contains(&Means::Echo) => Some("the host does not answer ICMP echo".into()),
+        Ok(_) if !probed.answers.contains(&Means::Echo) => Some("the host does not answer ICMP echo".into()),
         Ok(_) => None,
     };
     let udp = match &probers.udp {
         Err(reason) => Some(reason.clone()),
-        Ok(_) if !found.answers.contains(&Means::Udp) => {
+        Ok(_) if !probed.answers.contains(&Means::Udp) => {
             Some("the host sends no ICMP error for a closed UDP port".into())
         }
         Ok(_) => None,
     };
-    if found.answers.is_empty() {
+    if probed.answers.is_empty() {
         let reason = format!("{}; {}", echo.clone().unwrap_or_default(), udp.unwrap_or_default());
         for metric in ["rtt", "forward", "reverse"] {
             absent.push(absence(metric, reason.clone()));
         }
     } else if let Some(reason) = echo {
         absent.push(absence("reverse", reason));
-    } else if !found.hearing.fragments {
+    } else if !probed.hearing.fragments {
         let reason = "this system does not report whether an answer arrived whole or in fragments";
         absent.push(absence("reverse", reason));
     }
-    if !found.answers.is_empty() && !found.hearing.claims {
+    if !probed.answers.is_empty() && !probed.hearing.claims {
         absent.push(absence(
             "trusting",
             "this system does not show programs the ICMP messages about packets that are too big",
         ));
     }
-    if !found.hearing.expiry {
+    if !probed.hearing.expiry {
         absent.push(absence("hops", "this system does not show programs where packets expire"));
     }
 }

@@ -107,19 +107,22 @@ fn targets(request: &PathRequest) -> Result<Vec<SocketAddr>, Box<Problem>> {
         let hint = "IPv6 requires an MTU of at least 1280 bytes (RFC 8200 section 5)";
         return Err(bad("max_mtu", size.to_string(), "1280 B to 65535 B", hint.into()));
     }
-    let found = (request.host.as_str(), 0).to_socket_addrs().map_err(|error| bad_host(error.to_string()))?;
-    let found: Vec<SocketAddr> = found.collect();
-    if let Some(several) = found.iter().find(|address| !is_one_host(address.ip())) {
+    let addresses =
+        (request.host.as_str(), 0).to_socket_addrs().map_err(|error| bad_host(error.to_string()))?;
+    let addresses: Vec<SocketAddr> = addresses.collect();
+    if let Some(several) = addresses.iter().find(|address| !is_one_host(address.ip())) {
         return Err(bad_host(format!("{} is not the address of one host", several.ip())));
     }
-    if found.iter().any(lacks_zone) {
+    if addresses.iter().any(lacks_zone) {
         let hint = "each interface has a link of its own with such addresses: name it, as in fe80::1%eth0";
         return Err(bad_host(hint.into()));
     }
     let wanted =
         [IpVersion::V4, IpVersion::V6].into_iter().filter(|&one| request.ip.is_none_or(|ip| ip == one));
     let targets: Vec<SocketAddr> = wanted
-        .filter_map(|version| found.iter().copied().find(|address| IpVersion::of(address.ip()) == version))
+        .filter_map(|version| {
+            addresses.iter().copied().find(|address| IpVersion::of(address.ip()) == version)
+        })
         .collect();
     if targets.is_empty() {
         let version = request.ip.map_or("IP".to_owned(), |ip| format!("IPv{}", u8::from(ip)));

@@ -60,11 +60,11 @@ fn name_of(zone: u32) -> Result<String> {
 fn interface_of(address: IpAddr) -> Result<String> {
     let mut all = getifaddrs().context("listing interfaces")?;
     let has = |storage: &nix::sys::socket::SockaddrStorage| match address {
-        IpAddr::V4(v4) => storage.as_sockaddr_in().is_some_and(|found| found.ip() == v4),
-        IpAddr::V6(v6) => storage.as_sockaddr_in6().is_some_and(|found| found.ip() == v6),
+        IpAddr::V4(v4) => storage.as_sockaddr_in().is_some_and(|own| own.ip() == v4),
+        IpAddr::V6(v6) => storage.as_sockaddr_in6().is_some_and(|own| own.ip() == v6),
     };
-    let found = all.find(|interface| interface.address.as_ref().is_some_and(has));
-    Ok(found.ok_or(Error::NoInterface(address))?.interface_name)
+    let interface = all.find(|interface| interface.address.as_ref().is_some_and(has));
+    Ok(interface.ok_or(Error::NoInterface(address))?.interface_name)
 }
 
 fn describe(name: &str, descriptor: i32) -> Result<Interface> {

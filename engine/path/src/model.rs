@@ -87,13 +87,13 @@ fn examined(path: &Path, largest: u64) -> (directions::Directions, Vec<Hop>, cra
     let mut udp = Path { udp: true, ..path.clone() };
     let trusting = search::trusting(&mut udp, largest, 68).unwrap();
     let bounds = Bounds { small: SMALL, base: BASE, largest, hint: Some(trusting.mtu_bytes) };
-    let found = directions::measure(Some(&mut echo), Some(&mut udp), bounds).unwrap();
+    let measured = directions::measure(Some(&mut echo), Some(&mut udp), bounds).unwrap();
     let mut hops = hops::trace(&mut echo, TARGET, SMALL, true).unwrap().hops;
-    let forward = found.forward.as_ref().unwrap();
+    let forward = measured.forward.as_ref().unwrap();
     let sizes = hops::telling_sizes(Some(forward), &trusting.messages, largest);
     hops::measure(&mut echo, &mut hops, &sizes, Some(forward)).unwrap();
     hops::hear(&mut hops, &trusting.messages);
-    (found, hops, trusting)
+    (measured, hops, trusting)
 }
 
 fn chain(mtus: &[u64]) -> Path {

@@ -140,7 +140,7 @@ pub fn next_error(socket: &Socket) -> Option<IcmpError> {
     let message =
         recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut slices, Some(&mut control), flags).ok()?;
     let destination = message.address.as_ref().and_then(socket_address);
-    let mut found = None;
+    let mut reported = None;
     for part in message.cmsgs().ok()? {
         let (error, from) = match part {
             ControlMessageOwned::Ipv4RecvErr(error, from) => {
@@ -152,10 +152,10 @@ pub fn next_error(socket: &Socket) -> Option<IcmpError> {
             _ => continue,
         };
         let is_icmp = matches!(error.ee_origin, libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6);
-        found = Some((error, from.filter(|_| is_icmp)));
+        reported = Some((error, from.filter(|_| is_icmp)));
     }
     let length = message.bytes;
-    let (error, from) = found?;
+    let (error, from) = reported?;
     bytes.truncate(length);
     Some(IcmpError {
         from,

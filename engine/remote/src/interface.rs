@@ -8,16 +8,16 @@ use nettrial_scenario::HostAddress;
 fn of(address: HostAddress) -> Option<(String, u64)> {
     let mut all = nettrial_netlink::interfaces().ok()?.into_iter();
     let is_of_zone = |index: u32| address.zone == 0 || address.zone == index;
-    let found = all.find(|one| is_of_zone(one.index) && one.addresses.contains(&address.ip))?;
-    Some((found.name, found.mtu))
+    let interface = all.find(|one| is_of_zone(one.index) && one.addresses.contains(&address.ip))?;
+    Some((interface.name, interface.mtu))
 }
 
 /// Returns the name and the MTU in bytes of the interface that has `address`.
 #[cfg(not(target_os = "linux"))]
 fn of(address: HostAddress) -> Option<(String, u64)> {
     let mut all = nettrial_traffic::host::interfaces().ok()?.into_iter();
-    let found = all.find(|interface| interface.addresses.contains(&address.ip))?;
-    Some((found.name, found.mtu_bytes))
+    let interface = all.find(|interface| interface.addresses.contains(&address.ip))?;
+    Some((interface.name, interface.mtu_bytes))
 }
 
 /// Returns the MTU of the interface that has `address`, in bytes.

@@ -52,11 +52,11 @@ impl Client {
 
 /// Returns the measurement with the segment size that stands for its MTU, if one does.
 pub fn with_segments(measure: &Measure) -> Measure {
-    let mut found = measure.clone();
+    let mut segmented = measure.clone();
     if let Some(MeasuredMtu { size, by: MtuMeans::Segments }) = measure.mtu {
-        found.flow.socket.mss = Some(segment(size, measure.flow.ip));
+        segmented.flow.socket.mss = Some(segment(size, measure.flow.ip));
     }
-    found
+    segmented
 }
 
 /// Returns the segment size that an MTU allows, with TCP's options.
@@ -70,24 +70,24 @@ pub fn check(client: &Client, measure: &Measure, flows: &[FlowRecord]) -> Option
     let MeasuredMtu { size, by } = measure.mtu?;
     Some(match by {
         MtuMeans::Interface => {
-            let found = interface::mtu(client.here.into());
+            let mtu = interface::mtu(client.here.into());
             Check {
                 name: "mtu".into(),
                 object: Measure::CLIENT.into(),
                 expected: size.to_string(),
-                found: found.map_or_else(|| "unknown".into(), |bytes| format!("{bytes} B")),
-                passed: found == Some(size.0),
+                found: mtu.map_or_else(|| "unknown".into(), |bytes| format!("{bytes} B")),
+                passed: mtu == Some(size.0),
             }
         }
         MtuMeans::Segments => {
-            let (most, found) =
+            let (most, largest) =
                 (segment(size, measure.flow.ip), flows.iter().map(|flow| flow.mss_bytes).max()?);
             Check {
                 name: "segment_size".into(),
                 object: measure.flow.name.clone(),
                 expected: format!("up to {} B", most.0),
-                found: format!("{found} B"),
-                passed: u64::from(found) <= most.0,
+                found: format!("{largest} B"),
+                passed: u64::from(largest) <= most.0,
             }
         }
     })

@@ -70,8 +70,8 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         if let (Some(before), Some(after)) = (&before.processors, &after.processors) {
             findings.machine(host.name(), before, after);
         }
-        let (found, unknown) = before.disturbances(after, host.name(), shared);
-        disturbances.push(found);
+        let (disturbance, unknown) = before.disturbances(after, host.name(), shared);
+        disturbances.push(disturbance);
         absent.extend(unknown);
     }
     if let Some((before, after)) = clock.zip(client.clock_offset()?) {
@@ -177,8 +177,8 @@ fn path(
 ) -> Result<Findings> {
     let (here, there) = (HostAddress::from(client.here), client.welcome.address);
     let own_mtu = interface::mtu(here);
-    if let Some((_, found)) = client.path.as_ref().filter(|(of_mtu, _)| *of_mtu == own_mtu) {
-        return Ok(found.clone());
+    if let Some((_, findings)) = client.path.as_ref().filter(|(of_mtu, _)| *of_mtu == own_mtu) {
+        return Ok(findings.clone());
     }
     // The server's segments are as small as this side asks for, and larger packets may arrive or not.
     let is_smaller_here = measure.mtu.is_some() && own_mtu < client.welcome.interface_mtu;
@@ -203,16 +203,16 @@ fn path(
             findings.warn("path_mtu", &format!("{} to {}", from.name(), to.name()), message, consequence);
         }
     }
-    let found = path_mtus(&mut client.agents, &directions, cookie)?;
-    for (direction, found) in directions.iter().zip(found) {
+    let mtus = path_mtus(&mut client.agents, &directions, cookie)?;
+    for (direction, mtu) in directions.iter().zip(mtus) {
         let object = format!("{} to {}", direction.from.0, direction.to.0);
-        let consequence = match found.largest {
+        let consequence = match mtu.largest {
             0 => "the path's MTU, and whether UDP passes at all, is not known",
             _ => {
                 "full packets of the interface are cut or lost on the way; goodput is that of the smaller MTU"
             }
         };
-        findings.path_mtu(&object, direction.expected, found, consequence);
+        findings.path_mtu(&object, direction.expected, mtu, consequence);
     }
     client.path = Some((own_mtu, findings.clone()));
     Ok(findings)

@@ -47,16 +47,16 @@ fn of(names: &[String]) -> Result<Vec<Interface>> {
     Ok(names.iter().filter_map(&mut take).collect())
 }
 
-fn described(found: Interface) -> MachineInterface {
+fn described(interface: Interface) -> MachineInterface {
     MachineInterface {
-        wireless: radio::of(&found.name),
-        name: found.name,
-        addresses: found.addresses,
-        is_up: found.is_up,
+        wireless: radio::of(&interface.name),
+        name: interface.name,
+        addresses: interface.addresses,
+        is_up: interface.is_up,
         driver: None,
-        speed: found.speed_bps.map(Rate),
-        mtu_bytes: found.mtu_bytes,
-        largest_mtu_bytes: found.largest_mtu_bytes,
+        speed: interface.speed_bps.map(Rate),
+        mtu_bytes: interface.mtu_bytes,
+        largest_mtu_bytes: interface.largest_mtu_bytes,
         offloads: None,
         bus: None,
     }
@@ -68,17 +68,17 @@ fn described(found: Interface) -> MachineInterface {
 /// # Errors
 /// Fails if the system does not report its interfaces.
 pub fn observe(interfaces: &[String], surroundings: Surroundings) -> Result<Observation> {
-    let counted = |found: Interface| {
-        let counts = found.counts.unwrap_or_default();
+    let counted = |interface: Interface| {
+        let counts = interface.counts.unwrap_or_default();
         Counted {
-            wireless: radio::of(&found.name),
-            name: found.name,
+            wireless: radio::of(&interface.name),
+            name: interface.name,
             sent_bytes: counts.sent_bytes,
             sent_pkts: counts.sent_pkts,
             received_bytes: counts.received_bytes,
             received_pkts: counts.received_pkts,
             carrier_changes: 0,
-            speed_bps: found.speed_bps,
+            speed_bps: interface.speed_bps,
         }
     };
     Ok(Observation {

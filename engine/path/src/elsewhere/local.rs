@@ -27,15 +27,15 @@ pub fn find(target: SocketAddr) -> Result<Local> {
     let socket = socket_to(target, DISCARD)?;
     let address = socket.local_addr().context("reading the source address of packets")?.ip();
     let all = host::interfaces().context("listing interfaces")?;
-    let found = all.into_iter().find(|interface| interface.addresses.contains(&address));
-    let found = found.ok_or(Error::NoInterface(address))?;
+    let interface = all.into_iter().find(|interface| interface.addresses.contains(&address));
+    let interface = interface.ok_or(Error::NoInterface(address))?;
     Ok(Local {
         address,
         interface: Interface {
-            name: found.name,
-            mtu_bytes: found.mtu_bytes,
+            name: interface.name,
+            mtu_bytes: interface.mtu_bytes,
             offloads: None,
-            speed_bps: found.speed_bps,
+            speed_bps: interface.speed_bps,
         },
         kernel_mtu: nettrial_traffic::path_mtu(&socket)?,
     })
