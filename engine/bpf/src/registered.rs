@@ -46,9 +46,9 @@ impl Registered {
     /// Fails if there is no such algorithm, and with the errors of the kernel and libbpf.
     pub fn new(algorithm: &str) -> Result<Self> {
         let program = find(algorithm)?;
-        if let Some(found) = BuiltIn::find(program.name) {
+        if let Some(built_in) = BuiltIn::find(program.name) {
             let kernel_name = program.name.to_owned();
-            return Ok(Self { algorithm: program.name, kernel_name, source: Source::BuiltIn(found) });
+            return Ok(Self { algorithm: program.name, kernel_name, source: Source::BuiltIn(built_in) });
         }
         for attempt in 0..name::ATTEMPTS {
             let kernel_name = name::of(algorithm, std::process::id(), attempt);
@@ -79,7 +79,7 @@ impl Registered {
         let read = || {
             let words = match &self.source {
                 Source::Loaded { object, .. } => words(&variables(object)?)?,
-                Source::BuiltIn(found) => found.counters()?,
+                Source::BuiltIn(built_in) => built_in.counters()?,
             };
             let counted = words.len();
             counters(&words).ok_or_else(|| Error::Counters(format!("it has {counted}")))

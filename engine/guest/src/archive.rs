@@ -136,24 +136,24 @@ fn libraries() -> Vec<PathBuf> {
     unsafe extern "C" fn note(
         information: *mut libc::dl_phdr_info,
         _: libc::size_t,
-        found: *mut libc::c_void,
+        paths: *mut libc::c_void,
     ) -> libc::c_int {
         // SAFETY: `dl_iterate_phdr` passes a valid structure, whose name is null or a string that ends with a
         // zero, and the pointer given below, to a vector that nobody else accesses during the call.
         unsafe {
-            let (name, found) = ((*information).dlpi_name, &mut *found.cast::<Vec<PathBuf>>());
+            let (name, paths) = ((*information).dlpi_name, &mut *paths.cast::<Vec<PathBuf>>());
             if !name.is_null() {
-                found.push(PathBuf::from(CStr::from_ptr(name).to_string_lossy().into_owned()));
+                paths.push(PathBuf::from(CStr::from_ptr(name).to_string_lossy().into_owned()));
             }
         }
         0
     }
-    let mut found: Vec<PathBuf> = Vec::new();
+    let mut paths: Vec<PathBuf> = Vec::new();
     // SAFETY: the function and the vector that it fills outlive the call.
-    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut paths).cast()) };
     // The program itself has no name, and the object that the kernel maps (vdso) has no file.
-    found.retain(|path| path.is_absolute() && path.is_file());
-    found
+    paths.retain(|path| path.is_absolute() && path.is_file());
+    paths
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ fn await_some<T>(otherwise: &str, mut look: impl FnMut() -> Option<T>) -> Result
     let deadline = Instant::now() + PATIENCE;
     loop {
         match look() {
-            Some(found) => return Ok(found),
+            Some(value) => return Ok(value),
             None if Instant::now() > deadline => return Err(Error::Absent(otherwise.to_owned())),
             None => std::thread::sleep(LOOK_AGAIN),
         }

@@ -73,8 +73,8 @@ impl Own {
     pub fn in_kernel(&self, scenario: &Scenario) -> Result<Scenario> {
         let mut scenario = scenario.clone();
         for stack in scenario.nodes.iter_mut().filter_map(|node| node.stack.as_mut()) {
-            if let Some(found) = self.get(&stack.congestion_control) {
-                let registered = found
+            if let Some(control) = self.get(&stack.congestion_control) {
+                let registered = control
                     .map_err(|why| Error::Unsupported(format!("{}: {why}", stack.congestion_control)))?;
                 stack.congestion_control.clone_from(&registered.kernel_name);
             }

@@ -48,8 +48,10 @@ fn build(order: &NodeOrder) -> Result<Built> {
     // The thread enters another namespace below; this socket stays in the one that has the devices.
     let mut outside = Netlink::open()?;
     let home = Home::enter(Clock::Real).map_err(|shortfalls| {
-        let reasons: Vec<String> =
-            shortfalls.into_iter().map(|found| format!("{}: {}", found.what, found.why)).collect();
+        let reasons: Vec<String> = shortfalls
+            .into_iter()
+            .map(|shortfall| format!("{}: {}", shortfall.what, shortfall.why))
+            .collect();
         Error::Node(reasons.join("; "))
     })?;
     let layout = Layout::new(&order.scenario);

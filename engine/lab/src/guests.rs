@@ -173,14 +173,14 @@ impl Guests {
         if let Some(known) = self.acceleration {
             return known;
         }
-        let found = match self.try_kvm() {
+        let available = match self.try_kvm() {
             Ok(()) => Acceleration::Kvm,
             Err(error) => {
                 tracing::info!("guests are emulated, because KVM is not available: {}", chain(&error));
                 Acceleration::Emulation
             }
         };
-        *self.acceleration.insert(found)
+        *self.acceleration.insert(available)
     }
 
     fn try_kvm(&mut self) -> Result<()> {

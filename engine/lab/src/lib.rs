@@ -115,12 +115,12 @@ impl Lab {
     /// Returns the capabilities of this machine, found by trying them; if `thorough`, also those of the engine's
     /// own congestion controls. The user's machines are started.
     pub fn preflight(&self, thorough: bool) -> Preflight {
-        let mut found = preflight::examine(&self.home, thorough.then_some(&self.own), self.lateness);
+        let mut preflight = preflight::examine(&self.home, thorough.then_some(&self.own), self.lateness);
         match self.pools.borrow_mut().machines.describe() {
-            Ok(machines) => found.environment.machines = machines,
-            Err(missing) => found.missing.extend(missing),
+            Ok(machines) => preflight.environment.machines = machines,
+            Err(missing) => preflight.missing.extend(missing),
         }
-        found
+        preflight
     }
 
     /// Returns all problems that keep `scenario` from running here; empty if there are none.

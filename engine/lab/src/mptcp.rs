@@ -121,8 +121,8 @@ impl PathManager {
         let mut manager = Self { socket, family: GENL_ID_CTRL };
         let name = attribute(CTRL_ATTR_FAMILY_NAME, FAMILY);
         let answer = manager.request(CTRL_CMD_GETFAMILY, &name).context("looking up the family mptcp_pm")?;
-        let found = find(answer.get(HEADER_BYTES..).unwrap_or_default(), CTRL_ATTR_FAMILY_ID);
-        let number = found.and_then(|value| value.first_chunk().copied());
+        let value = find(answer.get(HEADER_BYTES..).unwrap_or_default(), CTRL_ATTR_FAMILY_ID);
+        let number = value.and_then(|value| value.first_chunk().copied());
         manager.family = u16::from_ne_bytes(
             number.ok_or_else(|| Error::Kernel("the family mptcp_pm has no number".into()))?,
         );
@@ -182,9 +182,9 @@ fn find(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
     loop {
         let (length, rest) =
             attributes.split_first_chunk().map(|(bytes, rest)| (u16::from_ne_bytes(*bytes), rest))?;
-        let found = rest.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes))?;
+        let attribute_kind = rest.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes))?;
         let value = attributes.get(4..usize::from(length))?;
-        if found == kind {
+        if attribute_kind == kind {
             return Some(value);
         }
         attributes = attributes.get(usize::from(length).next_multiple_of(4)..)?;

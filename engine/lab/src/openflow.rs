@@ -108,9 +108,9 @@ pub struct Attached {
 #[cfg(fuzzing)]
 pub fn fuzz(input: &[u8]) {
     let read = |size: usize| {
-        let (mut messages, mut found) = (message::Messages::default(), Vec::new());
-        input.chunks(size).for_each(|piece| messages.take(piece, |message| found.push(message)));
-        found
+        let (mut messages, mut complete) = (message::Messages::default(), Vec::new());
+        input.chunks(size).for_each(|piece| messages.take(piece, |message| complete.push(message)));
+        complete
     };
     assert_eq!(read(input.len().max(1)), read(7));
 }

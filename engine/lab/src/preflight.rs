@@ -300,7 +300,7 @@ fn congestion_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     let refused = stacks.filter_map(|(place, node, stack)| {
         let name = &stack.congestion_control;
         let hint = match asked.insert(name).then(|| own.get(name))? {
-            Some(found) => format!("it can't be loaded into the kernel: {}", found.err()?),
+            Some(control) => format!("it can't be loaded into the kernel: {}", control.err()?),
             None => {
                 try_congestion_control(name).err()?;
                 format!("this kernel does not have it; if it is a module: modprobe tcp_{name}")

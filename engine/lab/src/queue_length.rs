@@ -58,7 +58,7 @@ impl Backlog {
     pub fn after(backlog: Option<Self>, now: Instant, reading: &Reading) -> Option<Self> {
         let here = (now, reading.counters.wire_bytes);
         match backlog {
-            Some(found) if reading.length.packets == 0 => Some(Self { idle: found.idle + 1, ..found }),
+            Some(so_far) if reading.length.packets == 0 => Some(Self { idle: so_far.idle + 1, ..so_far }),
             Some(Self { begin, samples, waiting, idle, .. }) => {
                 Some(Self { begin, end: here, samples: samples + idle + 1, waiting: waiting + 1, idle: 0 })
             }

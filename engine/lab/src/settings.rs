@@ -66,8 +66,8 @@ impl Settings {
 /// Returns the congestion control of programs that choose none, in the calling thread's namespace.
 pub fn default_congestion_control() -> Result<String> {
     let name = "net.ipv4.tcp_congestion_control";
-    let found = fs::read_to_string(path(name)).with_context(|| format!("reading {name}"))?;
-    Ok(found.trim().to_owned())
+    let control = fs::read_to_string(path(name)).with_context(|| format!("reading {name}"))?;
+    Ok(control.trim().to_owned())
 }
 
 /// Returns the value of a setting of the calling thread's namespace, its words separated by single spaces.

@@ -170,8 +170,8 @@ impl Functions {
         if let Some(known) = FUNCTIONS.get() {
             return Ok(known);
         }
-        let found = Self::of_this_kernel()?;
-        Ok(FUNCTIONS.get_or_init(|| found))
+        let functions = Self::of_this_kernel()?;
+        Ok(FUNCTIONS.get_or_init(|| functions))
     }
 
     /// Returns those that the kernel has now: a module's are there only while it is loaded.

@@ -133,14 +133,14 @@ impl Stations {
         for (number, station) in self.stations.iter_mut().enumerate() {
             starting.push(station.started(number));
         }
-        let mut found = Vec::new();
+        let mut machines = Vec::new();
         for (station, started) in self.stations.iter_mut().zip(starting) {
             match started.and_then(|started| station.reached(started, deadline)) {
-                Ok(machine) => found.push(machine),
+                Ok(machine) => machines.push(machine),
                 Err(shortfall) => missing.push(*shortfall),
             }
         }
-        if missing.is_empty() { Ok(found) } else { Err(missing) }
+        if missing.is_empty() { Ok(machines) } else { Err(missing) }
     }
 
     /// Returns the machine called `name`.
@@ -202,8 +202,8 @@ impl Station {
         deadline: Instant,
     ) -> Result<Machine, Box<Shortfall>> {
         let machine = loop {
-            let found = self.joining.way.connect();
-            match found {
+            let description = self.joining.way.connect();
+            match description {
                 // What answers in place of a command that has ended is another machine.
                 _ if program.has_ended() => {
                     let remedy = "mend the command `starts` of the machine in the inventory";

@@ -29,9 +29,10 @@ pub fn addresses(name: &str) -> Result<Vec<Network>> {
     let index = index_of(name)?;
     let mut netlink = Netlink::open()?;
     let answers = netlink.dump(RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
-    let mut found: Vec<Network> = answers.into_iter().filter_map(|answer| address(answer, index)).collect();
-    found.sort_unstable();
-    Ok(found)
+    let mut networks: Vec<Network> =
+        answers.into_iter().filter_map(|answer| address(answer, index)).collect();
+    networks.sort_unstable();
+    Ok(networks)
 }
 
 /// Gives the interface called `name` these addresses and no others but link-local ones, and brings it up.
@@ -39,9 +40,9 @@ pub fn addresses(name: &str) -> Result<Vec<Network>> {
 /// # Errors
 /// Fails if there is no such interface, or if the kernel refuses an address.
 pub fn set_addresses(name: &str, wanted: &[Network]) -> Result<()> {
-    let (index, found) = (index_of(name)?, addresses(name)?);
+    let (index, present) = (index_of(name)?, addresses(name)?);
     let mut netlink = Netlink::open()?;
-    for network in found.iter().filter(|network| !wanted.contains(network)) {
+    for network in present.iter().filter(|network| !wanted.contains(network)) {
         let message = RouteNetlinkMessage::DelAddress(address_message(index, *network));
         netlink.change(message, format!("removing the address {} from {name}", network.0))?;
     }
@@ -50,7 +51,7 @@ pub fn set_addresses(name: &str, wanted: &[Network]) -> Result<()> {
     message.header.flags = LinkFlags::Up;
     message.header.change_mask = LinkFlags::Up;
     netlink.change(RouteNetlinkMessage::SetLink(message), format!("bringing up {name}"))?;
-    for network in wanted.iter().filter(|network| !found.contains(network)) {
+    for network in wanted.iter().filter(|network| !present.contains(network)) {
         let message = RouteNetlinkMessage::NewAddress(address_message(index, *network));
         netlink.create(message, format!("giving {name} the address {}", network.0))?;
     }
@@ -65,15 +66,15 @@ pub fn set_addresses(name: &str, wanted: &[Network]) -> Result<()> {
 pub fn routes(name: &str) -> Result<Vec<InterfaceRoute>> {
     let index = index_of(name)?;
     let mut netlink = Netlink::open()?;
-    let mut found = Vec::new();
+    let mut routes = Vec::new();
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {
         let mut message = RouteMessage::default();
         message.header.address_family = family;
         let answers = netlink.dump(RouteNetlinkMessage::GetRoute(message))?;
-        found.extend(answers.into_iter().filter_map(|answer| route(answer, index)));
+        routes.extend(answers.into_iter().filter_map(|answer| route(answer, index)));
     }
-    found.sort_unstable();
-    Ok(found)
+    routes.sort_unstable();
+    Ok(routes)
 }
 
 /// Gives the interface called `name` these routes and no others that somebody has added.
@@ -81,13 +82,13 @@ pub fn routes(name: &str) -> Result<Vec<InterfaceRoute>> {
 /// # Errors
 /// Fails if there is no such interface, or if the kernel refuses a route.
 pub fn set_routes(name: &str, wanted: &[InterfaceRoute]) -> Result<()> {
-    let (index, found) = (index_of(name)?, routes(name)?);
+    let (index, present) = (index_of(name)?, routes(name)?);
     let mut netlink = Netlink::open()?;
-    for route in found.iter().filter(|route| !wanted.contains(route)) {
+    for route in present.iter().filter(|route| !wanted.contains(route)) {
         let message = RouteNetlinkMessage::DelRoute(route_message(index, *route));
         netlink.change(message, format!("removing the route to {} through {name}", route.0.0))?;
     }
-    for route in wanted.iter().filter(|route| !found.contains(route)) {
+    for route in wanted.iter().filter(|route| !present.contains(route)) {
         let message = RouteNetlinkMessage::NewRoute(route_message(index, *route));
         netlink.create(message, format!("adding the route to {} through {name}", route.0.0))?;
     }
@@ -96,9 +97,9 @@ pub fn set_routes(name: &str, wanted: &[InterfaceRoute]) -> Result<()> {
 
 fn address(answer: RouteNetlinkMessage, index: u32) -> Option<Network> {
     let RouteNetlinkMessage::NewAddress(message) = answer else { return None };
-    let found = own_address(&message)?;
-    let is_link_local = matches!(found, IpAddr::V6(address) if address.is_unicast_link_local());
-    (message.header.index == index && !is_link_local).then_some((found, message.header.prefix_len))
+    let address = own_address(&message)?;
+    let is_link_local = matches!(address, IpAddr::V6(address) if address.is_unicast_link_local());
+    (message.header.index == index && !is_link_local).then_some((address, message.header.prefix_len))
 }
 
 /// Returns a message about an address of the interface with this index, which is used without a search for duplicates.

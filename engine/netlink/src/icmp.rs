@@ -61,8 +61,8 @@ pub fn originates_no_icmp() -> Result<bool> {
 /// Fails if the kernel refuses.
 pub fn originate_no_icmp(filters: bool) -> Result<()> {
     let mut netlink = Netlink::open()?;
-    for found in own_rules(&mut netlink)? {
-        netlink.change(RouteNetlinkMessage::DelRule(found), "turning on ICMP messages from this machine")?;
+    for rule in own_rules(&mut netlink)? {
+        netlink.change(RouteNetlinkMessage::DelRule(rule), "turning on ICMP messages from this machine")?;
     }
     netlink.flush()?;
     if filters { filter_icmp(&mut netlink, "this machine") } else { Ok(()) }

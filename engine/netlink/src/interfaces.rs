@@ -48,21 +48,21 @@ pub struct Counters {
 pub fn interfaces() -> Result<Vec<Interface>> {
     let mut netlink = Netlink::open()?;
     let links = netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
-    let mut found: Vec<Interface> = links.into_iter().filter_map(interface).collect();
+    let mut interfaces: Vec<Interface> = links.into_iter().filter_map(interface).collect();
     for answer in netlink.dump(RouteNetlinkMessage::GetAddress(AddressMessage::default()))? {
         let RouteNetlinkMessage::NewAddress(message) = answer else { continue };
-        let of = found.iter_mut().find(|interface| interface.index == message.header.index);
+        let of = interfaces.iter_mut().find(|interface| interface.index == message.header.index);
         if let (Some(interface), Some(address)) = (of, own_address(&message)) {
             interface.addresses.push(address);
         }
     }
-    Ok(found)
+    Ok(interfaces)
 }
 
 /// Returns the index of the interface called `name`; fails if there is none.
 pub(crate) fn index_of(name: &str) -> Result<u32> {
-    let found = interfaces()?.into_iter().find(|interface| interface.name == name);
-    found.map(|found| found.index).ok_or_else(|| Error::NoInterface(name.to_owned()))
+    let named = interfaces()?.into_iter().find(|interface| interface.name == name);
+    named.map(|named| named.index).ok_or_else(|| Error::NoInterface(name.to_owned()))
 }
 
 /// Returns the interface's own address of a message.
@@ -81,7 +81,7 @@ pub(crate) fn own_address(message: &AddressMessage) -> Option<IpAddr> {
 
 pub(crate) fn interface(answer: RouteNetlinkMessage) -> Option<Interface> {
     let RouteNetlinkMessage::NewLink(message) = answer else { return None };
-    let mut found = Interface {
+    let mut interface = Interface {
         name: String::new(),
         index: message.header.index,
         is_up: message.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp),
@@ -93,12 +93,12 @@ pub(crate) fn interface(answer: RouteNetlinkMessage) -> Option<Interface> {
     };
     for attribute in message.attributes {
         match attribute {
-            LinkAttribute::IfName(name) => found.name = name,
-            LinkAttribute::Mtu(mtu) => found.mtu = mtu.into(),
-            LinkAttribute::MaxMtu(mtu) => found.largest_mtu = (mtu > 0).then(|| mtu.into()),
-            LinkAttribute::CarrierChanges(count) => found.carrier_changes = count.into(),
+            LinkAttribute::IfName(name) => interface.name = name,
+            LinkAttribute::Mtu(mtu) => interface.mtu = mtu.into(),
+            LinkAttribute::MaxMtu(mtu) => interface.largest_mtu = (mtu > 0).then(|| mtu.into()),
+            LinkAttribute::CarrierChanges(count) => interface.carrier_changes = count.into(),
             LinkAttribute::Stats64(counted) => {
-                found.counters = Counters {
+                interface.counters = Counters {
                     sent_bytes: counted.tx_bytes,
                     sent_pkts: counted.tx_packets,
                     received_bytes: counted.rx_bytes,
@@ -108,7 +108,7 @@ pub(crate) fn interface(answer: RouteNetlinkMessage) -> Option<Interface> {
             _ => {}
         }
     }
-    Some(found)
+    Some(interface)
 }
 
 /// Sets the MTU, in bytes, of the interface called `name`.

@@ -83,24 +83,24 @@ impl Wireless {
     pub(crate) fn of(interface: &[u8], stations: &[Vec<u8>]) -> Self {
         let told = attributes(interface);
         let width = told.get(&ATTR_CHANNEL_WIDTH).and_then(|value| number(value));
-        let mut found = Self {
+        let mut state = Self {
             frequency_mhz: told.get(&ATTR_WIPHY_FREQ).and_then(|value| number(value)),
             width_mhz: width.and_then(|width| WIDTHS_MHZ.get(width as usize).copied()),
             ..Self::default()
         };
         // An access point has several stations, and the rate to one of them says nothing about the others.
-        let [station] = stations else { return found };
+        let [station] = stations else { return state };
         let told = attributes(station);
-        found.station = told.get(&ATTR_MAC).and_then(|value| (*value).try_into().ok());
+        state.station = told.get(&ATTR_MAC).and_then(|value| (*value).try_into().ok());
         let about = told.get(&ATTR_STA_INFO).map(|value| attributes(value)).unwrap_or_default();
-        found.signal_dbm = about.get(&STA_INFO_SIGNAL).and_then(|value| Some(value.first()?.cast_signed()));
-        found.sent_bps = about.get(&STA_INFO_TX_BITRATE).and_then(|value| bitrate(value));
-        found.received_bps = about.get(&STA_INFO_RX_BITRATE).and_then(|value| bitrate(value));
+        state.signal_dbm = about.get(&STA_INFO_SIGNAL).and_then(|value| Some(value.first()?.cast_signed()));
+        state.sent_bps = about.get(&STA_INFO_TX_BITRATE).and_then(|value| bitrate(value));
+        state.received_bps = about.get(&STA_INFO_RX_BITRATE).and_then(|value| bitrate(value));
         let count = |kind| about.get(&kind).and_then(|value| number(value));
-        found.sent_pkts = count(STA_INFO_TX_PACKETS);
-        found.retries = count(STA_INFO_TX_RETRIES);
-        found.failed_pkts = count(STA_INFO_TX_FAILED);
-        found
+        state.sent_pkts = count(STA_INFO_TX_PACKETS);
+        state.retries = count(STA_INFO_TX_RETRIES);
+        state.failed_pkts = count(STA_INFO_TX_FAILED);
+        state
     }
 }
 
@@ -118,14 +118,14 @@ fn number(value: &[u8]) -> Option<u32> {
 /// Returns the attributes in `bytes`, by their kind without the flags. A truncated attribute is left out.
 fn attributes(mut bytes: &[u8]) -> HashMap<u16, &[u8]> {
     const KIND: u16 = 0x3fff; // NLA_TYPE_MASK
-    let mut found = HashMap::new();
+    let mut values = HashMap::new();
     while let [a, b, c, d, ..] = *bytes {
         let (length, kind) = (usize::from(u16::from_ne_bytes([a, b])), u16::from_ne_bytes([c, d]));
         let Some(value) = bytes.get(4..length) else { break };
-        found.insert(kind & KIND, value);
+        values.insert(kind & KIND, value);
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
-    found
+    values
 }
 
 /// A generic netlink socket.

@@ -165,6 +165,6 @@ impl Worker {
 /// else the access point, which leads to other hosts; `None` if it is for no station.
 fn receiver(stations: &[Station], from: usize, frame: &[u8]) -> Option<usize> {
     let destination = frame.get(..6)?;
-    let found = stations.iter().position(|station| station.address == destination);
-    found.or(Some(ACCESS_POINT)).filter(|to| *to != from)
+    let station = stations.iter().position(|station| station.address == destination);
+    station.or(Some(ACCESS_POINT)).filter(|to| *to != from)
 }

@@ -55,7 +55,7 @@ impl Findings {
     fn fragments(&mut self, node: &str, counted: HostCounters, wanted: bool) {
         let HostCounters { fragments_made, fragments_arrived, fragment_failures, .. } = counted;
         let is_clean = fragments_made + fragments_arrived + fragment_failures == 0;
-        let found = if is_clean {
+        let fragments = if is_clean {
             "none".to_owned()
         } else {
             format!("{fragments_made} made, {fragments_arrived} arrived, {fragment_failures} failures")
@@ -64,7 +64,7 @@ impl Findings {
             self.warn(
                 "fragmentation",
                 node,
-                format!("packets were fragmented, but no flow requires it: {found}"),
+                format!("packets were fragmented, but no flow requires it: {fragments}"),
                 "packets on the path are not of the size that the study says, and the loss of one fragment \
                  loses the whole packet",
             );
@@ -73,7 +73,7 @@ impl Findings {
             name: "fragmentation".into(),
             object: node.into(),
             expected: if wanted { "fragments" } else { "none" }.into(),
-            found,
+            found: fragments,
             passed: wanted || is_clean,
         });
     }

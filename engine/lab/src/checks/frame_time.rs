@@ -40,7 +40,7 @@ impl Findings {
             };
             let share = |(lacking, rtt): &(f64, f64)| lacking / rtt;
             let worst = round_trips.into_iter().max_by(|one, other| share(one).total_cmp(&share(other)));
-            if let Some((lacking, rtt)) = worst.filter(|found| share(found) > SMALL_SHARE) {
+            if let Some((lacking, rtt)) = worst.filter(|round_trip| share(round_trip) > SMALL_SHARE) {
                 self.warn(
                     "frame_time",
                     &flow.name,

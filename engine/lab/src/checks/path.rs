@@ -37,25 +37,25 @@ impl Findings {
         Ok(())
     }
 
-    fn node_offloads(&mut self, node: &str, wanted: Offloads, found: &[(String, Offloads)]) {
+    fn node_offloads(&mut self, node: &str, wanted: Offloads, actual: &[(String, Offloads)]) {
         let text = |on: bool| if on { "on" } else { "off" };
-        let mut compare = |name: &str, object: &str, wanted, found| {
+        let mut compare = |name: &str, object: &str, wanted, actual| {
             self.compare(
                 &format!("offload_{name}"),
                 object,
                 text(wanted).into(),
-                text(found).into(),
+                text(actual).into(),
                 "packets on the link are not of the size that the MTU says",
             );
         };
         for (name, is_on) in OFFLOADS {
             let wanted = is_on(wanted);
-            let mut differing = found.iter().filter(|(_, found)| is_on(*found) != wanted).peekable();
+            let mut differing = actual.iter().filter(|(_, actual)| is_on(*actual) != wanted).peekable();
             if differing.peek().is_none() {
                 compare(name, node, wanted, wanted);
             }
-            for (interface, found) in differing {
-                compare(name, &format!("{interface} of {node}"), wanted, is_on(*found));
+            for (interface, actual) in differing {
+                compare(name, &format!("{interface} of {node}"), wanted, is_on(*actual));
             }
         }
     }
@@ -79,12 +79,12 @@ impl Findings {
                 round_trip,
             });
         }
-        let found = path_mtus(agents, &directions, cookie)?;
-        for ((direction, found), (from, to, _)) in directions.iter().zip(found).zip(&pairs) {
+        let mtus = path_mtus(agents, &directions, cookie)?;
+        for ((direction, mtu), (from, to, _)) in directions.iter().zip(mtus).zip(&pairs) {
             self.path_mtu(
                 &format!("{from} to {to}, IPv{}", u8::from(IpVersion::of(direction.reached))),
                 direction.expected,
-                found,
+                mtu,
                 "the trial does not measure the MTU it is named after",
             );
         }

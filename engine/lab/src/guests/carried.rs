@@ -81,11 +81,11 @@ impl Guests {
     /// Takes the outcome of a calibration transfer, and keeps the highest rate in the cache. After a failed
     /// transfer this session makes no more.
     pub fn calibrated(&mut self, outcome: Result<Record>) {
-        let found = outcome.and_then(|record| {
+        let goodput = outcome.and_then(|record| {
             let flow = record.flows.first().ok_or_else(|| Error::Missing("the record has no flow".into()))?;
             flow.goodput_bps.ok_or_else(|| Error::Missing("the flow has no goodput".into()))
         });
-        match (found, self.carried) {
+        match (goodput, self.carried) {
             (Ok(goodput_bps), before) => {
                 self.calibrations -= 1;
                 let rate = Rate((goodput_bps as u64 / STEP_BPS).max(1) * STEP_BPS);

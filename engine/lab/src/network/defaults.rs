@@ -18,7 +18,7 @@ pub type ByRoute<'a> = HashMap<&'a str, &'a str>;
 impl Network {
     /// Returns the hosts whose routes have to name their stack's congestion control.
     pub(super) fn controls_by_route<'a>(&self, home: &Home, scenario: &'a Scenario) -> Result<ByRoute<'a>> {
-        let mut found = ByRoute::new();
+        let mut controls = ByRoute::new();
         for name in flows(scenario).flat_map(|flow| [flow.from.as_str(), flow.to.as_str()]) {
             let node = scenario.nodes.iter().find(|node| node.name == name);
             let Some(stack) = node.and_then(|node| node.stack.as_ref()) else { continue };
@@ -27,10 +27,10 @@ impl Network {
                 && home.visit(&built.namespace, settings::default_congestion_control)?
                     != stack.congestion_control
             {
-                found.insert(name, &stack.congestion_control);
+                controls.insert(name, &stack.congestion_control);
             }
         }
-        Ok(found)
+        Ok(controls)
     }
 }
 

@@ -196,8 +196,8 @@ impl BuiltNode {
 /// Returns the interface called `name` of a node.
 fn interface_of<'a>(scenario: &'a Scenario, node: &str, name: &str) -> Result<&'a Interface> {
     let mut interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
-    let found = interfaces.find(|interface| interface.node == node && interface.name == name);
-    found.ok_or_else(|| Error::Missing(format!("{node} has no interface {name}")))
+    let interface = interfaces.find(|interface| interface.node == node && interface.name == name);
+    interface.ok_or_else(|| Error::Missing(format!("{node} has no interface {name}")))
 }
 
 /// Returns a request that moves the interface with this index to another namespace.

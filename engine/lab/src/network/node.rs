@@ -132,8 +132,8 @@ impl BuiltNode {
 
     /// Returns the index of an interface by its name. Fails if the node does not have it.
     pub(super) fn index_of(&self, interface: &str) -> Result<i32> {
-        let found = self.interfaces.iter().find(|(name, _)| name == interface);
-        Ok(found.ok_or_else(|| Error::Missing(format!("{} has no interface {interface}", self.name)))?.1)
+        let numbered = self.interfaces.iter().find(|(name, _)| name == interface);
+        Ok(numbered.ok_or_else(|| Error::Missing(format!("{} has no interface {interface}", self.name)))?.1)
     }
 
     /// Returns the index of the device that has the addresses and routes of an interface: the tunnel's if its link has one.

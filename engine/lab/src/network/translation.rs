@@ -75,8 +75,8 @@ fn version() -> Result<String> {
     let printed =
         output(&mut command, MOST_PRINTED_BYTES, PATIENCE).context("asking TAYGA for its version")?;
     let printed = String::from_utf8_lossy(&printed);
-    let found = printed.lines().find_map(|line| line.strip_prefix("starting "));
-    found
+    let version = printed.lines().find_map(|line| line.strip_prefix("starting "));
+    version
         .map(str::to_owned)
         .ok_or_else(|| Error::Program(format!("TAYGA printed no version, but {printed:?}")))
 }
@@ -93,8 +93,8 @@ fn configuration(scenario: &Scenario, number: usize, host: &str, device: &str) -
     let first_of = |name: &str| {
         let ends = scenario.links.iter().flat_map(|link| &link.interfaces).filter(|end| end.node == name);
         let mut addresses = ends.flat_map(|end| &end.addresses).map(InterfaceAddress::address);
-        let found = addresses.find(|address| IpVersion::of(*address) == IpVersion::V6);
-        found.ok_or_else(|| Error::Missing(format!("{name} has no IPv6 address")))
+        let address = addresses.find(|address| IpVersion::of(*address) == IpVersion::V6);
+        address.ok_or_else(|| Error::Missing(format!("{name} has no IPv6 address")))
     };
     let mut lines = vec![
         format!("tun-device {device}"),
@@ -238,7 +238,7 @@ fn await_open(netlink: &mut Netlink, index: i32, program: &Program) -> Result<()
     let deadline = Instant::now() + PATIENCE;
     loop {
         let answer = netlink.get(RouteNetlinkMessage::GetLink(state_of(index)))?;
-        if matches!(answer, RouteNetlinkMessage::NewLink(found) if found.attributes.contains(&LinkAttribute::Carrier(1)))
+        if matches!(answer, RouteNetlinkMessage::NewLink(link) if link.attributes.contains(&LinkAttribute::Carrier(1)))
         {
             return Ok(());
         }

@@ -25,17 +25,17 @@ pub struct Sockets(Vec<OwnedFd>);
 impl Sockets {
     /// Finds the packet sockets of all processes below `process`, and enlarges their buffers.
     pub fn enlarge(process: u32) -> Result<Self> {
-        let mut found = Vec::new();
+        let mut enlarged = Vec::new();
         for process in below(process)? {
             for socket in sockets_of(process).context("reaching the sockets of Open vSwitch")? {
                 if socket.domain().is_ok_and(|domain| domain == Domain::PACKET) {
                     setsockopt(&socket, SndBufForce, &SEND_BYTES).context("enlarging a send buffer")?;
                     setsockopt(&socket, RcvBufForce, &RECEIVE_BYTES).context("enlarging a receive buffer")?;
-                    found.push(socket.into());
+                    enlarged.push(socket.into());
                 }
             }
         }
-        Ok(Self(found))
+        Ok(Self(enlarged))
     }
 
     /// Returns the number of frames for which a receive buffer had no room since the last call.

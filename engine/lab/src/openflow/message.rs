@@ -40,8 +40,8 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Processes further bytes, and calls `found` with every message that is now complete.
-    pub fn take(&mut self, bytes: &[u8], mut found: impl FnMut(Message)) {
+    /// Processes further bytes, and calls `handle` with every message that is now complete.
+    pub fn take(&mut self, bytes: &[u8], mut handle: impl FnMut(Message)) {
         if self.is_lost {
             return;
         }
@@ -54,7 +54,7 @@ impl Messages {
                 return;
             }
             let Some(message) = self.held.get(done..done + length) else { break };
-            found(read(message));
+            handle(read(message));
             done += length;
         }
         self.held.drain(..done);

@@ -64,8 +64,8 @@ impl State {
 
     /// Returns the OpenFlow version of the connections.
     pub fn version(&self) -> &'static str {
-        let found = VERSIONS.iter().find(|(number, _)| Some(*number) == self.version);
-        found.map_or("unknown", |(_, name)| name)
+        let version = VERSIONS.iter().find(|(number, _)| Some(*number) == self.version);
+        version.map_or("unknown", |(_, name)| name)
     }
 
     /// Counts a message.

@@ -37,7 +37,7 @@ fn refusal(home: &Home, name: &str, value: &str) -> Option<[String; 2]> {
             }
             Some(true) => match settings::write(name, value).and_then(|()| settings::value(name)) {
                 Err(error) => Some(["a value that the kernel takes".to_owned(), chain(&error)]),
-                Ok(found) if found != value => Some([found, "the kernel takes another value instead".into()]),
+                Ok(taken) if taken != value => Some([taken, "the kernel takes another value instead".into()]),
                 Ok(_) => None,
             },
         })

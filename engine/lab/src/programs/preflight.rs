@@ -149,8 +149,8 @@ fn node_problems(
     }
     for (name, buffer) in [("receive_buffer", stack.receive_buffer), ("send_buffer", stack.send_buffer)] {
         if !program.buffers_grow && (buffer.minimum, buffer.initial) != (buffer.maximum, buffer.maximum) {
-            let found = format!("{} to {}", buffer.minimum, buffer.maximum);
-            problems.push(place.problem(name, found, "one size", hint("buffers that don't grow")));
+            let sizes = format!("{} to {}", buffer.minimum, buffer.maximum);
+            problems.push(place.problem(name, sizes, "one size", hint("buffers that don't grow")));
         }
     }
     problems

@@ -114,18 +114,18 @@ pub fn problems(scenario: &Scenario, home: &Home) -> Vec<Problem> {
     for (number, link) in scenario.links.iter().enumerate() {
         problems.extend(Place::of_directions(number, link, |direction, place| {
             let name = direction.discipline.name();
-            let mut found: Vec<Problem> = deviation(direction, place).into_iter().collect();
+            let mut refused: Vec<Problem> = deviation(direction, place).into_iter().collect();
             if direction.discipline.is_drop_tail() || !NAMES.contains(&name) || !tried.insert(name) {
-                return found;
+                return refused;
             }
             if let Err(error) = home.create(|| attempt(direction)) {
                 let hint = format!(
                     "this kernel does not take it: {}; if it is a module: modprobe sch_{name}",
                     chain(&error)
                 );
-                found.push(place.problem("discipline", name, "drop_tail", hint).of_machine());
+                refused.push(place.problem("discipline", name, "drop_tail", hint).of_machine());
             }
-            found
+            refused
         }));
     }
     problems

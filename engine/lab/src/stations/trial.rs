@@ -66,8 +66,8 @@ impl Kernels for OnLinks<'_> {
     }
 
     fn of(&mut self, node: &str) -> Option<&mut dyn NodeKernel> {
-        let found = self.nodes.iter_mut().find(|found| found.node == node)?;
-        Some(found)
+        let station = self.nodes.iter_mut().find(|station| station.node == node)?;
+        Some(station)
     }
 
     fn carriers(&self, _: &Scenario) -> Carriers {

@@ -121,13 +121,13 @@ fn sysctls(built: &Built, findings: &mut Findings) -> Result<()> {
             continue;
         }
         for (name, expected) in &node.sysctls {
-            let found = built.home.visit(&own.namespace, || settings::value(name))?;
+            let value = built.home.visit(&own.namespace, || settings::value(name))?;
             findings.checks.push(Check {
                 name: "sysctl".into(),
                 object: format!("{} {name}", node.name),
-                passed: found == *expected,
+                passed: value == *expected,
                 expected: expected.clone(),
-                found,
+                found: value,
             });
         }
     }

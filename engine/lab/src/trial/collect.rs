@@ -206,10 +206,10 @@ fn hosts(
 
 /// Returns the reason for which the CPU time of other processes is absent, if it is.
 fn other_work_absent(machine: &MachineUse) -> Vec<Absence> {
-    let hidden = machine.disturbances().filter(|found| found.other_work_percent.is_none());
-    let absence = |found: nettrial_scenario::DisturbanceRecord| Absence {
+    let hidden = machine.disturbances().filter(|record| record.other_work_percent.is_none());
+    let absence = |record: nettrial_scenario::DisturbanceRecord| Absence {
         metric: "other_work".into(),
-        object: found.machine,
+        object: record.machine,
         reason: "the processes of other users are hidden (proc(5), hidepid)".into(),
     };
     hidden.into_iter().map(absence).collect()
