@@ -27,7 +27,7 @@ pub fn lines(mut input: impl BufRead, most: u64) -> impl Iterator<Item = io::Res
             return None;
         }
         let mut line = Vec::new();
-        let found = match read_line(&mut input, &mut line, most) {
+        let next = match read_line(&mut input, &mut line, most) {
             Ok(0) => return None,
             Ok(_) => text(line).map(|mut line| {
                 line.truncate(line.trim_end_matches(['\r', '\n']).len());
@@ -35,8 +35,8 @@ pub fn lines(mut input: impl BufRead, most: u64) -> impl Iterator<Item = io::Res
             }),
             Err(error) => Err(error),
         };
-        is_over = found.is_err();
-        Some(found)
+        is_over = next.is_err();
+        Some(next)
     })
 }
 

@@ -99,16 +99,16 @@ fn message(command: &str) -> String {
 
 /// Returns the findings of a backend that needs Linux; `what` names the part that needs it.
 fn preflight(what: &str) -> Preflight {
-    let mut found = nettrial_sim::preflight();
-    found.capabilities = None;
-    found.environment.kernel = nettrial_traffic::system_name();
-    found.environment.congestion_controls.clear();
-    found.missing = vec![Shortfall::new(
+    let mut preflight = nettrial_sim::preflight();
+    preflight.capabilities = None;
+    preflight.environment.kernel = nettrial_traffic::system_name();
+    preflight.environment.congestion_controls.clear();
+    preflight.missing = vec![Shortfall::new(
         "Linux",
         format!("{what} needs Linux, and this system is {}", nettrial_traffic::system_name()),
         REMEDY,
     )];
-    found
+    preflight
 }
 
 #[cfg(test)]

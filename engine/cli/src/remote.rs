@@ -60,10 +60,10 @@ pub fn serve(options: Serve) -> Result<()> {
         };
         iperf3::serve(options.bind, port, ready)
     } else {
-        let found = Token::find(options.token_file.as_deref())
+        let given = Token::find(options.token_file.as_deref())
             .unwrap_or_else(|error| end(BAD_INPUT, &error.in_words()));
-        let made = found.is_none();
-        let token = found.unwrap_or_else(Token::random);
+        let made = given.is_none();
+        let token = given.unwrap_or_else(Token::random);
         let text = token.reveal().to_owned();
         nettrial_remote::serve(token, options.bind, port, |at| {
             eprintln!("serving nettrial at {at}");
@@ -139,9 +139,9 @@ fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event
     problems.extend(match measurer {
         Measurer::Iperf3(_) => iperf3::problems(&measure),
         Measurer::Nettrial(client, _) => {
-            let mut found = nettrial_traffic::problems(&measure.flow, &measure.flow_place());
-            found.extend(client.mtu_problems(&measure));
-            found
+            let mut refused = nettrial_traffic::problems(&measure.flow, &measure.flow_place());
+            refused.extend(client.mtu_problems(&measure));
+            refused
         }
     });
     if !problems.is_empty() {

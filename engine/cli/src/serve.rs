@@ -107,12 +107,12 @@ fn simulate(request: Request) -> Event {
 fn compute(request: Request) -> Event {
     match request {
         Request::Preflight { .. } => {
-            let mut found = sim::preflight();
+            let mut preflight = sim::preflight();
             let capabilities = fluid_model::capabilities();
-            found.environment.kernel = "computed".to_owned();
-            found.environment.congestion_controls.clone_from(&capabilities.congestion_controls);
-            found.capabilities = Some(Box::new(capabilities));
-            Event::Preflight { preflight: Box::new(found) }
+            preflight.environment.kernel = "computed".to_owned();
+            preflight.environment.congestion_controls.clone_from(&capabilities.congestion_controls);
+            preflight.capabilities = Some(Box::new(capabilities));
+            Event::Preflight { preflight: Box::new(preflight) }
         }
         Request::Check { scenario } => {
             Event::Checked { problems: fluid_model::check(&scenario), estimate: None }

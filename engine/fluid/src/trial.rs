@@ -178,15 +178,15 @@ fn share(flows: &mut [Running<'_>], flow_paths: &FlowPaths) -> f64 {
         paths: subflows.iter().map(|path| flow_paths.links(path)).collect(),
     };
     let groups: Vec<Group<'_>> = connections.iter().map(group).collect();
-    let found = equilibrium(flow_paths.capacities(), &groups);
-    let mut rates = found.rates.iter();
+    let shares = equilibrium(flow_paths.capacities(), &groups);
+    let mut rates = shares.rates.iter();
     for (flow, (subflows, _)) in flows.iter_mut().filter(|flow| open(flow)).zip(&connections) {
         for (own, path) in flow.rates.iter_mut().zip(*subflows) {
             let wire = rates.next().copied().unwrap_or(0.0);
             *own = wire * path.payload as f64 / path.wire as f64;
         }
     }
-    found.error
+    shares.error
 }
 
 /// Returns the span of a flow: its duration, or the time of its one transfer.
@@ -229,7 +229,7 @@ fn record(running: &Running<'_>, number: usize, flow_paths: &FlowPaths) -> FlowR
         span: Some(span),
         ended_ns: Some(running.flow.start.0 + running.active_ns),
         goodput_bps: span.goodput_bps(),
-        completion_us: Some(running.completion.distribution_us()).filter(|found| found.count > 0),
+        completion_us: Some(running.completion.distribution_us()).filter(|summary| summary.count > 0),
         retransmissions_pkts: None,
         subflows: if is_mptcp { records.collect() } else { Vec::new() },
         ..FlowRecord::blank(running.flow)

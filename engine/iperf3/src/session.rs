@@ -138,8 +138,8 @@ fn await_client<T>(
         if session.registration.must_end() {
             return Err(make_room(control));
         }
-        if let Some(found) = next(Instant::now() + GLANCE) {
-            return Ok(found);
+        if let Some(arrived) = next(Instant::now() + GLANCE) {
+            return Ok(arrived);
         }
         control.set_nonblocking(true)?;
         let heard = control.peek(&mut [0]);

@@ -71,11 +71,11 @@ impl Neighbours {
     /// This is a breadth-first search in whole links (Dial 1969, Algorithm 360), whose time and memory are linear in
     /// the next hops and the longest distance.
     pub fn distances(&self, targets: &[usize], barred: &[usize]) -> Distances {
-        let mut found = Distances {
+        let mut distances = Distances {
             begin: self.begin,
             links: vec![UNREACHABLE; self.first.len() - 1 - self.begin].into(),
         };
-        let links = &mut found.links;
+        let links = &mut distances.links;
         let mut is_barred = vec![false; links.len()];
         barred.iter().for_each(|router| is_barred[router - self.begin] = true);
         let open: Vec<usize> =
@@ -103,6 +103,6 @@ impl Neighbours {
             }
             level += 1;
         }
-        found
+        distances
     }
 }

@@ -176,9 +176,9 @@ impl<'a> Graph<'a> {
     /// Returns the first address of `into` of that IP version whose network contains an address of `out`.
     fn shared(&self, out: usize, into: usize, version: IpVersion) -> Option<IpAddr> {
         let mut addresses = self.interfaces.get(into).addresses.iter();
-        let found = addresses.find(|address| {
+        let address = addresses.find(|address| {
             IpVersion::of(address.address()) == version && self.is_in(out, address.network())
         });
-        found.map(|address| address.address())
+        address.map(|address| address.address())
     }
 }

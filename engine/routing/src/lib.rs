@@ -146,9 +146,9 @@ impl<'a> Paths<'a> {
             (endpoints.start, endpoints.by, endpoints.attachment.interface, endpoints.attachment.network);
         let known = self.mtus.borrow().get(&key).copied();
         known.unwrap_or_else(|| {
-            let found = self.mtu_known_to_sender(&endpoints, Vec::new());
-            self.mtus.borrow_mut().insert(key, found);
-            found
+            let mtu = self.mtu_known_to_sender(&endpoints, Vec::new());
+            self.mtus.borrow_mut().insert(key, mtu);
+            mtu
         })
     }
 

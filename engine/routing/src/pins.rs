@@ -45,8 +45,8 @@ impl Paths<'_> {
             targets: last.iter().map(|hop| hop.to).collect(),
             version,
         };
-        let found = self.shortest_paths(search, pairs.into_iter().max()?.min(paths));
-        let path = found.get(number % found.len().max(1))?;
+        let paths_between = self.shortest_paths(search, pairs.into_iter().max()?.min(paths));
+        let path = paths_between.get(number % paths_between.len().max(1))?;
         let end = path.hops.last().map_or(path.start, |hop| hop.to);
         if !reverse {
             let mut there = vec![*first.iter().find(|hop| hop.to == path.start)?];
@@ -63,12 +63,12 @@ impl Paths<'_> {
 
     fn shortest_paths(&self, search: Search, count: usize) -> Rc<[RouterPath]> {
         let mut known = self.shortest.borrow_mut();
-        let found = known.entry((search, count)).or_insert_with_key(|(search, count)| {
+        let paths = known.entry((search, count)).or_insert_with_key(|(search, count)| {
             let ahead = self.distances(search.version, search.targets.clone());
             let map = Map { graph: &self.graph, neighbours: self.neighbours(search.version), ahead: &ahead };
             shortest_paths(&map, search, *count).into()
         });
-        Rc::clone(found)
+        Rc::clone(paths)
     }
 
     /// Returns true if the two nodes are hosts with a flow of this IP version between them.

@@ -37,10 +37,10 @@ impl Paths<'_> {
     /// Returns the distances of all routers from the routers `targets`, over next hops of that IP version.
     pub(crate) fn distances(&self, version: IpVersion, targets: Vec<usize>) -> Rc<Distances> {
         let mut known = self.distances.borrow_mut();
-        let found = known
+        let distances = known
             .entry((version, targets))
             .or_insert_with_key(|(_, targets)| Rc::new(self.neighbours(version).distances(targets, &[])));
-        Rc::clone(found)
+        Rc::clone(distances)
     }
 
     /// Returns the step of a packet to `target` at `node`; `None` if the node knows no path. If the node is a host

@@ -62,7 +62,7 @@ pub struct Map<'a> {
 /// Returns the `count` shortest paths, or all paths if there are fewer, the shortest first. Of equal paths, those
 /// over the links named first come first.
 pub fn shortest_paths(map: &Map, search: &Search, count: usize) -> Vec<RouterPath> {
-    let mut found: Vec<RouterPath> = Vec::new();
+    let mut shortest: Vec<RouterPath> = Vec::new();
     // The candidates by length and the order in which they were found, each with the number of routers that it
     // shares with the path it was made from.
     let mut candidates: BTreeMap<(u32, usize), (RouterPath, usize)> = BTreeMap::new();
@@ -73,28 +73,28 @@ pub fn shortest_paths(map: &Map, search: &Search, count: usize) -> Vec<RouterPat
             number += 1;
         }
     };
-    offer(&mut candidates, 0, begin(map, search, &found));
-    while found.len() < count {
+    offer(&mut candidates, 0, begin(map, search, &shortest));
+    while shortest.len() < count {
         let Some((_, (path, first))) = candidates.pop_first() else { break };
-        found.push(path.clone());
-        if found.len() == count {
+        shortest.push(path.clone());
+        if shortest.len() == count {
             break;
         }
         for kept in first..=path.hops.len() {
             let other = match kept {
-                0 => begin(map, search, &found),
-                _ => leave(map, search, &path, kept, &found),
+                0 => begin(map, search, &shortest),
+                _ => leave(map, search, &path, kept, &shortest),
             };
             offer(&mut candidates, kept, other);
         }
     }
-    found
+    shortest
 }
 
-/// Returns the shortest path that begins with another router than the paths in `found`.
-fn begin(map: &Map, search: &Search, found: &[RouterPath]) -> Option<RouterPath> {
+/// Returns the shortest path that begins with another router than the paths in `shortest`.
+fn begin(map: &Map, search: &Search, shortest: &[RouterPath]) -> Option<RouterPath> {
     let fresh = |start: &&(usize, u32)| {
-        map.ahead.of(start.0) != UNREACHABLE && found.iter().all(|path| path.start != start.0)
+        map.ahead.of(start.0) != UNREACHABLE && shortest.iter().all(|path| path.start != start.0)
     };
     let starts = search.starts.iter().filter(fresh);
     let &(start, links) = starts.min_by_key(|(start, links)| map.ahead.of(*start) + links)?;
@@ -102,20 +102,20 @@ fn begin(map: &Map, search: &Search, found: &[RouterPath]) -> Option<RouterPath>
 }
 
 /// Returns the shortest path that begins with the first `kept` routers of `path` and then deviates from the paths
-/// in `found`.
+/// in `shortest`.
 fn leave(
     map: &Map,
     search: &Search,
     path: &RouterPath,
     kept: usize,
-    found: &[RouterPath],
+    shortest: &[RouterPath],
 ) -> Option<RouterPath> {
     let barred: Vec<usize> = path.routers().take(kept).collect();
     let &at = barred.last()?;
     let root = &path.hops[..kept - 1];
     let same_root = |other: &&RouterPath| other.start == path.start && other.hops.starts_with(root);
     let taken: Vec<Hop> =
-        found.iter().filter(same_root).filter_map(|other| other.hops.get(kept - 1).copied()).collect();
+        shortest.iter().filter(same_root).filter_map(|other| other.hops.get(kept - 1).copied()).collect();
     let after: u32 = path.hops[kept - 1..].iter().map(|hop| hop.links).sum();
     let mut other = RouterPath { start: path.start, hops: root.to_vec(), links: path.links - after };
     let neighbours = map.neighbours.of(at).iter();

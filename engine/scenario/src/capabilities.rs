@@ -197,12 +197,12 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
     /// follow it.
     fn setting(&mut self, setting: Setting, is_set: bool, place: &Place, name: &str, expected: &str) {
         if is_set && !self.can.settings.contains(&setting) {
-            let found = match expected {
+            let value = match expected {
                 "false" => "true",
                 "true" => "false",
                 _ => "given",
             };
-            self.refuse(place, name, found, expected);
+            self.refuse(place, name, value, expected);
         }
     }
 
@@ -235,12 +235,12 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
             let place = Place::link(number, link);
             self.setting(Setting::Tunnel, link.tunnel.is_some(), &place, "tunnel", "none");
             let before = std::mem::take(&mut self.problems);
-            let found = Place::of_directions(number, link, |direction, place| {
+            let problems = Place::of_directions(number, link, |direction, place| {
                 self.look_at_direction(direction, place);
                 std::mem::take(&mut self.problems)
             });
             self.problems = before;
-            self.problems.extend(found);
+            self.problems.extend(problems);
         }
     }
 

@@ -72,11 +72,11 @@ impl Place {
         for (end, direction) in link.directions().enumerate() {
             let of_link = Self::link(number, link);
             let place = if end == 0 { of_link } else { of_link.within("reverse") };
-            let found = check(&direction, &place);
+            let of_direction = check(&direction, &place);
             let is_known = |one: &Problem| {
                 problems.iter().any(|other| (&one.setting, &one.value) == (&other.setting, &other.value))
             };
-            let fresh: Vec<Problem> = found.into_iter().filter(|one| !is_known(one)).collect();
+            let fresh: Vec<Problem> = of_direction.into_iter().filter(|one| !is_known(one)).collect();
             problems.extend(fresh);
         }
         problems

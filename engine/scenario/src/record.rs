@@ -994,10 +994,10 @@ pub struct Check {
 }
 
 impl Check {
-    /// Creates the check that `name` of `object`, which is `found`, should be `expected`.
-    pub fn of(name: &str, object: &str, expected: String, found: String) -> Self {
-        let passed = expected == found;
-        Self { name: name.into(), object: object.into(), expected, found, passed }
+    /// Creates the check that `name` of `object`, which is `actual`, should be `expected`.
+    pub fn of(name: &str, object: &str, expected: String, actual: String) -> Self {
+        let passed = expected == actual;
+        Self { name: name.into(), object: object.into(), expected, found: actual, passed }
     }
 
     /// Returns the warning, with this consequence, if the check did not pass.

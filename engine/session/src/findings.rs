@@ -22,8 +22,8 @@ pub struct Findings {
 impl Findings {
     /// Notes that `name` of `object` is `found` and should be `expected`. If the two differ, warns with the
     /// `consequence`.
-    pub fn compare(&mut self, name: &str, object: &str, expected: String, found: String, consequence: &str) {
-        let check = Check::of(name, object, expected, found);
+    pub fn compare(&mut self, name: &str, object: &str, expected: String, actual: String, consequence: &str) {
+        let check = Check::of(name, object, expected, actual);
         tracing::debug!(name, object, check.expected, check.found, check.passed, "check");
         self.warnings.extend(check.warning(consequence));
         self.checks.push(check);
@@ -35,13 +35,13 @@ impl Findings {
     }
 
     /// Verifies a path's MTU, which should be `expected` bytes.
-    pub fn path_mtu(&mut self, object: &str, expected: u64, found: PathMtu, consequence: &str) {
-        let found = match found {
+    pub fn path_mtu(&mut self, object: &str, expected: u64, mtu: PathMtu, consequence: &str) {
+        let mtu = match mtu {
             PathMtu { largest: 0, .. } => "nothing passes".to_owned(),
             PathMtu { largest, exceeded: true, .. } => format!("above {largest} B"),
             PathMtu { largest, exceeded: false, .. } => format!("{largest} B"),
         };
-        self.compare("path_mtu", object, format!("{expected} B"), found, consequence);
+        self.compare("path_mtu", object, format!("{expected} B"), mtu, consequence);
     }
 
     /// Verifies a connection as the kernel reports it: congestion control, options, and the segment size where the
@@ -51,44 +51,44 @@ impl Findings {
         directory: &Directory,
         side: &Side,
         expected_mss: Option<u64>,
-        found: Connection,
+        connection: Connection,
     ) {
         let flow = &side.flow;
         let object = format!("flow {}", flow.name);
         // Settings that a system does not report can't be verified.
-        if !found.congestion_control.is_empty() {
+        if !connection.congestion_control.is_empty() {
             self.compare(
                 "congestion_control",
                 &object,
                 side.congestion_control.clone(),
-                found.congestion_control,
+                connection.congestion_control,
                 "the flow is not controlled as the stack says",
             );
         }
-        if let Some(untold) = found.untold_options {
+        if let Some(untold) = connection.untold_options {
             let mut expected = expected_options(directory, flow);
             expected.retain(|option| !untold.iter().any(|untold| untold == option));
             self.compare(
                 "tcp_options",
                 &object,
                 expected.join(", "),
-                found.options.join(", "),
+                connection.options.join(", "),
                 "the two stacks do not work together as their settings say",
             );
         }
-        for (host, room) in [(&flow.from, found.sender), (&flow.to, found.receiver)] {
+        for (host, room) in [(&flow.from, connection.sender), (&flow.to, connection.receiver)] {
             self.room(
                 &format!("flow {}, {host}", flow.name),
                 flow.socket.window.map(|window| window.0),
                 room,
             );
         }
-        if let Some((expected, found)) = expected_mss.zip(found.mss_bytes) {
+        if let Some((expected, mss)) = expected_mss.zip(connection.mss_bytes) {
             self.compare(
                 "mss",
                 &object,
                 format!("{expected} B"),
-                format!("{found} B"),
+                format!("{mss} B"),
                 "segments are not of the size that the MTU implies",
             );
         }
@@ -96,29 +96,29 @@ impl Findings {
 
     /// Verifies that the buffers and the window of a host's socket have `window` bytes, or notes their sizes where
     /// the system chooses them.
-    fn room(&mut self, object: &str, window: Option<u64>, found: Room) {
+    fn room(&mut self, object: &str, window: Option<u64>, room: Room) {
         let Some(window) = window else {
             self.checks.push(Check {
                 name: "window".into(),
                 object: object.into(),
                 expected: "any".into(),
-                found: found.in_words(),
+                found: room.in_words(),
                 passed: true,
             });
             return;
         };
         let asked = |told: Option<u64>| told.map(|_| window);
         let expected = Room {
-            send_buffer_bytes: asked(found.send_buffer_bytes),
-            receive_buffer_bytes: asked(found.receive_buffer_bytes),
-            window_bytes: asked(found.window_bytes),
-            window_scale: found.window_scale,
+            send_buffer_bytes: asked(room.send_buffer_bytes),
+            receive_buffer_bytes: asked(room.receive_buffer_bytes),
+            window_bytes: asked(room.window_bytes),
+            window_scale: room.window_scale,
         };
         self.compare(
             "window",
             object,
             expected.in_words(),
-            found.in_words(),
+            room.in_words(),
             "the connection has another window than the study says: the system allows no such size (on Linux without root              net.core.rmem_max and wmem_max)",
         );
     }

@@ -148,14 +148,14 @@ fn inspect(agents: &mut Agents, ready: &[Ready]) -> Result<Vec<(usize, Connectio
     let patience = looked_at.iter().map(|(_, ready)| ready.side.patience()).max().unwrap_or_default();
     let orders = orders.iter().map(|(host, order)| (host.as_str(), order.clone())).collect();
     let replies = agents.ask_all(orders, QUICK + patience)?;
-    let found = |((number, ready), reply): ((usize, &Ready), Reply)| match reply {
-        Reply::Inspected(found) => Ok((number, found)),
+    let connection = |((number, ready), reply): ((usize, &Ready), Reply)| match reply {
+        Reply::Inspected(connection) => Ok((number, connection)),
         _ => Err(Error::Answer(format!(
             "the agent of {} did not say how the connection was set up",
             ready.side.flow.from
         ))),
     };
-    looked_at.into_iter().zip(replies).map(found).collect()
+    looked_at.into_iter().zip(replies).map(connection).collect()
 }
 
 /// Returns true if the agents open TCP connections of `flow` that can be inspected before the traffic.

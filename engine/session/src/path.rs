@@ -43,8 +43,8 @@ pub fn path_mtus(agents: &mut Agents, directions: &[Direction], cookie: Cookie) 
         Command::ProbePathMtu { cookie, address, destination, expected, round_trip }
     };
     let orders = directions.iter().map(|direction| (direction.from.0, probe(direction))).collect();
-    let found = |(direction, reply): (&Direction, Reply)| match reply {
-        Reply::PathMtu(found) => Ok(found),
+    let mtu = |(direction, reply): (&Direction, Reply)| match reply {
+        Reply::PathMtu(mtu) => Ok(mtu),
         other => Err(Error::Answer(format!(
             "the agent of {} answered a path MTU probe with {other:?}",
             direction.from.0
@@ -52,7 +52,7 @@ pub fn path_mtus(agents: &mut Agents, directions: &[Direction], cookie: Cookie) 
     };
     let longest = directions.iter().filter_map(|direction| direction.round_trip).max().unwrap_or_default();
     let patience = SEARCH + longest.as_std() * SEARCH_ROUND_TRIPS;
-    directions.iter().zip(agents.ask_all(orders, patience)?).map(found).collect()
+    directions.iter().zip(agents.ask_all(orders, patience)?).map(mtu).collect()
 }
 
 /// Makes the receiving host of every direction answer probes, and returns the ports at which they do.

@@ -100,7 +100,7 @@ fn read(
             Err(error) => return format!("the agent could not be read: {error}"),
             Ok(_) if line.last() != Some(&b'\n') => return "the agent ended before it had finished".into(),
             Ok(_) => match decode(&line) {
-                Ok(found) => report(found),
+                Ok(decoded) => report(decoded),
                 Err(error) => return format!("the agent sent a malformed report: {error}"),
             },
         }

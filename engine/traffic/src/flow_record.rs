@@ -115,7 +115,8 @@ impl Figures {
         // A short MPTCP connection sends most of its closing segments after the kernel's counts are read.
         let is_counted = !(flow.transport == Transport::Mptcp && connects_each_time(flow));
         let known = |bytes: u64| (is_counted && bytes > 0).then_some(bytes);
-        let subflow = |found| SubflowRecord { congestion_control: self.congestion_control.clone(), ..found };
+        let subflow =
+            |subflow| SubflowRecord { congestion_control: self.congestion_control.clone(), ..subflow };
         let is_transfer = matches!(flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_));
         let answers = matches!(flow.traffic, Traffic::RequestResponse(_));
         let some_if_any =

@@ -32,13 +32,13 @@ pub fn answer(request: &ImportRequest) -> ImportAnswer {
 /// Returns the documents in a text, in their order. A rest that is not JSON is one that is not iperf3's.
 pub fn documents(text: &str) -> Vec<ImportedDocument> {
     let (mended, inserted) = with_null_for_nan(text);
-    let found = parts(&mended);
-    let found = match &found[..] {
+    let separate = parts(&mended);
+    let parts = match &separate[..] {
         [Part::Other { value: Some(value), .. }] if value.get().starts_with('[') => elements(value, &mended),
-        _ => joined(found),
+        _ => joined(separate),
     };
     let original = |at: usize| (at - inserted.partition_point(|place| *place < at)) as u64;
-    let read = |found| match found {
+    let read = |part| match part {
         Part::Test(pieces) => match test(&pieces) {
             Ok(test) => ImportedDocument::Iperf3 { test: Box::new(test) },
             Err(refusal) => ImportedDocument::Refused { refusal },
@@ -47,7 +47,7 @@ pub fn documents(text: &str) -> Vec<ImportedDocument> {
             ImportedDocument::Other { from_byte: original(place.start), to_byte: original(place.end) }
         }
     };
-    found.into_iter().map(read).collect()
+    parts.into_iter().map(read).collect()
 }
 
 /// A part of a text.
@@ -82,16 +82,16 @@ impl<'a> Part<'a> {
 /// Returns the values that stand in a text one after the other, and the rest that is not JSON, if there is one.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-    let mut found = Vec::new();
+    let mut parts = Vec::new();
     loop {
         let before = values.byte_offset();
         let from = text.len() - text[before..].trim_start().len();
         match values.next() {
-            None => return found,
-            Some(Ok(value)) => found.push(Part::of(value, from..values.byte_offset())),
+            None => return parts,
+            Some(Ok(value)) => parts.push(Part::of(value, from..values.byte_offset())),
             Some(Err(_)) => {
-                found.push(Part::Other { value: None, place: from..text.len() });
-                return found;
+                parts.push(Part::Other { value: None, place: from..text.len() });
+                return parts;
             }
         }
     }
@@ -108,10 +108,10 @@ fn elements<'a>(array: &'a RawValue, text: &str) -> Vec<Part<'a>> {
 }
 
 /// Returns the parts with the events of each test joined to a document.
-fn joined(found: Vec<Part<'_>>) -> Vec<Part<'_>> {
+fn joined(parts: Vec<Part<'_>>) -> Vec<Part<'_>> {
     let mut all = Vec::new();
     let mut open: Option<Pieces<'_>> = None;
-    for part in found {
+    for part in parts {
         match part {
             Part::Event { name, data, .. } if name == "start" => {
                 all.extend(open.replace(Pieces { start: Some(data), ..Pieces::default() }).map(Part::Test));

@@ -227,7 +227,7 @@ impl State {
         let is_mptcp = self.flow.transport == Transport::Mptcp;
         let subflows = if is_mptcp { platform::subflows(&stream)? } else { None };
         let as_asked = !is_mptcp || subflows.is_some();
-        let found = match subflows {
+        let seen = match subflows {
             Some(subflows) => subflows,
             None => {
                 let state = platform::tcp_state(&stream).context("reading the state of a connection")?;
@@ -235,7 +235,7 @@ impl State {
                 state.map(|state| Subflow { local, remote, state }).into_iter().collect()
             }
         };
-        for subflow in found {
+        for subflow in seen {
             self.observe(&subflow);
         }
         Ok(as_asked)

@@ -255,12 +255,12 @@ impl<E: Copy> Events<E> {
         let start = (first % BUCKETS) as usize;
         let words = self.occupied.len();
         let ahead = self.occupied[start / 64] & (!0 << (start % 64));
-        let found = (0..=words).find_map(|turned| {
+        let bucket = (0..=words).find_map(|turned| {
             let word = (start / 64 + turned) % words;
             let bits = if turned == 0 { ahead } else { self.occupied[word] };
             (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
         })?;
-        Some(first + (found + BUCKETS as usize - start) as u64 % BUCKETS)
+        Some(first + (bucket + BUCKETS as usize - start) as u64 % BUCKETS)
     }
 
     /// Moves events that the horizon has reached out of the heap.

@@ -84,7 +84,7 @@ impl Air {
     pub fn receiver(&self, [from, at]: [u32; 2]) -> Option<u32> {
         let interfaces = &self.channels[self.channel(from)?].interfaces;
         let node = self.nodes[at as usize];
-        interfaces.iter().find(|interface| self.nodes[**interface] == node).map(|found| *found as u32)
+        interfaces.iter().find(|interface| self.nodes[**interface] == node).map(|interface| *interface as u32)
     }
 
     /// Offers a packet at interface `from` for interface `to` of its channel; returns whether the queue accepts

@@ -89,8 +89,8 @@ pub struct Ranks {
 impl Ranks {
     /// Returns the rank of the part's event `index` in this window.
     pub fn of(&self, index: u32) -> u32 {
-        let found = self.ranked.binary_search_by_key(&index, |&(index, _)| index);
-        found.map_or(0, |place| self.ranked[place].1)
+        let place = self.ranked.binary_search_by_key(&index, |&(index, _)| index);
+        place.map_or(0, |place| self.ranked[place].1)
     }
 
     /// Returns a reader of the ranks of events in order.

@@ -50,23 +50,23 @@ pub fn partition(scenario: &Scenario, parts: usize, traffic: &[u32]) -> Vec<u8> 
             *graph.neighbours[other].entry(one).or_default() += both;
         }
     }
-    let mut found = vec![0; is_host.len()];
+    let mut part_of = vec![0; is_host.len()];
     let all = (0..is_host.len()).filter(|&node| stands_for[node] == node).collect();
-    graph.divide(all, 0, parts, &mut found);
-    stands_for.iter().map(|&of| found[of]).collect()
+    graph.divide(all, 0, parts, &mut part_of);
+    stands_for.iter().map(|&of| part_of[of]).collect()
 }
 
 impl Graph {
     /// Divides nodes into parts whose numbers begin with `first`.
-    fn divide(&self, nodes: Vec<usize>, first: u8, parts: usize, found: &mut [u8]) {
+    fn divide(&self, nodes: Vec<usize>, first: u8, parts: usize, part_of: &mut [u8]) {
         if parts < 2 {
-            nodes.into_iter().for_each(|node| found[node] = first);
+            nodes.into_iter().for_each(|node| part_of[node] = first);
             return;
         }
         let left = parts / 2;
         let [one, other] = self.halve(nodes, left, parts);
-        self.divide(one, first, left, found);
-        self.divide(other, first + left as u8, parts - left, found);
+        self.divide(one, first, left, part_of);
+        self.divide(other, first + left as u8, parts - left, part_of);
     }
 
     /// Divides nodes into two groups, of which the first gets `left` of `parts` of the work, and improves the result

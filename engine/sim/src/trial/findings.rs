@@ -23,8 +23,8 @@ pub struct Findings {
 }
 
 impl Findings {
-    fn compare(&mut self, name: &str, object: &str, expected: String, found: String, consequence: &str) {
-        let check = Check::of(name, object, expected, found);
+    fn compare(&mut self, name: &str, object: &str, expected: String, actual: String, consequence: &str) {
+        let check = Check::of(name, object, expected, actual);
         self.warnings.extend(check.warning(consequence));
         self.checks.push(check);
     }

@@ -34,11 +34,11 @@ static WINE: LazyLock<Option<String>> = LazyLock::new(|| {
     // SAFETY: both names end with a zero byte, ntdll is part of every process, and Wine's function has this form
     // (dlls/ntdll/version.c): it returns a string that lives as long as the process.
     unsafe {
-        let found = GetProcAddress(
+        let symbol = GetProcAddress(
             GetModuleHandleA(c"ntdll.dll".as_ptr().cast()),
             c"wine_get_version".as_ptr().cast(),
         )?;
-        let version: unsafe extern "C" fn() -> *const c_char = std::mem::transmute(found);
+        let version: unsafe extern "C" fn() -> *const c_char = std::mem::transmute(symbol);
         Some(CStr::from_ptr(version()).to_string_lossy().into_owned())
     }
 });
@@ -86,15 +86,15 @@ pub fn thread_cpu_ns() -> Option<u64> {
 /// # Errors
 /// Fails if the system does not report them.
 pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
-    let mut found = [SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION::default(); MOST_PROCESSORS];
+    let mut processors = [SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION::default(); MOST_PROCESSORS];
     let mut length = 0;
     // SAFETY: the system writes at most as many bytes as the array has, and any bits are a valid value of its
     // elements.
     let status = unsafe {
         NtQuerySystemInformation(
             SystemProcessorPerformanceInformation,
-            found.as_mut_ptr().cast(),
-            length_of(&found),
+            processors.as_mut_ptr().cast(),
+            length_of(&processors),
             &raw mut length,
         )
     };
@@ -110,7 +110,7 @@ pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
         // Wine counts neither of the two.
         interrupt_ns: WINE.is_none().then(|| ns(times.Reserved1[0]).saturating_add(ns(times.Reserved1[1]))),
     };
-    Ok(found.iter().take(count).enumerate().map(times).collect())
+    Ok(processors.iter().take(count).enumerate().map(times).collect())
 }
 
 /// Returns the path MTU in bytes that the system holds for a connected socket (IP_MTU), if the system has this
@@ -196,11 +196,11 @@ type ReceiveMessage = unsafe extern "system" fn(
 
 /// Returns WSARecvMsg, which is requested once (SIO_GET_EXTENSION_FUNCTION_POINTER).
 fn receive_message(socket: &UdpSocket) -> io::Result<ReceiveMessage> {
-    static FOUND: OnceLock<ReceiveMessage> = OnceLock::new();
-    if let Some(found) = FOUND.get() {
-        return Ok(*found);
+    static FUNCTION: OnceLock<ReceiveMessage> = OnceLock::new();
+    if let Some(known) = FUNCTION.get() {
+        return Ok(*known);
     }
-    let (name, mut found, mut length) = (WinSock::WSAID_WSARECVMSG, None::<ReceiveMessage>, 0);
+    let (name, mut function, mut length) = (WinSock::WSAID_WSARECVMSG, None::<ReceiveMessage>, 0);
     // SAFETY: the identifier is readable and the pointer, whose absence is null, writable for the given lengths;
     // the socket is open for as long as it is borrowed. The call is not overlapped.
     let status = unsafe {
@@ -209,8 +209,8 @@ fn receive_message(socket: &UdpSocket) -> io::Result<ReceiveMessage> {
             WinSock::SIO_GET_EXTENSION_FUNCTION_POINTER,
             (&raw const name).cast(),
             length_of(&name),
-            (&raw mut found).cast(),
-            length_of(&found),
+            (&raw mut function).cast(),
+            length_of(&function),
             &raw mut length,
             std::ptr::null_mut(),
             None,
@@ -219,8 +219,8 @@ fn receive_message(socket: &UdpSocket) -> io::Result<ReceiveMessage> {
     if status != 0 {
         return Err(io::Error::last_os_error());
     }
-    let found = found.ok_or_else(|| io::Error::other("Winsock does not provide WSARecvMsg"))?;
-    Ok(*FOUND.get_or_init(|| found))
+    let function = function.ok_or_else(|| io::Error::other("Winsock does not provide WSARecvMsg"))?;
+    Ok(*FUNCTION.get_or_init(|| function))
 }
 
 /// Returns the system's view of a connection (SIO_TCP_INFO, Windows 10 version 1703 and later); `None` if the

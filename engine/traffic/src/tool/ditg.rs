@@ -119,7 +119,7 @@ fn has_round_trips(tool: &Tool) -> bool {
 
 /// Waits until `log` has stopped growing.
 fn settle(log: &SharedFile) -> Result<()> {
-    let length = || log.file.metadata().map(|found| found.len()).context("looking at a log");
+    let length = || log.file.metadata().map(|file| file.len()).context("looking at a log");
     let mut before = length()?;
     loop {
         std::thread::sleep(SETTLED);

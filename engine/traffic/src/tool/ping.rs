@@ -58,15 +58,15 @@ impl Program for Ping {
 /// Returns the seconds between two requests: ping's default, unless its arguments contain an interval.
 fn interval(tool: &Tool) -> f64 {
     let mut arguments = tool.arguments.iter();
-    let mut found = 1.0;
+    let mut seconds = 1.0;
     while let Some(argument) = arguments.next() {
         let value = match argument.strip_prefix("-i") {
             Some("") => arguments.next().map(String::as_str),
             other => other,
         };
-        found = value.and_then(|value| value.parse().ok()).filter(|value| *value > 0.0).unwrap_or(found);
+        seconds = value.and_then(|value| value.parse().ok()).filter(|value| *value > 0.0).unwrap_or(seconds);
     }
-    found
+    seconds
 }
 
 fn read(flow: &Flow, printed: &str) -> Result<FlowRecord> {

@@ -193,8 +193,8 @@ fn attend(
     loop {
         if looks > 0 {
             looks -= 1;
-            let found = platform::congestion_controls_of(child.id()).unwrap_or_default();
-            if let Some((_, name)) = found.into_iter().next() {
+            let controls = platform::congestion_controls_of(child.id()).unwrap_or_default();
+            if let Some((_, name)) = controls.into_iter().next() {
                 let _ = seen.set(name);
                 looks = 0;
             }

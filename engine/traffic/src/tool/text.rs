@@ -19,8 +19,8 @@ pub fn plain(text: &str) -> String {
 pub fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let rest = line.split_once(before)?.1;
-        let found = if after.is_empty() { rest } else { rest.split_once(after)?.0 };
-        Some(found.trim())
+        let text_between = if after.is_empty() { rest } else { rest.split_once(after)?.0 };
+        Some(text_between.trim())
     })
 }
 

@@ -259,7 +259,7 @@ impl Minstrel {
         let slowest_ps = times.into_iter().fold(0.0, f64::max);
         let most_streams = self.most_streams();
         let after = |streams: u32, faster_than_ps: f64| {
-            let found = |streams: u32| -> Vec<usize> {
+            let slower = |streams: u32| -> Vec<usize> {
                 let is_it = |place: &usize| {
                     let known = &self.known[*place];
                     known.streams == streams && known.packet_ps < faster_than_ps
@@ -267,7 +267,8 @@ impl Minstrel {
                 (0..self.known.len()).filter(is_it).collect()
             };
             let mut turns = (0..most_streams).map(|turn| (streams + turn) % most_streams + 1);
-            turns.find_map(|streams| Some((streams, found(streams))).filter(|(_, found)| !found.is_empty()))
+            turns
+                .find_map(|streams| Some((streams, slower(streams))).filter(|(_, slower)| !slower.is_empty()))
         };
         match kind {
             Sample::Next => {

@@ -60,13 +60,13 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
     if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    let mut found: BTreeMap<String, Interface> = BTreeMap::new();
+    let mut interfaces: BTreeMap<String, Interface> = BTreeMap::new();
     let mut next = list;
     // SAFETY: the library has linked the entries, and nothing changes them until they are freed.
     while let Some(entry) = unsafe { next.as_ref() } {
         // SAFETY: an entry's name ends with a zero.
         let name = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
-        let interface = found.entry(name.clone()).or_insert(Interface {
+        let interface = interfaces.entry(name.clone()).or_insert(Interface {
             name,
             addresses: Vec::new(),
             is_up: entry.ifa_flags & RUNNING == RUNNING,
@@ -88,7 +88,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
     }
     // SAFETY: the library allocated the list, and nothing refers to it any more.
     unsafe { libc::freeifaddrs(list) };
-    Ok(found.into_values().collect())
+    Ok(interfaces.into_values().collect())
 }
 
 /// The flags of an interface that carries packets (net/if.h).
@@ -137,11 +137,11 @@ fn counts(entry: &libc::ifaddrs, _data: &libc::if_data) -> Option<Counts> {
         libc::IFDATA_GENERAL,
     ];
     // SAFETY: the structure is plain bytes and integers, for which zero is a value.
-    let mut found: libc::ifmibdata = unsafe { std::mem::zeroed() };
-    let mut length = size_of_val(&found);
+    let mut report: libc::ifmibdata = unsafe { std::mem::zeroed() };
+    let mut length = size_of_val(&report);
     // SAFETY: the name has that many numbers, and the structure is writable for `length` bytes.
     let status = unsafe {
-        let at = (&raw mut found).cast();
+        let at = (&raw mut report).cast();
         libc::sysctl(
             name.as_mut_ptr(),
             libc::c_uint::try_from(name.len()).ok()?,
@@ -151,8 +151,8 @@ fn counts(entry: &libc::ifaddrs, _data: &libc::if_data) -> Option<Counts> {
             0,
         )
     };
-    let data = found.ifmd_data;
-    (status == 0 && length == size_of_val(&found)).then_some(Counts {
+    let data = report.ifmd_data;
+    (status == 0 && length == size_of_val(&report)).then_some(Counts {
         sent_bytes: data.ifi_obytes,
         sent_pkts: data.ifi_opackets,
         received_bytes: data.ifi_ibytes,

@@ -73,7 +73,7 @@ pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
         steal_ns: 0,
         interrupt_ns: None,
     };
-    let found = ticks.chunks_exact(STATES).enumerate().map(times).collect();
+    let processors = ticks.chunks_exact(STATES).enumerate().map(times).collect();
     // SAFETY: nothing refers to the memory any more; all of it is freed.
     unsafe {
         libc::vm_deallocate(
@@ -82,5 +82,5 @@ pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
             length as usize * size_of::<libc::integer_t>(),
         )
     };
-    Ok(found)
+    Ok(processors)
 }

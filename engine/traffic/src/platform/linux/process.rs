@@ -28,7 +28,7 @@ pub fn die_with_parent() -> io::Result<()> {
 
 /// Returns true if `path` is a file that may be executed.
 pub fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
 /// The environment variables that another program gets. The caller's others may be secrets, and would make trials differ.
@@ -92,8 +92,8 @@ pub fn interface_of(address: IpAddr) -> Option<String> {
         IpAddr::V4(four) => storage.as_sockaddr_in().is_some_and(|own| own.ip() == four),
         IpAddr::V6(six) => storage.as_sockaddr_in6().is_some_and(|own| own.ip() == six),
     };
-    let mut found = getifaddrs().ok()?;
-    found.find(|interface| interface.address.is_some_and(has)).map(|interface| interface.interface_name)
+    let mut interfaces = getifaddrs().ok()?;
+    interfaces.find(|interface| interface.address.is_some_and(has)).map(|interface| interface.interface_name)
 }
 
 /// Returns whether a socket of this network namespace listens at `port`, over TCP, or is bound to it, over UDP.

@@ -9,14 +9,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// Returns the port at the other end of each TCP connection of the process with this ID, and the congestion control in force
 /// on it.
 pub fn congestion_controls_of(process: u32) -> io::Result<Vec<(u16, String)>> {
-    let mut found = Vec::new();
+    let mut controls = Vec::new();
     for socket in sockets_of(process)? {
         let peer = socket.peer_addr().ok().and_then(|address| address.as_socket());
         if let (Some(peer), Ok(name)) = (peer, congestion_control(&socket)) {
-            found.push((peer.port(), name));
+            controls.push((peer.port(), name));
         }
     }
-    Ok(found)
+    Ok(controls)
 }
 
 /// Returns copies of all sockets of the process with this ID; those that it closes meanwhile are left out.
@@ -25,7 +25,7 @@ pub fn congestion_controls_of(process: u32) -> io::Result<Vec<(u16, String)>> {
 /// Fails if the process does not exist, or if its descriptors may not be copied (ptrace(2), PTRACE_MODE_ATTACH_REALCREDS).
 pub fn sockets_of(process: u32) -> io::Result<Vec<Socket>> {
     let handle = open_process(process)?;
-    let mut found = Vec::new();
+    let mut sockets = Vec::new();
     for entry in fs::read_dir(format!("/proc/{process}/fd"))? {
         let entry = entry?;
         let Ok(target) = fs::read_link(entry.path()) else { continue };
@@ -34,12 +34,12 @@ pub fn sockets_of(process: u32) -> io::Result<Vec<Socket>> {
             continue;
         };
         match copy_of(&handle, number) {
-            Ok(socket) => found.push(socket),
+            Ok(socket) => sockets.push(socket),
             Err(error) if error.raw_os_error() == Some(libc::EBADF) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(found)
+    Ok(sockets)
 }
 
 fn open_process(process: u32) -> io::Result<OwnedFd> {

@@ -82,7 +82,7 @@ impl<'a> Stamped<'a> {
 
     /// Returns the times of the sent datagram with this number, if the kernel has stated both.
     pub fn departure(&self, number: u32) -> io::Result<Option<Departure>> {
-        let mut found = Departure::default();
+        let mut departure = Departure::default();
         loop {
             match self.read(&mut [], MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT) {
                 Err(Errno::EAGAIN) => break,
@@ -90,15 +90,15 @@ impl<'a> Stamped<'a> {
                 Err(error) => return Err(error.into()),
                 Ok((_, Notes { at_ns: Some(at_ns), about: Some((kind, of)) })) if of == number => {
                     match kind {
-                        SCM_TSTAMP_SCHED => found.queued_ns = at_ns,
-                        SCM_TSTAMP_SND => found.left_ns = at_ns,
+                        SCM_TSTAMP_SCHED => departure.queued_ns = at_ns,
+                        SCM_TSTAMP_SND => departure.left_ns = at_ns,
                         _ => {}
                     }
                 }
                 Ok(_) => {}
             }
         }
-        Ok((found.queued_ns > 0 && found.left_ns > 0).then_some(found))
+        Ok((departure.queued_ns > 0 && departure.left_ns > 0).then_some(departure))
     }
 
     fn read(&self, buffer: &mut [u8], flags: MsgFlags) -> Result<(usize, Notes), Errno> {

@@ -81,12 +81,12 @@ pub fn set_mtu(name: &str, bytes: u64) -> io::Result<()> {
     }
     let bytes = u32::try_from(bytes).map_err(io::Error::other)?;
     let list = adapters()?;
-    let found = all(&list).find(|adapter| {
+    let adapter = all(&list).find(|adapter| {
         // SAFETY: the name ends with a zero.
         unsafe { text(adapter.FriendlyName) == name }
     });
     let luid =
-        found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such interface"))?.Luid;
+        adapter.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such interface"))?.Luid;
     for mut row in entries(luid) {
         row.NlMtu = bytes;
         // The system refuses a value of IPv4 that was read before (the documentation of SetIpInterfaceEntry).
@@ -116,14 +116,14 @@ fn entries(luid: NET_LUID_LH) -> impl Iterator<Item = IpHelper::MIB_IPINTERFACE_
 
 /// Returns the system's edition, for servers or for workstations, and its version, such as "10.0.22631".
 fn version() -> (&'static str, String) {
-    let mut found = OSVERSIONINFOEXW {
+    let mut system = OSVERSIONINFOEXW {
         dwOSVersionInfoSize: u32::try_from(size_of::<OSVERSIONINFOEXW>()).unwrap_or(0),
         ..Default::default()
     };
     // SAFETY: the structure is writable, and contains its size. The call does not fail.
-    unsafe { RtlGetVersion((&raw mut found).cast()) };
-    let is_server = found.wProductType != WORKSTATION;
-    let version = format!("{}.{}.{}", found.dwMajorVersion, found.dwMinorVersion, found.dwBuildNumber);
+    unsafe { RtlGetVersion((&raw mut system).cast()) };
+    let is_server = system.wProductType != WORKSTATION;
+    let version = format!("{}.{}.{}", system.dwMajorVersion, system.dwMinorVersion, system.dwBuildNumber);
     (if is_server { "Windows Server" } else { "Windows" }, version)
 }
 
@@ -133,7 +133,7 @@ fn version() -> (&'static str, String) {
 /// Fails if the system does not report them.
 pub fn interfaces() -> io::Result<Vec<Interface>> {
     let list = adapters()?;
-    let mut found = Vec::new();
+    let mut interfaces = Vec::new();
     for adapter in all(&list) {
         // SAFETY: as above; the name ends with a zero.
         let (name, addresses) =
@@ -142,7 +142,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
         // SAFETY: the row is writable and names the interface.
         let is_counted = unsafe { IpHelper::GetIfEntry2(&raw mut row) } == NO_ERROR;
         let mtus: Vec<u64> = entries(adapter.Luid).map(|row| u64::from(row.NlMtu)).collect();
-        found.push(Interface {
+        interfaces.push(Interface {
             name,
             addresses,
             is_up: adapter.OperStatus == IfOperStatusUp,
@@ -158,7 +158,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
             }),
         });
     }
-    Ok(found)
+    Ok(interfaces)
 }
 
 /// Returns the interfaces of a list that [`adapters`] returned.
@@ -217,27 +217,31 @@ unsafe fn text(start: *const u16) -> String {
 /// # Safety
 /// The list is linked, and all its entries are valid.
 unsafe fn addresses(mut next: *const IpHelper::IP_ADAPTER_UNICAST_ADDRESS_LH) -> Vec<IpAddr> {
-    let mut found = Vec::new();
+    let mut addresses = Vec::new();
     // SAFETY: the caller's.
     while let Some(entry) = unsafe { next.as_ref() } {
         // SAFETY: the caller's.
-        found.extend(unsafe { address(&entry.Address) });
+        addresses.extend(unsafe { address(&entry.Address) });
         next = entry.Next;
     }
-    found
+    addresses
 }
 
 /// # Safety
 /// The address is readable for its length.
-unsafe fn address(found: &SOCKET_ADDRESS) -> Option<IpAddr> {
-    let length = usize::try_from(found.iSockaddrLength).ok()?;
+unsafe fn address(socket_address: &SOCKET_ADDRESS) -> Option<IpAddr> {
+    let length = usize::try_from(socket_address.iSockaddrLength).ok()?;
     // SAFETY: the storage is larger than any address of the requested families, and the copied bytes are such an
     // address.
     let copied = unsafe {
         SockAddr::try_init(|storage, room| {
             let length = length.min(size_of_val(&*storage));
-            std::ptr::copy_nonoverlapping(found.lpSockaddr.cast::<u8>(), storage.cast::<u8>(), length);
-            *room = found.iSockaddrLength;
+            std::ptr::copy_nonoverlapping(
+                socket_address.lpSockaddr.cast::<u8>(),
+                storage.cast::<u8>(),
+                length,
+            );
+            *room = socket_address.iSockaddrLength;
             Ok(())
         })
     };
