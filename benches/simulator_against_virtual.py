@@ -155,14 +155,14 @@ def trial(case: str, seed: int, place: Place) -> Values:
     """Returns the kernel's and the simulator's value of each response in a case with a seed, without
     responses that it does not have. Raises TrialFailed."""
     records = [AGREEMENT.trial(backend, case, seed) for backend in place]
-    found: Values = {}
+    values: Values = {}
     for response in AGREEMENT.study.responses:
         if response.name in BOUNDS:
             flows = AGREEMENT.study.group(AGREEMENT.cases[case], response.of)
             there, here = (METRICS[response.metric].combined(record, flows) for record in records)
             if not isinstance(there, str) and not isinstance(here, str):
-                found[response.name] = (there, here)
-    return found
+                values[response.name] = (there, here)
+    return values
 
 
 def figures(trials: Sequence[Values]) -> list[Figure]:

@@ -198,6 +198,8 @@ def test_the_walk_sees_what_hides_a_function():
 NO_NOUNS = ("asked", "crew", "deal", "found", "hands", "made", "told", "unheard", "untold")
 """Words that don't say what a value is: "a reply" does, and "asked" does not. A local variable may have them,
 but no function, type or field, and no parameter in Python."""
+NO_LOCALS = ("found",)
+"""A local variable may not have these, either: hundreds once did."""
 OTHER_NAMES = {("engine/scenario/src/problem.rs", "Place"), ("engine/scenario/src/record.rs", "found")}
 """The place in a document, which is the only `Place`, and a field of records, which users' files have."""
 
@@ -248,6 +250,57 @@ def test_the_walk_sees_names_of_every_form():
     code = "pub struct Place {\n    pub crew: u8,\n    other: u8,\n}\n"
     code += "fn found() { Other { told: 1 } }\nenum Ends {}\n"
     assert list(no_nouns_in_rust(code)) == ["found", "Place", "Ends", "crew"]
+
+
+def locals_in_python(module):
+    """Yields the names of a module's local variables that are in `NO_LOCALS`."""
+    for function in ast.walk(module):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in NO_LOCALS:
+                    yield node.id
+
+
+def locals_in_rust(text):
+    """Yields the names of local variables and parameters of a file, without its tests, that are in
+    `NO_LOCALS`. A field of a structure has a dot before its name, or a colon after it."""
+    words = "|".join(NO_LOCALS)
+    code = re.sub(r"""//[^\n]*|'\\?"'|r#".*?"#|"(?:[^"\\]|\\.)*\"""", "", text, flags=re.S)
+    code = code.split("#[cfg(test)]\nmod tests {")[0]
+    yield from re.findall(rf"\b(?:let |mut |fn [^;{{]*\b)({words}): ", code)
+    yield from re.findall(rf"[|(]({words}): ", code)
+    yield from re.findall(rf"(?<![.\w])({words})\b(?!: )", code)
+
+
+def test_local_variables_say_what_they_are():
+    for folder in ("nettrial", "tools", "benches", "stacks"):
+        for file in (ROOT / folder).rglob("*.py"):
+            assert not set(locals_in_python(tree(file))), file
+    for folder in ("engine", "stacks"):
+        for file in (ROOT / folder).glob("*/src/**/*.rs"):
+            if file.name != "tests.rs" and "tests" not in file.parts:
+                assert not set(locals_in_rust(file.read_text())), file
+
+
+def test_the_walk_sees_local_variables_of_every_form():
+    code = "def f(found=1):\n found = [found for found in g(found)]\n if found := 1: pass\n"
+    assert list(locals_in_python(ast.parse(code))) == ["found"] * 3
+    assert list(locals_in_python(ast.parse("class A:\n found: int\na.found = 1\n"))) == []
+    for code in (
+        "let found = 1;",
+        "let mut found: Vec<u8> = a();",
+        "if let Some(found) = a {",
+        "let (found, b) = c;",
+        "a.map(|found| b)",
+        "a.map(|found: u8| b)",
+        "fn a(b: u8, found: u8) {",
+        "fn a(\n    found: u8,\n) {",
+    ):
+        assert set(locals_in_rust(code)) == {"found"}, code
+    code = (
+        'Check { found: a.found, b } // found\n"found"; \'"\'; pub found: u8,\n#[cfg(test)]\nmod tests {found'
+    )
+    assert list(locals_in_rust(code)) == []
 
 
 def compared(file):

@@ -128,9 +128,9 @@ proptest! {
     #[test]
     fn both_directions_and_the_place_of_the_limit_are_found(path in any_path()) {
         let largest = path.first_link;
-        let (found, hops, _) = examined(&path, largest);
-        let (forward, reverse) = (found.forward.unwrap(), found.reverse.unwrap());
-        prop_assert!(found.steady);
+        let (measured, hops, _) = examined(&path, largest);
+        let (forward, reverse) = (measured.forward.unwrap(), measured.reverse.unwrap());
+        prop_assert!(measured.steady);
         prop_assert_eq!(forward.mtu_bytes, path.forward());
         prop_assert_eq!(forward.limited, path.forward() < largest);
         prop_assert_eq!(reverse.mtu_bytes, path.back.min(path.forward()));
@@ -151,8 +151,8 @@ proptest! {
             prop_assert!(limit.after_hop <= fault && fault < limit.before_hop, "{:?}", limit);
         }
         if path.routers.iter().all(|router| router.speaks) {
-            let found: Vec<_> = limits.iter().map(|limit| (limit.after_hop, limit.mtu_bytes)).collect();
-            prop_assert_eq!(found, steps);
+            let places: Vec<_> = limits.iter().map(|limit| (limit.after_hop, limit.mtu_bytes)).collect();
+            prop_assert_eq!(places, steps);
             prop_assert!(limits.iter().all(|limit| limit.before_hop == limit.after_hop + 1));
         }
     }
@@ -177,14 +177,14 @@ proptest! {
 fn a_hop_that_claims_another_mtu_than_it_has_is_caught() {
     let mut path = chain(&[9000, 9000, 4000, 9000]);
     path.routers[1].lies_by = -1000;
-    let (found, hops, trusting) = examined(&path, 9000);
-    assert_eq!(found.forward.unwrap().mtu_bytes, 4000);
+    let (measured, hops, trusting) = examined(&path, 9000);
+    assert_eq!(measured.forward.unwrap().mtu_bytes, 4000);
     assert_eq!(trusting.mtu_bytes, 3000);
     assert_eq!(hops[1].lie.as_deref(), Some("claims an MTU of 3000, but packets of 4000 bytes pass it"));
 
     path.routers[1].lies_by = 1000;
-    let (found, hops, trusting) = examined(&path, 9000);
-    assert_eq!(found.forward.unwrap().mtu_bytes, 4000);
+    let (measured, hops, trusting) = examined(&path, 9000);
+    assert_eq!(measured.forward.unwrap().mtu_bytes, 4000);
     assert!(!trusting.arrives);
     assert_eq!(hops[1].lie.as_deref(), Some("claims an MTU of 5000 about a packet of 5000 bytes"));
     assert!(hops.iter().enumerate().all(|(at, hop)| at == 1 || hop.lie.is_none()));
@@ -192,8 +192,8 @@ fn a_hop_that_claims_another_mtu_than_it_has_is_caught() {
 
 #[test]
 fn each_step_of_a_path_is_seen_at_its_hop() {
-    let (found, hops, trusting) = examined(&chain(&[9000, 9000, 4000, 1500]), 9000);
-    assert_eq!(found.forward.unwrap().mtu_bytes, 1500);
+    let (measured, hops, trusting) = examined(&chain(&[9000, 9000, 4000, 1500]), 9000);
+    assert_eq!(measured.forward.unwrap().mtu_bytes, 1500);
     assert_eq!(trusting.messages.len(), 2);
     let reached: Vec<_> = hops.iter().map(|hop| (hop.reached_bytes, hop.not_reached_bytes)).collect();
     assert_eq!(

@@ -300,8 +300,8 @@ impl Scoreboard {
     fn guess(&self, sequence: u64) -> Option<u64> {
         let first = self.segments.front()?;
         let position = sequence.checked_sub(first.sequence)? / u64::from(first.length).max(1);
-        let found = self.segments.get(usize::try_from(position).ok()?)?;
-        (found.sequence <= sequence && sequence < found.end()).then_some(position)
+        let segment = self.segments.get(usize::try_from(position).ok()?)?;
+        (segment.sequence <= sequence && sequence < segment.end()).then_some(position)
     }
 
     /// Returns the index of the earliest first transmission that is not known to be delivered or lost.

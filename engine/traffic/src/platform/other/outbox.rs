@@ -128,13 +128,13 @@ mod tests {
                 sizes.iter().zip(0u8..).flat_map(|(&size, value)| vec![value; size]).collect();
             let mut row = Row(bytes, sizes);
             assert_eq!(Outbox::new(&here, 80, segment_limit).send(&mut row).unwrap(), 0);
-            let (mut found, mut messages) = (Vec::new(), 0);
-            while found.len() < row.1.len() {
+            let (mut arrived, mut messages) = (Vec::new(), 0);
+            while arrived.len() < row.1.len() {
                 messages += inbox.receive(&there).unwrap();
-                found.extend(inbox.datagrams().map(|(_, bytes)| (bytes.len(), bytes[0])));
+                arrived.extend(inbox.datagrams().map(|(_, bytes)| (bytes.len(), bytes[0])));
             }
             let expected: Vec<(usize, u8)> = row.1.iter().copied().zip(0u8..).collect();
-            assert_eq!(found, expected);
+            assert_eq!(arrived, expected);
             let is_shared = segment_limit > 0 && coalesces;
             assert_eq!(messages < row.1.len(), is_shared, "{messages} messages");
         }
