@@ -107,19 +107,12 @@ impl Durations {
         let percentile =
             |quantile| (histogram.value_at_quantile(quantile) as f64).clamp(minimum, maximum) / 1e3;
         let variance = if count > 1 { self.squares / (count - 1) as f64 } else { 0.0 };
-        let tail = |quantile, least| (count >= least).then(|| percentile(quantile));
         Distribution {
-            count,
             mean: self.mean_ns / 1e3,
             deviation: variance.sqrt() / 1e3,
             minimum: minimum / 1e3,
-            p50: percentile(0.50),
-            p90: percentile(0.90),
-            p99: percentile(0.99),
-            p99_9: tail(0.999, 1_000),
-            p99_99: tail(0.9999, 10_000),
-            p99_999: tail(0.99999, 100_000),
             maximum: maximum / 1e3,
+            ..percentiles(count, percentile)
         }
     }
 
@@ -229,19 +222,28 @@ pub fn distribution(mut values: Vec<u32>) -> Distribution {
     let mean = values.iter().map(|value| f64::from(*value)).sum::<f64>() / count as f64;
     let squares: f64 = values.iter().map(|value| (f64::from(*value) - mean).powi(2)).sum();
     let percentile = |share: f64| f64::from(values[((count as f64 * share).ceil() as usize).max(1) - 1]);
-    let tail = |share, least| (count >= least).then(|| percentile(share));
     Distribution {
-        count: count as u64,
         mean,
         deviation: if count > 1 { (squares / (count - 1) as f64).sqrt() } else { 0.0 },
         minimum: f64::from(*first),
+        maximum: f64::from(*last),
+        ..percentiles(count as u64, percentile)
+    }
+}
+
+/// Returns a summary of `count` values with their percentiles alone. Those of the tail are absent if fewer than one
+/// value is beyond them on average.
+fn percentiles(count: u64, percentile: impl Fn(f64) -> f64) -> Distribution {
+    let tail = |share, least| (count >= least).then(|| percentile(share));
+    Distribution {
+        count,
         p50: percentile(0.50),
         p90: percentile(0.90),
         p99: percentile(0.99),
         p99_9: tail(0.999, 1_000),
         p99_99: tail(0.9999, 10_000),
         p99_999: tail(0.99999, 100_000),
-        maximum: f64::from(*last),
+        ..Distribution::default()
     }
 }
 
