@@ -38,11 +38,7 @@ pub fn one_by_one(
         (&*stream).write_all(&request).context("sending a request")?;
         reader.read_exact(&mut response).context("waiting for a response")?;
         let now_ns = schedule.now_ns();
-        let answer =
-            Header::get(&response).ok_or_else(|| Error::Peer("a response without a header".into()))?;
-        if answer.number != number {
-            return Err(Error::Peer("a response to another request came".into()));
-        }
+        let answer = header_of(&response, number)?;
         tally.answered(Header { sent_ns, ..answer }, exchange.request.0, now_ns);
     }
     sampler.closing()?;
@@ -116,13 +112,9 @@ pub fn several(
         filled += read;
         let complete = filled / response_bytes * response_bytes;
         for response in incoming[..complete].chunks_exact(response_bytes) {
-            let answer =
-                Header::get(response).ok_or_else(|| Error::Peer("a response without a header".into()))?;
             let sent_ns =
                 waiting.pop_front().ok_or_else(|| Error::Peer("a response without a request came".into()))?;
-            if answer.number != answered {
-                return Err(Error::Peer("a response to another request came".into()));
-            }
+            let answer = header_of(response, answered)?;
             answered += 1;
             tally.answered(Header { sent_ns, ..answer }, exchange.request.0, now_ns);
         }
@@ -155,11 +147,7 @@ pub fn connect_each(
         (&*stream).write_all(&request).context("sending a request")?;
         reader.read_exact(&mut response).context("waiting for a response")?;
         let now_ns = schedule.now_ns();
-        let answer =
-            Header::get(&response).ok_or_else(|| Error::Peer("a response without a header".into()))?;
-        if answer.number != number {
-            return Err(Error::Peer("a response to another request came".into()));
-        }
+        let answer = header_of(&response, number)?;
         tally.answered(Header { sent_ns, ..answer }, exchange.request.0, now_ns);
         tally.figures.opened(&stream, connect_time)?;
         // The receiver closes first, so that its port is the one that stays reserved for a while (RFC 9293 section
@@ -210,6 +198,15 @@ pub fn respond(mut stream: &TcpStream, side: &Side, exchange: &RequestResponse) 
         incoming.copy_within(complete..filled, 0);
         filled -= complete;
     }
+}
+
+/// Returns the header of the response to the request `number`. Fails if it is that of another request.
+fn header_of(response: &[u8], number: u64) -> Result<Header> {
+    let answer = Header::get(response).ok_or_else(|| Error::Peer("a response without a header".into()))?;
+    if answer.number != number {
+        return Err(Error::Peer("a response to another request came".into()));
+    }
+    Ok(answer)
 }
 
 /// Returns a message of `size`, all zeros.
