@@ -33,7 +33,8 @@ READING_ARGUMENTS = "reading the arguments"
 """The beginning of the error messages about arguments."""
 Listener: TypeAlias = Callable[[Event], object]
 """A function that is called with each event of a session; `print` shows them all."""
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_OPTION = re.compile(r"`\w[^`]*`|(?<![\w-])--([a-z][a-z-]*)")
+"""An option; or a command in backquotes, whose options stay as they are."""
 _ARGUMENTS = {"set": "settings", "token-file": "token_file", "response": "responses", "resume": "run"}
 
 
@@ -252,4 +253,6 @@ def _texts(fault: Fault) -> tuple[str, str, str, str]:
 
 
 def _argument(option: re.Match[str]) -> str:
+    if option[1] is None:
+        return option[0]
     return _ARGUMENTS.get(option[1], option[1].replace("-", "_"))

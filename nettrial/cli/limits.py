@@ -36,9 +36,12 @@ class Gate:
     """The JUnit file to which the outcomes are written; None for none."""
 
     def check(self) -> None:
-        """Raises BadInput if the value of `--inconclusive` is none."""
+        """Raises BadInput if the value of `--inconclusive` is none, or the JUnit file has no directory, which
+        a long run would notice at its end."""
         if self.inconclusive not in INCONCLUSIVE:
             raise BadInput(READING_OPTIONS, "--inconclusive", self.inconclusive, " or ".join(INCONCLUSIVE))
+        if self.junit is not None and not self.junit.parent.is_dir():
+            raise BadInput(READING_OPTIONS, "--junit", str(self.junit), "a file in a directory that exists")
 
     def limits(self, study: Study) -> list[Limit]:
         """Returns the limits of a study's responses; raises BadInput."""

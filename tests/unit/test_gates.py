@@ -87,6 +87,10 @@ def test_a_run_fails_if_a_condition_holds(nettrial, more, status, outcome):
         (("--fail-if", "througput < 1 Mbit/s"), "one of rtt, jitter, throughput"),
         (("--fail-if", "latency > 1 ms"), "did you mean 'rtt'?"),
         (("--inconclusive", "maybe"), "pass or fail"),
+        (
+            ("--fail-if", "throughput < 1 Mbit/s", "--junit", "nosuch/x.xml"),
+            "--junit: nosuch/x.xml\n  expected: a file in a directory that exists",
+        ),
         (("--fail-if", "througput < 1 Mbit/s", "--sessions", "2"), "one of rtt, jitter, throughput"),
         (("--fail-if", "througput < 1 Mbit/s", "--budget", "1 h"), "one of rtt, jitter, throughput"),
         (("--junit", "conditions.xml"), "only with --fail-if"),

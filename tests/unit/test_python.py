@@ -227,6 +227,13 @@ def test_errors_name_arguments(arguments, expected):
     assert "--" not in str(refused.value)
 
 
+def test_a_command_in_an_error_keeps_its_options(tmp_path):
+    with pytest.raises(BadInput) as refused:
+        nettrial.run("jumbo-ipv6", out=tmp_path)
+    assert str(refused.value).startswith(f"error: creating the run: out: {tmp_path} exists")
+    assert f"`nettrial run --resume {tmp_path}`" in str(refused.value)
+
+
 def test_a_study_with_commands_needs_permission():
     content = {**CONTENT, "backend": "lab"}
     content["workload"] = [{**CONTENT["workload"][0]}]
