@@ -10,6 +10,7 @@ use super::stream::Stream;
 use super::transfer::CONFIRMATION_BYTES;
 use super::{Application, Datagram, Ground};
 use crate::error::Result;
+use crate::transport::window::SEGMENT_BYTES;
 use crate::{Notice, Time};
 use nettrial_flows::arrivals::{Arrivals, Packet};
 use nettrial_flows::departures::Departures;
@@ -268,12 +269,17 @@ impl Application for OverUdp {
 }
 
 /// Returns the bytes that a datagram with that payload occupies in the send buffer (Linux's skb->truesize): a
-/// buffer of a power of two for the payload, the headers and the kernel's shared information, and 256 bytes for
-/// the descriptor of the buffer.
+/// buffer for the payload, the headers and the kernel's shared information, and 256 bytes for the descriptor of the
+/// buffer. The buffer is a small head, as those of TCP's segments are, if that is large enough, and otherwise a power of
+/// two (kmalloc_reserve in net/core/skbuff.c).
 fn memory_bytes(payload: u64) -> u64 {
     const HEADERS_BYTES: u64 = 64;
+    const LINE_BYTES: u64 = 64;
     const SHARED_INFO_BYTES: u64 = 320;
-    (payload + HEADERS_BYTES + SHARED_INFO_BYTES).next_power_of_two() + 256
+    const DESCRIPTOR_BYTES: u64 = 256;
+    let small = u64::from(SEGMENT_BYTES) - DESCRIPTOR_BYTES;
+    let needed = (payload + HEADERS_BYTES).next_multiple_of(LINE_BYTES) + SHARED_INFO_BYTES;
+    DESCRIPTOR_BYTES + if needed <= small { small } else { needed.next_power_of_two() }
 }
 
 /// Packets as messages on a connection, one each.
@@ -372,5 +378,16 @@ impl Application for OverTcp {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_datagram_takes_a_small_head() {
+        assert_eq!(memory_bytes(100), u64::from(SEGMENT_BYTES));
+        assert_eq!([400, 1472].map(memory_bytes), [1024 + 256, 2048 + 256]);
     }
 }
