@@ -1,23 +1,27 @@
 """Compares the simulator with Linux's own TCP/IP in virtual time: goodput, round-trip time under load,
-retransmissions and fairness in the cases of `benches/agreement.yaml`.
+retransmissions, congestion marks and fairness in the cases of `benches/agreement.yaml`.
 
     python -m benches.simulator_against_virtual [CASE ...]
+    python -m benches.simulator_against_virtual --record
 
-Runs each case, or each CASE, on both backends with each of `SEEDS`, two trials at a time, and prints a table
-in Markdown: the means of both, and the mean difference of the simulator from the kernel with the half-width
-of its interval, in bold if it is beyond its bound and in italics if it is open (see `Verdict`). Both backends
-are deterministic, so another run with the same kernel prints the same table. Standard error has the number of
-figures with each verdict, and those that are beyond and not stated (`STATED`), with which the exit status is
-1."""
+Runs each case, or each CASE, in the simulator with each of `SEEDS`, and compares it with the figures that the
+kernel gave with the same seeds, which are in `benches/agreement_kernel.jsonl`. With `--record` each case runs
+in virtual time first, two trials at a time, which writes that file and needs a kernel. Prints a table in
+Markdown: the means of both, and the mean difference of the simulator from the kernel with the half-width of
+its interval, in bold if it is beyond its bound and in italics if it is open (see `Verdict`). Both backends
+are deterministic, so another run prints the same table. Standard error has the number of figures with each
+verdict, and those that are beyond and not stated (`STATED`), with which the exit status is 1."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -30,7 +34,7 @@ from nettrial.metrics import METRICS
 SEEDS = range(5)
 """The seeds of each case's trials: of flows' starts, impairments, and the kernel's random numbers."""
 AT_ONCE = 2
-"""The number of trials that run at the same time."""
+"""The number of trials in virtual time that run at the same time."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Bound:
     """The difference as a share of the kernel's figure."""
     absolute: float = 0.0
     """The difference in the figure's unit, if that is more."""
+    if_any: bool = False
+    """True if a case does not have the response where it is 0 on both sides with every seed."""
 
     def of(self, kernel: float) -> float:
         """Returns the largest difference from a figure of the kernel."""
@@ -51,6 +57,7 @@ BOUNDS = {
     "goodput": Bound(share=0.005),
     "rtt": Bound(share=0.02),
     "retransmissions": Bound(share=0.05, absolute=2.0),
+    "marks": Bound(share=0.05, absolute=2.0, if_any=True),
     "fairness": Bound(absolute=0.01),
 }
 """The bounds of each response. Two packets are one drop more or less at the two queues of a path."""
@@ -58,15 +65,18 @@ ABSENT = " |  | "
 """The cells of a response that a case does not have."""
 HEAD = (
     "| case | goodput: virtual | sim | | round trip: virtual | sim | | resent: virtual | sim | "
-    "| Jain: virtual | sim | |\n" + "|" + " --- |" * 13
+    "| marked: virtual | sim | | Jain: virtual | sim | |\n" + "|" + " --- |" * 16
 )
 """The head of the table."""
 AGREEMENT = Comparison(str(Path(__file__).with_name("agreement.yaml")), {})
 """The cases."""
+RECORDED = Path(__file__).with_name("agreement_kernel.jsonl")
+"""The file with the kernel's figures: a line about the kernel, and one for each trial."""
 ROUND = "the kernel takes the path for full a round earlier (bbr_check_full_bw_reached): cause not found"
 SCHEDULER = "another scheduler than mptcp_subflow_get_send"
 MEMORY = "a segment of the kernel takes 128 bytes more since it has tunnels (MAX_HEADER)"
 FLOW_BY_FLOW = "CoDel judges each flow by its own bytes, and not by those of all flows (fq_codel_dequeue)"
+READING = "an application reads each segment of an A-MPDU by itself, and each second one is acknowledged"
 STATED: Mapping[tuple[str, str], str] = {
     ("1 Gbit/s", "rtt"): MEMORY,
     ("window 32 KiB 5 ms", "goodput"): MEMORY,
@@ -82,6 +92,8 @@ STATED: Mapping[tuple[str, str], str] = {
     ("MPTCP wVegas", "rtt"): SCHEDULER,
     ("MPTCP failover", "goodput"): SCHEDULER,
     ("MPTCP failover", "retransmissions"): SCHEDULER,
+    ("radio UDP up 200 B", "rtt"): MEMORY,
+    ("radio 802.11n TCP down", "goodput"): READING,
 }
 """The differences beyond a bound, by case and response, with what is known of their causes."""
 
@@ -145,57 +157,94 @@ class Figure:
         return f"{there:.4g} | {here:.4g} | {said}"
 
 
-Values = dict[str, tuple[float, float]]
-"""The kernel's and the simulator's value of each response in a trial on both."""
-Place = tuple[Backend, Backend]
-"""A backend in virtual time, and a simulator."""
+Values = dict[str, float]
+"""The value of each response in a trial, without responses that it does not have."""
 
 
-def trial(case: str, seed: int, place: Place) -> Values:
-    """Returns the kernel's and the simulator's value of each response in a case with a seed, without
-    responses that it does not have. Raises TrialFailed."""
-    records = [AGREEMENT.trial(backend, case, seed) for backend in place]
-    values: Values = {}
-    for response in AGREEMENT.study.responses:
-        if response.name in BOUNDS:
-            flows = AGREEMENT.study.group(AGREEMENT.cases[case], response.of)
-            there, here = (METRICS[response.metric].combined(record, flows) for record in records)
-            if not isinstance(there, str) and not isinstance(here, str):
-                values[response.name] = (there, here)
-    return values
+def values(backend: Backend, case: str, seed: int) -> Values:
+    """Runs a trial of a case with a seed, and returns its values. Raises TrialFailed."""
+    record, study = AGREEMENT.trial(backend, case, seed), AGREEMENT.study
+    read = {
+        response.name: METRICS[response.metric].combined(
+            record, study.group(AGREEMENT.cases[case], response.of)
+        )
+        for response in study.responses
+        if response.name in BOUNDS
+    }
+    return {name: value for name, value in read.items() if not isinstance(value, str)}
 
 
-def figures(trials: Sequence[Values]) -> list[Figure]:
-    """Returns the figures of a case from its trials, without responses that not all of these have."""
+def figures(kernel: Sequence[Values], simulated: Sequence[Values]) -> list[Figure]:
+    """Returns the figures of a case from its trials on both sides, without responses that not all of these
+    have."""
+    trials = (*kernel, *simulated)
     return [
-        Figure(response, *zip(*(values[response] for values in trials), strict=True))
-        for response in BOUNDS
-        if all(response in values for values in trials)
+        Figure(name, [trial[name] for trial in kernel], [trial[name] for trial in simulated])
+        for name, bound in BOUNDS.items()
+        if all(name in trial for trial in trials)
+        and not (bound.if_any and all(trial[name] == 0 for trial in trials))
     ]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The content of `RECORDED`."""
+
+    kernel: str
+    """The kernel's name, release and version."""
+    trials: Mapping[str, Sequence[Values]]
+    """The values of each case, in the order of the seeds."""
+
+
+@cache
+def recorded() -> Recorded:
+    """Reads `RECORDED`."""
+    about, *lines = map(json.loads, RECORDED.read_text().splitlines())
+    trials: dict[str, list[Values]] = {}
+    for line in lines:
+        trials.setdefault(line["case"], []).append(line["values"])
+    return Recorded(about["kernel"], trials)
+
+
+def judge(simulator: Backend, case: str) -> list[Figure]:
+    """Runs a case in the simulator, and returns its figures beside the kernel's. Raises TrialFailed."""
+    return figures(recorded().trials[case], [values(simulator, case, seed) for seed in SEEDS])
+
+
+def record() -> None:
+    """Runs all cases in virtual time, and writes `RECORDED`."""
+    with ExitStack() as stack, ThreadPoolExecutor(AT_ONCE) as pool:
+        kernels = [stack.enter_context(BACKENDS["virtual"].start(Configuration())) for _ in range(AT_ONCE)]
+        environment = kernels[0].preflight().environment
+
+        def one(trial: tuple[str, int]) -> Values:
+            kernel = kernels.pop()
+            try:
+                return values(kernel, *trial)
+            finally:
+                kernels.append(kernel)
+
+        work = list(product(AGREEMENT.cases, SEEDS))
+        trials = [
+            {"case": case, "seed": seed, "values": of_trial}
+            for (case, seed), of_trial in zip(work, pool.map(one, work), strict=True)
+        ]
+    about = {"kernel": environment.kernel, "engine": environment.engine_version}
+    RECORDED.write_text("".join(json.dumps(line) + "\n" for line in [about, *trials]))
 
 
 def main() -> int:
     """Compares, prints the table, and returns the exit status."""
-    cases = sys.argv[1:] or list(AGREEMENT.cases)
+    asked = sys.argv[1:]
+    if asked == ["--record"]:
+        record()
+        asked = []
     verdicts: list[Verdict] = []
     missed: list[str] = []
     print(HEAD)
-    with ExitStack() as stack, ThreadPoolExecutor(AT_ONCE) as pool:
-        places: list[Place] = []
-        for _ in range(AT_ONCE):
-            kernel = stack.enter_context(BACKENDS["virtual"].start(Configuration()))
-            places.append((kernel, stack.enter_context(Backend("sim"))))
-
-        def one(work: tuple[str, int]) -> Values:
-            place = places.pop()
-            try:
-                return trial(*work, place)
-            finally:
-                places.append(place)
-
-        trials = pool.map(one, product(cases, SEEDS))
-        for case in cases:
-            of_case = {figure.response: figure for figure in figures([next(trials) for _ in SEEDS])}
+    with Backend("sim") as simulator:
+        for case in asked or AGREEMENT.cases:
+            of_case = {figure.response: figure for figure in judge(simulator, case)}
             print(f"| {case} | {' | '.join(str(of_case.get(name, ABSENT)) for name in BOUNDS)} |", flush=True)
             verdicts += [figure.verdict for figure in of_case.values()]
             missed += [

@@ -16,8 +16,8 @@ from tests.measuring import Attempt, Run
 
 SEEDS = 3
 QUICK = ["8 flows"]
-"""The case that always runs. The others are part of the longer sweep, and `test_simulator_against_virtual.py`
-compares them with the same kernel in virtual time."""
+"""The case that always runs. The others are part of the longer sweep, and such cases are compared with the
+kernel in virtual time by `tests/unit/test_simulator_judged.py`."""
 REPEATS = 5
 """The number of trials in the lab for a comparison of means, in the longer sweep."""
 CASES = [(comparison, case) for comparison in (WIRES, RADIO) for case in comparison.cases]
