@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nettrial.backends import find
 from nettrial.backends.engine import Engine, EngineLost
-from nettrial.errors import BadInput, CannotRun, Lack
+from nettrial.errors import READING_OPTIONS, BadInput, CannotRun, Lack
 from nettrial.path_report import BadRequestAnswer, PathAnswer, PathReport, PathRequest, ReportAnswer
 
 PATIENCE_SECONDS = 600.0
@@ -27,5 +27,6 @@ def examine(request: PathRequest) -> PathReport:
         return answer.report
     if isinstance(answer, BadRequestAnswer):
         problem = answer.problem
-        raise BadInput("reading the options", problem.setting, problem.value, problem.expected, problem.hint)
+        option = "HOST" if problem.setting == "host" else f"--{problem.setting.replace('_', '-')}"
+        raise BadInput(READING_OPTIONS, option, problem.value, problem.expected, problem.hint)
     raise CannotRun(doing, answer.missing)
