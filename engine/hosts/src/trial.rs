@@ -63,7 +63,8 @@ pub fn run(
     }
     for (node, line) in &lines {
         if let (Some(before), Some(after)) = (clocks.get(node), later.get(node)) {
-            findings.checks.push(clock_check(&line.name, Offset::between(*before, *after)));
+            let object = format!("machine {}", line.name);
+            findings.clock_offset(&object, Offset::between(*before, *after));
         }
     }
     let seconds = phases.traffic_ns as f64 / 1e9;
@@ -332,18 +333,6 @@ fn bound_delays(
             delays.minimum
         ),
     })
-}
-
-fn clock_check(machine: &str, offset: Offset) -> Check {
-    let milliseconds = |ns: i64| ns as f64 / 1e6;
-    let (ahead, error) = (milliseconds(offset.offset_ns), milliseconds(offset.error_ns));
-    Check {
-        name: "clock_offset".into(),
-        object: format!("machine {machine}"),
-        expected: "any".into(),
-        found: format!("{ahead:+.3} ms ± {error:.3} ms"),
-        passed: true,
-    }
 }
 
 /// Returns the record of each host, and the reasons for absent figures. Verifies that the machines did nothing else.

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::interface;
 use crate::mtu::{self, with_segments};
 use nettrial_scenario::{
-    Absence, Check, Flow, FlowRecord, HostAddress, HostRecord, Measure, Phases, Record, Warning, nanoseconds,
+    Absence, Flow, FlowRecord, HostAddress, HostRecord, Measure, Phases, Record, Warning, nanoseconds,
 };
 use nettrial_session::{Direction, Findings, Offset, Pending, Planned, Ready, impossible, open, path_mtus};
 use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
@@ -81,7 +81,7 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         for record in &mut flows {
             record.owd_error_us = record.owd_error_us.map(|error| error + drifted_ns as f64 / 1e3);
         }
-        findings.checks.push(clock_check(Offset::between(before, after)));
+        findings.clock_offset(Measure::SERVER, Offset::between(before, after));
     }
     findings.checks.extend(mtu::check(client, measure, &flows));
     findings.warnings.extend(losses(&flow.name, &flows));
@@ -216,18 +216,6 @@ fn path(
     }
     client.path = Some((own_mtu, findings.clone()));
     Ok(findings)
-}
-
-fn clock_check(offset: Offset) -> Check {
-    let milliseconds = |ns: i64| ns as f64 / 1e6;
-    let (ahead, error) = (milliseconds(offset.offset_ns), milliseconds(offset.error_ns));
-    Check {
-        name: "clock_offset".into(),
-        object: Measure::SERVER.into(),
-        expected: "any".into(),
-        found: format!("{ahead:+.3} ms ± {error:.3} ms"),
-        passed: true,
-    }
 }
 
 /// Warns of packets that the streams of the measurement called `name` lost.

@@ -1,6 +1,6 @@
 //! Checks and warnings of a trial, and those that every session makes.
 
-use crate::{Reading, Use};
+use crate::{Offset, Reading, Use};
 use nettrial_scenario::{Check, Directory, DisturbanceRecord, Flow, FlowRecord, Warning};
 use nettrial_traffic::{Connection, PathMtu, Room, Side};
 
@@ -20,7 +20,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Notes that `name` of `object` is `found` and should be `expected`. If the two differ, warns with the
+    /// Notes that `name` of `object` is `actual` and should be `expected`. If the two differ, warns with the
     /// `consequence`.
     pub fn compare(&mut self, name: &str, object: &str, expected: String, actual: String, consequence: &str) {
         let check = Check::of(name, object, expected, actual);
@@ -175,6 +175,19 @@ impl Findings {
                 "the record's date may be wrong, and timers may have fired late or early",
             );
         }
+    }
+
+    /// Notes by how much the clock of `object` is ahead of this machine's.
+    pub fn clock_offset(&mut self, object: &str, offset: Offset) {
+        let milliseconds = |ns: i64| ns as f64 / 1e6;
+        let (ahead, error) = (milliseconds(offset.offset_ns), milliseconds(offset.error_ns));
+        self.checks.push(Check {
+            name: "clock_offset".into(),
+            object: object.into(),
+            expected: "any".into(),
+            found: format!("{ahead:+.3} ms ± {error:.3} ms"),
+            passed: true,
+        });
     }
 
     /// Warns of each CPU of `host` that was in use all the time between two readings, or taken by the hypervisor.
