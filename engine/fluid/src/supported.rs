@@ -37,6 +37,6 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
         "machine" => "machines of your own are for `--backend hosts`",
         "program" => "stacks that are programs are for `--backend lab` and `virtual`",
         "policy" => "the simulator and the fluid model take the same paths",
-        _ => "it would make no difference there: the simulator has it, `--backend sim`",
+        _ => "it would have no effect there; the simulator has most settings: `--backend sim`",
     })
 }

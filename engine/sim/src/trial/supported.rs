@@ -64,6 +64,6 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
         "machine" => "machines of your own are for `--backend hosts`",
         "program" => "stacks that are programs are for `--backend lab` and `virtual`",
         "mtu_probing" => "simulated hosts learn the path MTU by ICMP alone",
-        _ => "it would make no difference there",
+        _ => "it would have no effect there: the simulator does not model it",
     })
 }
