@@ -76,7 +76,6 @@ ROUND = "the kernel takes the path for full a round earlier (bbr_check_full_bw_r
 SCHEDULER = "another scheduler than mptcp_subflow_get_send"
 MEMORY = "a segment of the kernel takes 128 bytes more since it has tunnels (MAX_HEADER)"
 FLOW_BY_FLOW = "CoDel judges each flow by its own bytes, and not by those of all flows (fq_codel_dequeue)"
-READING = "an application reads each segment of an A-MPDU by itself, and each second one is acknowledged"
 STATED: Mapping[tuple[str, str], str] = {
     ("1 Gbit/s", "rtt"): MEMORY,
     ("window 32 KiB 5 ms", "goodput"): MEMORY,
@@ -93,7 +92,6 @@ STATED: Mapping[tuple[str, str], str] = {
     ("MPTCP failover", "goodput"): SCHEDULER,
     ("MPTCP failover", "retransmissions"): SCHEDULER,
     ("radio UDP up 200 B", "rtt"): MEMORY,
-    ("radio 802.11n TCP down", "goodput"): READING,
 }
 """The differences beyond a bound, by case and response, with what is known of their causes."""
 

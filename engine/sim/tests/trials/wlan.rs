@@ -257,6 +257,21 @@ fn fq_codel_marks_the_packets_of_connections_that_ask_for_it() {
     assert!((0.9..1.1).contains(&(told / plain)), "{plain} {told}");
 }
 
+/// The segments of an A-MPDU arrive at one instant: the second is acknowledged, and the others together after the
+/// application has read them. Without aggregation, each second segment is acknowledged.
+#[test]
+fn an_a_mpdu_needs_two_acknowledgments() {
+    let acks_of_a_packet = |ampdu: u32| {
+        let wlan = json!({"standard": "n", "streams": 2, "ampdu": ampdu});
+        let transfer = json!({"kind": "transfer", "duration": "2 s"});
+        let record = record(&scenario(wlan, ["wired", "one"], "tcp", transfer));
+        let [ap, one] = [0, 1].map(|number| record.channels[0].stations[number].delivered_pkts);
+        one as f64 / ap as f64
+    };
+    let (alone, together) = (acks_of_a_packet(1), acks_of_a_packet(64));
+    assert!((0.45..0.65).contains(&alone) && together < 0.15, "{alone} {together}");
+}
+
 #[test]
 fn an_ad_hoc_network_has_no_access_point() {
     let mut scenario = scenario(json!({"mode": "ad_hoc"}), ["one", "two"], "udp", datagrams());

@@ -48,8 +48,9 @@ pub(super) struct Acks {
     held_back: u32,
     at_once: u32,
     repeated: u64,
-    /// The highest acknowledgment sent.
+    /// The highest acknowledgment sent, and the time at which it left.
     pub(super) acked: u64,
+    left_at: Time,
 }
 
 impl Acks {
@@ -68,6 +69,7 @@ impl Acks {
             at_once: 0,
             repeated: 0,
             acked: 0,
+            left_at: Time::NEVER,
         }
     }
 
@@ -183,14 +185,20 @@ impl Tcp {
         if !self.acks.is_due {
             return;
         }
-        let unacked = self.receiver.next() - self.acks.acked;
         let is_quick = self.acks.quick > 0 && !self.acks.is_interactive;
         // The application reads immediately, upon which a segment that was not full or that ends a write is
         // acknowledged, unless data waits for data before it (tcp_cleanup_rbuf).
         let is_read = self.acks.is_pushed && !self.acks.is_interactive && !self.receiver.has_gaps();
-        let is_second = unacked > u64::from(self.acks.segment_bytes);
-        if self.acks.is_urgent || is_quick || is_read || is_second {
+        if self.acks.is_urgent || is_quick {
             self.send_ack(scope);
+        } else if is_read || self.has_second() {
+            // The window does not advance further until the application has read what arrived at this instant
+            // (__tcp_ack_snd_check, tcp_cleanup_rbuf), such as the rest of an A-MPDU.
+            if self.acks.left_at == scope.now && !self.receiver.has_gaps() {
+                self.timers.set(Timer::Compress, scope.now, self.me, scope.io);
+            } else {
+                self.send_ack(scope);
+            }
         } else if !self.receiver.has_gaps() {
             self.delay_ack(scope);
         } else if !self.options.has_sack || self.acks.is_at_once(self.receiver.next()) {
@@ -205,9 +213,14 @@ impl Tcp {
         }
     }
 
-    /// Sends the acknowledgment for those held back (tcp_compressed_ack_kick).
+    /// Returns whether more than one full segment is not acknowledged.
+    fn has_second(&self) -> bool {
+        self.receiver.next() - self.acks.acked > u64::from(self.acks.segment_bytes)
+    }
+
+    /// Sends the acknowledgment for those held back (tcp_compressed_ack_kick), or for what the application has read.
     pub(super) fn on_compress_timer(&mut self, scope: &mut Scope<'_>) {
-        if self.acks.held_back > 0 {
+        if self.acks.held_back > 0 || self.acks.is_pushed || self.has_second() {
             self.send_ack(scope);
         }
     }
@@ -245,13 +258,12 @@ impl Tcp {
     }
 
     /// Notes that a packet leaves, because every packet acknowledges (tcp_event_ack_sent).
-    pub(super) fn on_ack_leaves(&mut self) {
+    pub(super) fn on_ack_leaves(&mut self, now: Time) {
         let acks = &mut self.acks;
         let was_due = std::mem::take(&mut acks.is_due);
-        if std::mem::take(&mut acks.held_back) > 0 {
-            self.timers.stop(Timer::Compress);
-        }
+        acks.held_back = 0;
         acks.acked = self.receiver.next();
+        acks.left_at = now;
         acks.is_urgent = false;
         acks.is_pushed = false;
         if was_due && acks.quick > 0 {
@@ -261,5 +273,6 @@ impl Tcp {
             }
         }
         self.timers.stop(Timer::Acknowledge);
+        self.timers.stop(Timer::Compress);
     }
 }

@@ -46,7 +46,7 @@ impl Tcp {
     pub(super) fn send_ack(&mut self, scope: &mut Scope<'_>) {
         let mut packet = self.blank_packet(Flags::ACK, scope);
         self.add_receiver_state(&mut packet, scope);
-        self.on_ack_leaves();
+        self.on_ack_leaves(scope.now);
         self.put(&packet, scope);
     }
 
@@ -93,7 +93,7 @@ impl Tcp {
             return false;
         };
         self.ecn.must_tell_reduced &= !tells_reduced;
-        self.on_ack_leaves();
+        self.on_ack_leaves(scope.now);
         let goes_with_last = self.bursts.is_begun() && self.options.cutter == Some(Cutter::Interface);
         let bytes = self.queued_bytes(payload_bytes, packet.ip_bytes, leaves_at == Time::NEVER);
         self.interface.on_sent(leaves_at, bytes, goes_with_last);
