@@ -83,7 +83,8 @@ class Wrong:
                 value = repr(context["tag"])
             elif not expected and entry["type"] != "wrong":
                 message = entry["msg"].removeprefix("Input should be ").partition(", unable")[0]
-                expected = PLAIN_WORDS.get(entry["type"], message)
+                words = PLAIN_WORDS.get(entry["type"])
+                expected = words.format(**context) if words else message
             place = (*entry["loc"], *context.get("at", ()))
             # A union's discriminator is the name of a field in quotes, or a function's name.
             if field := re.fullmatch("'(.+)'", context.get("discriminator", "")):
@@ -102,8 +103,13 @@ PLAIN_WORDS = {
     "string_type": "a text",
     "list_type": "a list",
     **dict.fromkeys(("dict_type", "model_attributes_type"), "fields with values"),
+    "too_short": "{min_length} or more entries",
+    "too_long": "at most {max_length} entries",
+    "string_too_short": "{min_length} characters or more",
+    "string_too_long": "at most {max_length} characters",
 }
-"""The expected value in words, by pydantic's type of an error that has no better words for it."""
+"""The expected value in words, by pydantic's type of an error that has no better words for it, with the names of
+the error's context in braces."""
 
 
 def _shown(value: Any) -> str:

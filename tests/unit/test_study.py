@@ -147,6 +147,7 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
             "",
             "hosts: receiver\n  expected: 2 hosts with the topology routed",
         ),
+        ("levels: [1500 B, 4000 B, 9000 B]", "levels: []", "mtu.levels: []\n  expected: 1 or more entries"),
         ("kind: transfer, size: 5 MB", "kind: transfer, size: 5", None),
         ("kind: transfer, size: 5 MB", "kind: transfer, size: x", "workload.transfer.traffic.size: 'x'"),
         ("kind: transfer, size", "kind: burst, size", "workload.transfer.traffic.kind: 'burst'"),
