@@ -108,8 +108,8 @@ PLAIN_WORDS = {
     "string_too_short": "{min_length} characters or more",
     "string_too_long": "at most {max_length} characters",
 }
-"""The expected value in words, by pydantic's type of an error that has no better words for it, with the names of
-the error's context in braces."""
+"""The expected value in words, by pydantic's type of an error that has no better words for it. Names in
+braces are those of the error's context."""
 
 
 def _shown(value: Any) -> str:
