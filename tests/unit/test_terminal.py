@@ -105,6 +105,7 @@ def test_ctrl_c_leaves_no_remains_of_the_display(tmp_path: Path, width: int):
         assert lines.replace(" ", "").endswith("stopped;toresume:nettrialrun--resumemine")  # it may be folded
 
 
+@pytest.mark.settles
 def test_the_second_ctrl_c_abandons_the_trial(tmp_path: Path):
     with terminal(tmp_path, *RUN, FAKE_SECONDS=SLOW, FAKE_WAIT="2") as shown:
         shown.wait_for("━ 1/4 trials")
