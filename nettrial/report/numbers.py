@@ -73,8 +73,8 @@ def two(value: float) -> str:
 
 
 def changed(percent: float, interval: Interval | None = None) -> str:
-    """Returns a change in percent with its interval, in at most three digits: "+5.6%, 5.2 to 5.9%". From
-    +100% on, it is a factor: "9.6 times, 9.1 to 10"."""
+    """Returns a change in percent with its interval, in at most three digits: "+5.6%, 5.2 to 5.9%", "-5.6%,
+    -5.9 to -5.2%". From +100% on, it is a factor: "9.6 times, 9.1 to 10"."""
     if percent >= 100:
         text = f"{two(1 + percent / 100)} times"
         ends = None if interval is None else [two(1 + end / 100) for end in (interval.low, interval.high)]
@@ -84,15 +84,11 @@ def changed(percent: float, interval: Interval | None = None) -> str:
     text = f"{signed(percent, digits)}%"
     if interval is None:
         return text
-    if interval.contains(0):
-        ends = [signed(end, digits) for end in (interval.low, interval.high)]
-        return f"{text}, {_between(ends, interval)}{'' if ends[0] == ends[1] else '%'}"
-    near, far = sorted((abs(interval.low), abs(interval.high)))
-    ends = [fixed(near, digits), fixed(far, digits)]
-    if ends[0] == ends[1] and digits < 2:
-        ends = [fixed(near, digits + 1), fixed(far, digits + 1)]
-    said = _between(ends, interval)
-    return f"{text}, {said}{'' if ends[0] == ends[1] else '%'}"
+    low, high = interval.low, interval.high
+    if not interval.contains(0) and fixed(low, digits) == fixed(high, digits) and digits < 2:
+        digits += 1
+    ends = [signed(end, digits) if low < 0 else fixed(end, digits) for end in (low, high)]
+    return f"{text}, {_between(ends, interval)}{'' if ends[0] == ends[1] else '%'}"
 
 
 def _between(ends: Sequence[str], interval: Interval | None) -> str:

@@ -16,7 +16,7 @@ from nettrial.report import conclusions, numbers, response_warnings, verdicts
 from nettrial.report.change_words import verdict_in_words
 from nettrial.report.content import Report
 
-EFFECTS_SHOWN = 14
+EFFECTS_SHOWN = 12
 """The largest number of rows in the table of effects; further effects are only counted."""
 WARNINGS_SHOWN = 4
 """The largest number of warnings shown, one in a line; further warnings are only counted."""

@@ -229,11 +229,12 @@ def levels(*told: tuple[float, float] | float | None) -> list[Contrast]:
         (
             [(4.0, 6.0), (-21.0, -19.0), (34.0, 36.0), (-1.0, 2.0)],
             "rises at 2 levels: least at Level A (+5.0%, 4.0 to 6.0%), most at Level C (+35%, 34 to 36%); "
-            "falls at Level B (-20%, 19 to 21%); no change shown at Level D (-1.0 to +2.0%)",
+            "falls at Level B (-20%, -21 to -19%); no change shown at Level D (-1.0 to +2.0%)",
         ),
         (
             [(-36.0, -34.0), (-6.0, -4.0), (-21.0, -19.0), (-9.0, -8.0)],
-            "falls at all 4 levels: least at Level B (-5.0%, 4.0 to 6.0%), most at Level A (-35%, 34 to 36%)",
+            "falls at all 4 levels: least at Level B (-5.0%, -6.0 to -4.0%), most at Level A (-35%, -36 to "
+            "-34%)",
         ),
         (
             [(-1.0, 2.0), (-4.0, 1.0), (-1.0, 3.0), (0.0, 1.0)],
