@@ -37,6 +37,8 @@ def test_every_case_is_recorded_and_differences_are_stated_of_cases() -> None:
 @pytest.mark.parametrize("case", AGREEMENT.cases)
 def test_the_simulator_agrees_with_the_kernel(case: str, simulator: Backend) -> None:
     of_case = judge(simulator, case)
+    always = set.intersection(*(set(trial) for trial in recorded().trials[case]))
+    assert always - {"marks"} <= {figure.response for figure in of_case}, "the simulator lacks a response"
     beyond = {figure.response for figure in of_case if figure.verdict is Verdict.BEYOND}
     stated = {response for of, response in STATED if of == case}
     assert beyond == stated, f"virtual, sim and difference: {[str(figure) for figure in of_case]}"
