@@ -1,7 +1,10 @@
 //! Controlled delay (RFC 8289): packets are dropped, or marked, at the head of the queue.
 //!
-//! Follows the pseudocode of section 5 of the RFC, with marks as in codel_dequeue of the kernel's net/sched: a
-//! marked packet is sent, so the first mark is not immediately followed by a second one.
+//! Follows the pseudocode of section 5 of the RFC as the kernel's include/net/codel_impl.h does. A marked packet is
+//! sent, so the first mark is not immediately followed by a second one (codel_dequeue). The reciprocal square root of
+//! the number of drops is approximated by a step of Newton's method for each drop (codel_Newton_step), so the second drop
+//! comes 50% of an interval after the first instead of 71%, and the next ones are far from the root for a while where the
+//! number jumps, because a full queue dropped many at once (fq_codel_drop).
 
 use std::collections::VecDeque;
 
@@ -44,9 +47,14 @@ pub struct CoDel<T> {
     /// The time at which the delay will have exceeded the target for an interval; `None` while it is below the
     /// target.
     first_above_ps: Option<u64>,
+    /// The time of the next drop, or of the last one that was due; 0 before the first. As on a host that has just booted, the
+    /// first drops of a full queue therefore count if CoDel begins to drop within 16 intervals: with `inverse_root` 0, it then
+    /// drops until the delay is below the target.
     drop_next_ps: u64,
     count: u32,
     last_count: u32,
+    /// The approximate reciprocal square root of `count`, in 65,536ths (rec_inv_sqrt).
+    inverse_root: u16,
     is_dropping: bool,
 }
 
@@ -61,6 +69,7 @@ impl<T> CoDel<T> {
             drop_next_ps: 0,
             count: 0,
             last_count: 0,
+            inverse_root: 0,
             is_dropping: false,
         }
     }
@@ -81,6 +90,11 @@ impl<T> CoDel<T> {
         self.bytes += u64::from(bytes);
     }
 
+    /// Returns whether nothing was dropped from it or marked, so that an empty one is as good as new.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.count == 0
+    }
+
     /// Removes the first packet, whatever its delay.
     pub fn drop_first(&mut self) -> Option<T> {
         let first = self.waiting.pop_front()?;
@@ -88,18 +102,24 @@ impl<T> CoDel<T> {
         Some(first.packet)
     }
 
-    /// Returns the next packet to be sent, or none if nothing is left. `mark` marks a packet if it supports ECN,
-    /// and returns whether it does.
-    pub fn pop(&mut self, now_ps: u64, mut mark: impl FnMut(&mut T) -> bool) -> Taken<T> {
+    /// Counts drops that were not CoDel's own, which raise the rate of its drops.
+    pub(crate) fn count_drops(&mut self, drops: u32) {
+        self.count = self.count.wrapping_add(drops);
+    }
+
+    /// Returns the next packet to be sent, or none if nothing is left. `others_bytes` are waiting elsewhere, and count as
+    /// if they were left in the queue. `mark` marks a packet if it supports ECN, and returns whether it does.
+    pub fn pop(&mut self, now_ps: u64, others_bytes: u64, mut mark: impl FnMut(&mut T) -> bool) -> Taken<T> {
         let mut taken = Taken { packet: None, dropped: Vec::new(), marked_pkts: 0 };
-        let (mut head, mut may_drop) = self.head(now_ps);
+        let (mut head, mut may_drop) = self.head(now_ps, others_bytes);
         if self.is_dropping {
             self.is_dropping = may_drop;
             while self.is_dropping && now_ps >= self.drop_next_ps {
-                self.count += 1;
+                self.count = self.count.wrapping_add(1);
+                self.approach_root();
                 let is_marked = mark_or_drop(&mut head, &mut mark, &mut taken);
                 if !is_marked {
-                    (head, may_drop) = self.head(now_ps);
+                    (head, may_drop) = self.head(now_ps, others_bytes);
                     self.is_dropping = may_drop;
                 }
                 if self.is_dropping {
@@ -111,7 +131,7 @@ impl<T> CoDel<T> {
             }
         } else if may_drop {
             if !mark_or_drop(&mut head, &mut mark, &mut taken) {
-                (head, _) = self.head(now_ps);
+                (head, _) = self.head(now_ps, others_bytes);
             }
             self.begin_dropping(now_ps);
         }
@@ -120,14 +140,14 @@ impl<T> CoDel<T> {
     }
 
     /// Removes the head of the queue, and returns whether it may be dropped (the RFC's dodequeue).
-    fn head(&mut self, now_ps: u64) -> (Option<T>, bool) {
+    fn head(&mut self, now_ps: u64, others_bytes: u64) -> (Option<T>, bool) {
         let Some(head) = self.waiting.pop_front() else {
             self.first_above_ps = None;
             return (None, false);
         };
         self.bytes -= u64::from(head.bytes);
         let is_below = now_ps.saturating_sub(head.since_ps) < self.settings.target_ps;
-        if is_below || self.bytes <= self.settings.frame_bytes {
+        if is_below || self.bytes + others_bytes <= self.settings.frame_bytes {
             self.first_above_ps = None;
             return (Some(head.packet), false);
         }
@@ -138,9 +158,14 @@ impl<T> CoDel<T> {
     /// Begins to drop, with the drop rate that controlled the queue last time if that was not long ago.
     fn begin_dropping(&mut self, now_ps: u64) {
         self.is_dropping = true;
-        let delta = self.count.saturating_sub(self.last_count);
+        let delta = self.count.wrapping_sub(self.last_count);
         let is_recent = now_ps.saturating_sub(self.drop_next_ps) < 16 * self.settings.interval_ps;
-        self.count = if delta > 1 && is_recent { delta } else { 1 };
+        if delta > 1 && is_recent {
+            self.count = delta;
+            self.approach_root();
+        } else {
+            (self.count, self.inverse_root) = (1, u16::MAX);
+        }
         self.drop_next_ps = self.control_law(now_ps);
         self.last_count = self.count;
     }
@@ -148,7 +173,16 @@ impl<T> CoDel<T> {
     /// Returns the time of the next drop after one at `from_ps`: an interval over the square root of the number of
     /// drops.
     fn control_law(&self, from_ps: u64) -> u64 {
-        from_ps + (self.settings.interval_ps as f64 / f64::from(self.count).sqrt()) as u64
+        from_ps + ((u128::from(self.settings.interval_ps) * u128::from(self.inverse_root)) >> 16) as u64
+    }
+
+    /// Makes a step from `inverse_root` to the reciprocal square root of `count` (codel_Newton_step), in the kernel's
+    /// arithmetic, which wraps if the root is far from it.
+    fn approach_root(&mut self) {
+        let root = u64::from(self.inverse_root) << 16;
+        let square = (root * root) >> 32;
+        let step = (3_u64 << 32).wrapping_sub(u64::from(self.count) * square) >> 2;
+        self.inverse_root = (step.wrapping_mul(root) >> 47) as u16;
     }
 }
 
@@ -185,22 +219,39 @@ mod tests {
                 queue.push(0, (), 1500);
             }
             queue.waiting.iter_mut().for_each(|waiting| waiting.since_ps = now.saturating_sub(delay_ms) * MS);
-            let taken = queue.pop(now * MS, |()| is_capable);
+            let taken = queue.pop(now * MS, 0, |()| is_capable);
             chosen.extend((0..taken.dropped.len() as u64 + taken.marked_pkts).map(|_| now));
         }
         chosen
     }
 
     /// After an interval above the target, drops come at intervals of 100 ms over the square root of their number
-    /// (RFC 8289 section 5.5): at 100 + 100, + 70.7, + 57.7 ms.
+    /// (RFC 8289 section 5.5) as the kernel approximates it: at 100 + 100, + 50.0, + 56.3, + 48.8 ms.
     #[test]
     fn drops_come_at_the_control_laws_times() {
-        let expected = [105, 205, 276, 334, 384];
+        let expected = [105, 205, 255, 312, 360];
         let found = chosen_at(6, false, 400);
         assert_eq!(found.len(), expected.len(), "{found:?}");
         for (found, expected) in found.iter().zip(expected) {
             assert!(found.abs_diff(expected) <= 2, "{found}, not {expected}");
         }
+    }
+
+    /// The roots are those of codel_Newton_step, compiled from the kernel's source: of 2 to 6 drops, and of 75 to 77 after
+    /// the number has jumped.
+    #[test]
+    fn roots_are_approximated_as_in_the_kernel() {
+        let mut queue =
+            CoDel::<()>::new(CoDelSettings { target_ps: 5 * MS, interval_ps: 100 * MS, frame_bytes: 1500 });
+        queue.inverse_root = u16::MAX;
+        let mut root_of = |count| {
+            queue.count = count;
+            queue.approach_root();
+            queue.inverse_root
+        };
+        assert_eq!([2, 3, 4, 5, 6].map(&mut root_of), [32_769, 36_864, 31_968, 28_935, 26_481]);
+        assert_eq!([7, 8, 9, 10, 11].map(&mut root_of)[4], 19_699);
+        assert_eq!([75, 75, 76, 77].map(&mut root_of)[1..], [40_365, 2948, 4192]);
     }
 
     #[test]

@@ -8,10 +8,12 @@ mod codel;
 mod delays;
 mod fq;
 mod impairment;
+mod red;
 mod trace;
 
 pub use codel::{CoDel, CoDelSettings, Taken};
 pub use delays::Delays;
-pub use fq::FqCoDel;
+pub use fq::{Backlog, FqCoDel};
 pub use impairment::{Fate, Fates};
+pub use red::IdleTable;
 pub use trace::Trace;

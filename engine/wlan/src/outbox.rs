@@ -9,7 +9,7 @@ use crate::Category;
 use crate::counters::Counters;
 use crate::rates::Choice;
 use crate::timing::Timing;
-use nettrial_links::{CoDelSettings, FqCoDel};
+use nettrial_links::{Backlog, CoDelSettings, FqCoDel};
 use std::collections::VecDeque;
 
 /// CoDel with mac80211's settings for all stations since Linux 6.16 (ieee80211_txq_setup_flows,
@@ -168,7 +168,7 @@ impl Outbox {
             receiver,
             choice,
             queue: VecDeque::new(),
-            fair: is_fair.then(|| (FqCoDel::new(CODEL, QUANTUM_BYTES), AIRTIME_PS)),
+            fair: is_fair.then(|| (FqCoDel::new(CODEL, Backlog::Flow, QUANTUM_BYTES), AIRTIME_PS)),
             dropped: Vec::new(),
             marked: Vec::new(),
             window: VecDeque::new(),

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::namespace::Home;
 use crate::queue::{Shaper, Shaping};
 use crate::wire::Wire;
+use nettrial_links::IdleTable;
 use nettrial_netlink::{Netlink, attribute};
 use nettrial_scenario::{Discipline, Duration, Link, Place, Problem, QueueLimit, Rate, Scenario, chain};
 use std::collections::HashSet;
@@ -12,10 +13,6 @@ use std::collections::HashSet;
 pub const NAMES: [&str; 8] = ["drop_tail", "red", "codel", "fq", "fq_codel", "cake", "pie", "fq_pie"];
 /// The index of the loopback interface of each namespace, on which a discipline is tried.
 const LOOPBACK: i32 = 1;
-/// The number of entries of RED's table of idle times (RED_STAB_SIZE, the kernel's include/net/red.h), and its largest
-/// entry.
-const RED_ENTRIES: u32 = 256;
-const RED_MOST: f64 = 31.0;
 /// The flag of RED that packets are marked (TC_RED_ECN).
 const RED_ECN: u8 = 1;
 
@@ -90,20 +87,12 @@ fn red(
 ) -> Vec<u8> {
     let weight_log = (-weight.log2()).round().clamp(0.0, 31.0);
     let frame_us = frame as f64 * 8e6 / rate.0 as f64;
-    // What a full frame's time takes off the average, as a power of two.
-    let per_us = -(1.0 - 0.5f64.powf(weight_log)).max(f64::MIN_POSITIVE).ln() / frame_us;
-    let cell_log = (0..31).find(|log| RED_MOST / per_us / f64::from(1u32 << log) < 512.0).unwrap_or(31);
-    let entry = |number: u32| match number {
-        0 => 0,
-        number if number == RED_ENTRIES - 1 => RED_MOST as u8,
-        number => (f64::from(number) * f64::from(1u32 << cell_log) * per_us).min(RED_MOST) as u8,
-    };
-    let table: Vec<u8> = (0..RED_ENTRIES).map(entry).collect();
+    let table = IdleTable::new(0.5f64.powf(weight_log), frame_us);
     let mut parameters = [limit, minimum, maximum].map(u32::to_ne_bytes).concat();
     // The third byte is a probability in another form, which `TCA_RED_MAX_P` replaces.
-    parameters.extend([weight_log as u8, 0, cell_log as u8, if ecn { RED_ECN } else { 0 }]);
+    parameters.extend([weight_log as u8, 0, table.cell_log, if ecn { RED_ECN } else { 0 }]);
     let most = (probability * 2f64.powi(32)).min(f64::from(u32::MAX)) as u32;
-    [attribute(1, &parameters), attribute(2, &table), attribute(3, &most.to_ne_bytes())].concat()
+    [attribute(1, &parameters), attribute(2, &table.halvings), attribute(3, &most.to_ne_bytes())].concat()
 }
 
 /// Returns a problem for each link whose discipline this kernel can't have, about the first such link of each

@@ -8,7 +8,7 @@ use crate::network::fate::{Outcome, Outcomes};
 use crate::network::queue::{Arrivals, Decision, Length, Waiting, wire_bytes};
 use crate::packets::arena::{Arena, Travel};
 use crate::{Codepoint, Time};
-use nettrial_links::{CoDel, CoDelSettings, Delays, FqCoDel, Taken, Trace};
+use nettrial_links::{Backlog, CoDel, CoDelSettings, Delays, FqCoDel, Taken, Trace};
 use nettrial_scenario::random::Random;
 use nettrial_scenario::{Discipline, Interface, Link as Cable, PacketSize, QueueLimit, Rate, Scenario};
 use std::collections::BTreeMap;
@@ -182,7 +182,7 @@ impl Heads {
     /// Returns the next packet to be sent, and those dropped before it.
     fn pop(&mut self, now: Time, mut mark: impl FnMut(u32) -> bool) -> Taken<u32> {
         match &mut self.queue {
-            HeadsQueue::CoDel(queue) => queue.pop(now.0, |number| mark(*number)),
+            HeadsQueue::CoDel(queue) => queue.pop(now.0, 0, |number| mark(*number)),
             HeadsQueue::FqCoDel(queue) => {
                 let (mut dropped, mut marked_pkts) = (Vec::new(), 0);
                 let marks = |(number, _): &mut (u32, u32)| {
@@ -594,7 +594,9 @@ impl Special {
                 let settings = CoDelSettings { target_ps, interval_ps, frame_bytes: frame_bytes.into() };
                 let queue = match cable.discipline {
                     // A turn is a full frame (fq_codel_init of the kernel's net/sched/sch_fq_codel.c).
-                    Discipline::FqCodel { .. } => HeadsQueue::FqCoDel(FqCoDel::new(settings, frame_bytes)),
+                    Discipline::FqCodel { .. } => {
+                        HeadsQueue::FqCoDel(FqCoDel::new(settings, Backlog::All, frame_bytes))
+                    }
                     _ => HeadsQueue::CoDel(CoDel::new(settings)),
                 };
                 Some(Heads { queue, ecn })

@@ -1,12 +1,13 @@
 //! Random early detection (Floyd and Jacobson 1993, "Random Early Detection Gateways for Congestion Avoidance"),
 //! with the "gentle" probability above the maximum (Floyd 2000), unless drops are certain there, as in Linux.
 //! The average is taken over the queue's bytes as packets find it on arrival (net/sched/sch_red.c). A link's idle
-//! time counts as the full frames that it could have sent (figure 2 of the paper: avg (1 - w)^m); the kernel
-//! approximates that power by a table (red_calc_qavg_from_idle_time), while this model computes it. From twice the
-//! maximum on, all packets are dropped, even ECN-capable ones (RFC 3168 section 7), which the kernel marks.
+//! time counts as the full frames that it could have sent (figure 2 of the paper: avg (1 - w)^m), as the kernel
+//! approximates it ([`IdleTable`]): short idle times reduce the average more than that. From twice the maximum on, all
+//! packets are dropped, even ECN-capable ones (RFC 3168 section 7), which the kernel marks.
 
 use super::Decision;
 use crate::Time;
+use nettrial_links::IdleTable;
 use nettrial_scenario::random::Random;
 
 /// The settings of RED, in bytes on the wire.
@@ -32,9 +33,13 @@ pub struct RedSettings {
 #[derive(Debug)]
 pub struct Red {
     settings: RedSettings,
+    idle: IdleTable,
     average_bytes: f64,
-    /// The number of packets since the last chosen one, or since the average was below the minimum.
-    since: u64,
+    /// The number of packets since the last chosen one, or since the first one that the average let be chosen; `None`
+    /// before that one (qcount).
+    since: Option<u64>,
+    /// The random number that chooses the next packet (qR).
+    threshold: f64,
     random: Random,
     /// The number of random numbers drawn.
     drawn: u64,
@@ -43,7 +48,9 @@ pub struct Red {
 impl Red {
     /// Creates a RED queue with these settings, which draws from `random`.
     pub fn new(settings: RedSettings, random: Random) -> Self {
-        Self { settings, average_bytes: 0.0, since: 0, random, drawn: 0 }
+        let frame_us = settings.frame_time.0.max(1) as f64 / 1e6;
+        let idle = IdleTable::new(settings.weight, frame_us);
+        Self { settings, idle, average_bytes: 0.0, since: None, threshold: 0.0, random, drawn: 0 }
     }
 
     /// Returns the decision about a packet that finds `queue_bytes` waiting, on a link that was idle for that
@@ -51,22 +58,21 @@ impl Red {
     pub fn decide(&mut self, queue_bytes: u64, idle: Time) -> Decision {
         let RedSettings { maximum_bytes, weight, gentle, ecn, .. } = self.settings;
         if idle > Time::ZERO {
-            let frames = idle.0 as f64 / self.settings.frame_time.0.max(1) as f64;
-            self.average_bytes *= (1.0 - weight).powf(frames);
+            self.average_bytes = self.idle.after_idle(self.average_bytes, idle.0 / 1_000_000);
         } else {
             self.average_bytes += weight * (queue_bytes as f64 - self.average_bytes);
         }
         if self.average_bytes < self.settings.minimum_bytes {
-            self.since = 0;
+            self.since = None;
             return Decision::Take;
         }
         if !gentle && self.average_bytes >= maximum_bytes {
             // The kernel marks those, too (red_use_harddrop, net/sched/sch_red.c).
-            self.since = 0;
+            self.since = None;
             return if ecn { Decision::MarkOrDrop } else { Decision::Drop };
         }
         if self.average_bytes >= 2.0 * maximum_bytes {
-            self.since = 0;
+            self.since = None;
             return Decision::Drop;
         }
         if !self.is_chosen() {
@@ -77,13 +83,16 @@ impl Red {
 
     /// Returns whether the packet is chosen at random. The probability increases with the number of packets since
     /// the last chosen one, so that gaps are uniformly distributed over 1 to 1 / p_b (section 7 of the paper,
-    /// whose figure 2 counts the first packet after a drop as the second).
+    /// whose figure 2 counts the first packet after a drop as the second). As in the kernel (red_action), the random number
+    /// is drawn when a gap begins, and the first packet after the average was below the minimum is not chosen.
     fn is_chosen(&mut self) -> bool {
-        let base = self.base_probability();
-        let left = 1.0 - self.since as f64 * base;
-        self.drawn += 1;
-        let is_chosen = left <= 0.0 || self.random.at(self.drawn) < base / left;
-        self.since = if is_chosen { 0 } else { self.since + 1 };
+        let since = self.since.map_or(0, |since| since + 1);
+        let is_chosen = since > 0 && since as f64 * self.base_probability() >= self.threshold;
+        if is_chosen || since == 0 {
+            self.drawn += 1;
+            self.threshold = self.random.at(self.drawn);
+        }
+        self.since = Some(if is_chosen { 0 } else { since });
         is_chosen
     }
 
@@ -135,8 +144,9 @@ mod tests {
         }
     }
 
-    /// If the queue is `q` from now on, its average is q (1 - (1 - w)^n) after n packets, and idle time reduces it
-    /// as if packets had found an empty queue.
+    /// If the queue is `q` from now on, its average is q (1 - (1 - w)^n) after n packets, and an idle time reduces it as
+    /// the table says: by the time's share of a cell of 32 us, because 31 / -ln(1 - 0.002) us are 15,484 us, and at most 512
+    /// cells.
     #[test]
     fn the_average_follows_the_queue_and_idle_time() {
         let mut red = red(0.002);
@@ -145,7 +155,7 @@ mod tests {
         });
         let expected = 20_000.0 * (1.0 - 0.998f64.powi(500));
         assert!((red.average_bytes / expected - 1.0).abs() < 1e-9);
-        red.decide(0, Time::from_us(300));
-        assert!((red.average_bytes / (expected * 0.998f64.powi(300)) - 1.0).abs() < 1e-9);
+        red.decide(0, Time::from_us(8));
+        assert!((red.average_bytes / (expected * 0.75) - 1.0).abs() < 1e-9);
     }
 }
