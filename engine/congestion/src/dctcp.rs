@@ -35,7 +35,8 @@ impl Dctcp {
         Self {
             alpha: ONE,
             end_bytes: 0,
-            delivered_pkts: 0,
+            // SYN, when the connection is open (dctcp_reset).
+            delivered_pkts: 1,
             marked_pkts: 0,
             cwnd_at_reduction_pkts: 0,
             has_lost: false,

@@ -105,7 +105,7 @@ pub struct Ack {
     pub in_flight_pkts: u32,
     /// The number of segments in flight before the acknowledgment.
     pub prior_in_flight_pkts: u32,
-    /// The number of segments delivered since the connection began.
+    /// The number of segments delivered since the connection began, of which SYN is the first.
     pub delivered_pkts: u64,
     /// The number of segments among them whose acknowledgments carried an echo of a mark (ECE).
     pub delivered_marked_pkts: u64,

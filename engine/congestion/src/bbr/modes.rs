@@ -160,7 +160,9 @@ impl Probing {
         if let Some(rtt_ns) = ack.rtt_ns
             && (rtt_ns < self.min_rtt_ns || is_old)
         {
-            self.min_rtt_ns = rtt_ns.max(1);
+            // Before the first one, SYN may have had a smaller one (bbr_init).
+            let least_ns = if self.min_rtt_ns == u64::MAX { rtt_ns.min(ack.min_rtt_ns) } else { rtt_ns };
+            self.min_rtt_ns = least_ns.max(1);
             self.min_rtt_at_ns = ack.now_ns;
         }
         is_old

@@ -103,7 +103,7 @@ impl Senders {
             lost_pkts: u32::from(self.phases[own] == Phase::Recovery),
             in_flight_pkts: cwnd_pkts.saturating_sub(pkts),
             prior_in_flight_pkts: cwnd_pkts,
-            delivered_pkts: self.acked_pkts[own],
+            delivered_pkts: 1 + self.acked_pkts[own],
             delivered_marked_pkts: self.marked_pkts[own],
             prior_delivered_pkts: prior.saturating_sub(10),
             rate: rtt_ns.map(|rtt_ns| (pkts, rtt_ns)),

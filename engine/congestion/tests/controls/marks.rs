@@ -6,7 +6,7 @@ use crate::support::{MS, ack, avoiding};
 
 /// Runs rounds of 100 segments, of which `marked_pkts` are marked.
 fn mark(control: &mut dyn Control, rounds: u64, marked_pkts: u64) {
-    let (mut delivered, mut marked) = (0, 0);
+    let (mut delivered, mut marked) = (1, 0);
     let mut window = avoiding(100);
     for round in 1..=rounds {
         delivered += 100;

@@ -19,7 +19,7 @@ pub fn ack(now_ns: u64, rtt_ns: u64, acked_pkts: u32) -> Ack {
         min_rtt_ns: rtt_ns,
         in_flight_pkts: 0,
         prior_in_flight_pkts: acked_pkts,
-        delivered_pkts: 0,
+        delivered_pkts: 1,
         delivered_marked_pkts: 0,
         prior_delivered_pkts: 0,
         rate: None,

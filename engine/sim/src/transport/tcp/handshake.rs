@@ -220,7 +220,7 @@ impl Tcp {
             scope.stream.begin(scope.now);
         }
         self.timers.stop(Timer::Retransmit);
-        self.rate.on_sent(scope.now, true);
+        self.rate.begin(scope.now);
         let echoed = Some(packet.echo).filter(|&echo| echo != Time::NEVER);
         let sample = if tries == 1 { Some(sent_at) } else { echoed };
         if let Some(sent_at) = sample {

@@ -9,7 +9,7 @@ pub type Sample = (u32, Time);
 /// The state from which a sender computes its delivery rate.
 #[derive(Debug, Default)]
 pub struct Rate {
-    /// Segments delivered since the connection began.
+    /// Segments delivered since the connection began, of which SYN is the first.
     pub delivered_pkts: u64,
     /// Segments among them whose acknowledgments echoed a mark.
     pub marked_pkts: u64,
@@ -36,6 +36,12 @@ pub struct Shown {
 }
 
 impl Rate {
+    /// Notes that SYN was acknowledged, which counts as delivered (tcp_clean_rtx_queue, tcp_rcv_state_process).
+    pub fn begin(&mut self, now: Time) {
+        self.delivered_pkts = 1;
+        self.on_sent(now, true);
+    }
+
     /// Returns the state to keep with a segment that is sent now.
     pub fn on_sent(&mut self, now: Time, is_first_in_flight: bool) -> Snapshot {
         if is_first_in_flight {
