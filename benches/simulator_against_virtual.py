@@ -72,26 +72,14 @@ AGREEMENT = Comparison(str(Path(__file__).with_name("agreement.yaml")), {})
 """The cases."""
 RECORDED = Path(__file__).with_name("agreement_kernel.jsonl")
 """The file with the kernel's figures: a line about the kernel, and one for each trial."""
-ROUND = "the kernel takes the path for full a round earlier (bbr_check_full_bw_reached): cause not found"
 SCHEDULER = "another scheduler than mptcp_subflow_get_send"
-MEMORY = "a segment of the kernel takes 128 bytes more since it has tunnels (MAX_HEADER)"
-FLOW_BY_FLOW = "CoDel judges each flow by its own bytes, and not by those of all flows (fq_codel_dequeue)"
 STATED: Mapping[tuple[str, str], str] = {
-    ("1 Gbit/s", "rtt"): MEMORY,
-    ("window 32 KiB 5 ms", "goodput"): MEMORY,
-    ("stack of 64 KiB", "goodput"): MEMORY,
-    ("stack of 64 KiB", "rtt"): MEMORY,
-    ("classic stack", "rtt"): MEMORY,
-    ("transfers of 300 kB", "rtt"): MEMORY,
-    ("BBR", "retransmissions"): ROUND,
-    ("8 flows FQ-CoDel", "retransmissions"): FLOW_BY_FLOW,
     ("MPTCP LIA", "retransmissions"): SCHEDULER,
     ("MPTCP OLIA", "retransmissions"): SCHEDULER,
     ("MPTCP BALIA", "retransmissions"): SCHEDULER,
     ("MPTCP wVegas", "rtt"): SCHEDULER,
     ("MPTCP failover", "goodput"): SCHEDULER,
     ("MPTCP failover", "retransmissions"): SCHEDULER,
-    ("radio UDP up 200 B", "rtt"): MEMORY,
 }
 """The differences beyond a bound, by case and response, with what is known of their causes."""
 
