@@ -12,7 +12,7 @@ from nettrial.analysis.compare import Difference, RunComparison
 from nettrial.analysis.intervals import quantile
 from nettrial.analysis.outcomes import Outcome
 from nettrial.cli import READING
-from nettrial.cli.compare_files import ComparisonFiles
+from nettrial.cli.compare_files import NO_FILES, ComparisonFiles
 from nettrial.cli.console import print_table, say
 from nettrial.cli.documents import base as documents
 from nettrial.cli.documents import compare as compare_documents
@@ -45,7 +45,7 @@ def show(
     inconclusive: str = "pass",
     as_json: bool = False,
     history: Sequence[Path] = (),
-    files: ComparisonFiles | None = None,
+    files: ComparisonFiles = NO_FILES,
 ) -> int:
     """Compares two runs, prints the changes and the outcome of each condition, and returns the exit status.
     `history` has further runs of the first one's system, and `files` are written as well.
@@ -53,14 +53,13 @@ def show(
     Raises BadInput; TrialsFailed if a condition has no interval to judge it by; and Inconclusive if an
     interval is too wide to judge a condition and `inconclusive` is "fail"."""
     Gate(inconclusive=inconclusive).check()
+    files.check()
     comparison = compare(first, second, only, expanded(history))
     run_comparison = comparison.run_comparison
     judgements = comparison.judge(*fail_if)
-    if files is not None:
-        judged = [(each, _in_words(each)) for each in judgements]
-        files.write(
-            judged, inconclusive == "fail", [_conditions(judgements), _changes(run_comparison, first, second)]
-        )
+    judged = [(each, _in_words(each)) for each in judgements]
+    tables = [_conditions(judgements), _changes(run_comparison, first, second)]
+    files.write(judged, inconclusive == "fail", tables)
     if as_json:
         documents.show(_document(run_comparison, first, second, judgements))
     else:

@@ -11,6 +11,7 @@ from nettrial.comparison import Judgement
 from nettrial.design.trial_order import in_words
 from nettrial.report import pages
 from nettrial.report.comparison_tables import Table
+from nettrial.store.directory import require_directory
 
 SUITE = "nettrial compare"
 """The name of the JUnit test suite."""
@@ -27,6 +28,11 @@ class ComparisonFiles:
     page: Path | None = None
     """The HTML page; None for none."""
 
+    def check(self) -> None:
+        """Raises BadInput for a file whose directory does not exist."""
+        for option, file in (("--junit", self.junit), ("--markdown", self.markdown), ("--html", self.page)):
+            require_directory(option, file)
+
     def write(self, judged: Sequence[tuple[Judgement, str]], strict: bool, tables: Sequence[Table]) -> None:
         """Writes the files, each completely or not at all. `judged` has each condition under each treatment
         with its change in words. With `strict`, a condition that can't be told is a failure. Raises BadInput
@@ -37,6 +43,10 @@ class ComparisonFiles:
             write_markdown(self.markdown, as_markdown(tables))
         if self.page is not None:
             pages.write(self.page, as_html(tables).encode(), "writing the page")
+
+
+NO_FILES = ComparisonFiles()
+"""None of the files."""
 
 
 def as_junit(judged: Sequence[tuple[Judgement, str]], strict: bool) -> bytes:

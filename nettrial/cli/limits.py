@@ -16,6 +16,7 @@ from nettrial.cli.documents import base as documents
 from nettrial.design.trial_order import in_words
 from nettrial.errors import READING_OPTIONS, BadInput, Inconclusive, TrialsFailed
 from nettrial.report import numbers
+from nettrial.store.directory import require_directory
 from nettrial.study import Study
 
 FAILED = 1
@@ -36,12 +37,10 @@ class Gate:
     """The JUnit file to which the outcomes are written; None for none."""
 
     def check(self) -> None:
-        """Raises BadInput if the value of `--inconclusive` is none, or the JUnit file has no directory, which
-        a long run would notice at its end."""
+        """Raises BadInput if the value of `--inconclusive` is none, or the JUnit file has no directory."""
         if self.inconclusive not in INCONCLUSIVE:
             raise BadInput(READING_OPTIONS, "--inconclusive", self.inconclusive, " or ".join(INCONCLUSIVE))
-        if self.junit is not None and not self.junit.parent.is_dir():
-            raise BadInput(READING_OPTIONS, "--junit", str(self.junit), "a file in a directory that exists")
+        require_directory("--junit", self.junit)
 
     def limits(self, study: Study) -> list[Limit]:
         """Returns the limits of a study's responses; raises BadInput."""

@@ -14,6 +14,7 @@ from nettrial.cli.limits import ANYTHING, Gate, as_documents
 from nettrial.files import RUN_FILE
 from nettrial.report import pages, pooled
 from nettrial.store import Run
+from nettrial.store.directory import require_directory
 
 WRITING = "writing the page"
 """The current action, for error messages."""
@@ -23,6 +24,7 @@ def show(directories: Sequence[Path], as_json: bool, page: Path | None = None, g
     """Prints what runs of one study show together, judges the conditions of `gate`, and returns the exit
     status; writes an HTML page on request. A directory of sessions, as `nettrial run --sessions` writes it,
     stands for all its runs. Raises BadInput, and what `Gate.decide` raises."""
+    require_directory("--html", page)
     runs = [Run.open(each) for each in expanded(directories)]
     together = pool(runs)
     if page is not None:

@@ -33,7 +33,7 @@ from nettrial.running.start import (
 from nettrial.running.stop import Stop
 from nettrial.running.study_design import Design, DesignOptions
 from nettrial.store import Run
-from nettrial.store.directory import refuse_existing
+from nettrial.store.directory import refuse_existing, require_directory
 from nettrial.study import load
 
 if TYPE_CHECKING:
@@ -176,6 +176,8 @@ def report_again(
     since then. Raises BadInput."""
     if form.also not in (None, SPREAD):
         raise BadInput("reporting a run", "--show", repr(form.also), SPREAD, "standard deviation and trials")
+    require_directory("--junit", junit)
+    require_directory("--markdown", markdown)
     run = Run.open(directory)
     if figures is not None:
         from nettrial.report import figure_files  # imported only when needed: slow to load

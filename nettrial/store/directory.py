@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from nettrial.errors import BadInput
+from nettrial.errors import READING_OPTIONS, BadInput
 from nettrial.systems import hold
 from nettrial.temporary import temporary_directory
 
@@ -59,3 +59,10 @@ def refuse_existing(
         if hint is None:
             hint = f"use `nettrial run --resume {directory}` to resume a run, or choose another directory"
         raise BadInput(doing, option, f"{directory} exists", "a directory that does not exist", hint)
+
+
+def require_directory(option: str, file: Path | None) -> None:
+    """Raises BadInput if the directory of a file to write does not exist, which a command that works for long
+    would notice only at its end. None stands for no file."""
+    if file is not None and not file.parent.is_dir():
+        raise BadInput(READING_OPTIONS, option, str(file), "a file in a directory that exists")

@@ -304,9 +304,6 @@ def test_the_markdown_file_has_the_conditions_and_the_changes(nettrial, golden) 
     done = nettrial(*gate, "--markdown", "summary.md")
     assert done.returncode == 1
     golden("compare-markdown", (nettrial.directory / "summary.md").read_text())
-    refused = nettrial(*gate, "--markdown", "missing/summary.md")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "missing/summary.md" in refused.stderr
 
 
 def test_the_command(nettrial, golden) -> None:
@@ -359,6 +356,23 @@ def test_bad_conditions_are_exit_2_and_nothing_is_printed(nettrial, golden, name
     done = nettrial("compare", "a", "b", *BAD[name])
     assert (done.returncode, done.stdout) == (2, "")
     golden(f"error-compare-{name}", done.stderr)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("compare", "no-run", "no-other", "--junit"),
+        ("compare", "no-run", "no-other", "--markdown"),
+        ("compare", "no-run", "no-other", "--html"),
+        ("report", "no-run", "--junit"),
+        ("report", "no-run", "--markdown"),
+        ("pool", "no-run", "no-other", "--html"),
+    ],
+)
+def test_a_file_without_a_directory_is_refused_before_the_runs_are_read(nettrial, command) -> None:
+    done = nettrial(*command, "missing/file")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{command[-1]}: missing/file\n  expected: a file in a directory that exists" in done.stderr
 
 
 def test_runs_with_nothing_in_common_are_exit_2(nettrial, golden) -> None:
