@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import fmean
@@ -41,6 +41,10 @@ class Interval:
     def contains(self, value: float) -> bool:
         """Returns whether `value` lies between the bounds or on one of them."""
         return self.low <= value <= self.high
+
+    def only_itself_below_0(self, values: Iterable[float]) -> bool:
+        """Returns whether the interval extends below 0 although none of the `values` behind it does."""
+        return self.low < 0 <= min(values, default=-1)
 
     @property
     def side(self) -> int:

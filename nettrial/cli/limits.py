@@ -58,12 +58,17 @@ class Gate:
         return judge(self.limits(study), responses)
 
     def decide(self, judged: Sequence[LimitJudgement], quiet_output: bool) -> int:
-        """Prints a line for each condition under each treatment, on standard error if `quiet_output`, writes
-        the JUnit file, and returns the exit status. Raises TrialsFailed if no condition holds and one has no
-        interval, Inconclusive if an interval is too wide and that counts as failure, and BadInput for a file
-        that can't be written."""
-        for each in judged:
-            line = _in_words(each)
+        """Prints a line for each condition under each treatment, on standard error if `quiet_output`, with a
+        note if an interval extends below 0 although no value does, writes the JUnit file, and returns the
+        exit status. Raises TrialsFailed if no condition holds and one has no interval, Inconclusive if an
+        interval is too wide and that counts as failure, and BadInput for a file that can't be written."""
+        lines = [_in_words(each) for each in judged]
+        if any(
+            each.interval is not None and each.interval.only_itself_below_0(each.cell.values.values())
+            for each in judged
+        ):
+            lines.append(numbers.ONLY_BOUNDS_BELOW_0)
+        for line in lines:
             say(line) if quiet_output else print(line)
         if self.junit is not None:
             cases = [

@@ -16,6 +16,11 @@ _LARGE_PERCENT = 1e5
 """The bounds of a change from which on they are written with an exponent: few trials determine a ratio no
 better."""
 
+ONLY_BOUNDS_BELOW_0 = (
+    "where no value is below 0, a bound below 0 shows only that the values are few or vary much"
+)
+"""The note on an interval of a mean that extends below 0 although no value does."""
+
 
 def value_decimals(cells: Iterable[Cell]) -> int:
     """Returns the decimals for a response's values: those of two digits of the typical half-width, with at

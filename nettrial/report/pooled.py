@@ -21,13 +21,24 @@ def title(pool: Pool) -> str:
 
 
 def caution(pool: Pool) -> str:
-    """Returns a sentence about the width of the intervals; empty if there are enough sessions."""
-    if pool.sessions >= FEW:
-        return ""
-    return (
-        f"{numbers.counted(pool.sessions, 'session')} hardly show how much sessions differ, so these "
-        f"intervals are wide: with {FEW} or more they are much narrower"
-    )
+    """Returns what is to be said about the width of the intervals; empty if there is nothing."""
+    said = []
+    if pool.sessions < FEW:
+        said.append(
+            f"{numbers.counted(pool.sessions, 'session')} hardly show how much sessions differ, so these "
+            f"intervals are wide: with {FEW} or more they are much narrower"
+        )
+    means = [each for response in pool.responses for each in response.means]
+    if any(_is_only_below_0(each) for each in means):
+        said.append(numbers.ONLY_BOUNDS_BELOW_0)
+    return "; ".join(said)
+
+
+def _is_only_below_0(session_mean: SessionMean) -> bool:
+    """Returns whether an interval extends below 0 although no session's mean does."""
+    values = [value for value in session_mean.means if value is not None]
+    bounds = (session_mean.interval, session_mean.prediction)
+    return any(each is not None and each.only_itself_below_0(values) for each in bounds)
 
 
 def tables(pool: Pool) -> list[DataTable]:

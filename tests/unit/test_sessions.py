@@ -25,8 +25,10 @@ from nettrial.analysis.sessions import (
     variance_shares,
 )
 from nettrial.cli import pool as command
+from nettrial.cli.limits import Gate
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
+from nettrial.report import numbers
 from nettrial.scenario import Record
 from tests.unit.conftest import CommandLine
 from tests.unit.synthetic import make_run, record
@@ -190,6 +192,30 @@ def test_runs_are_pooled_by_session(tmp_path: Path, capsys: pytest.CaptureFixtur
     document = json.loads(capsys.readouterr().out)
     assert document["document"] == "pool"
     assert len(document["variance"]) == 7
+
+
+@pytest.mark.parametrize(("scale", "said"), [(1.0, True), (0.001, False)])
+def test_a_bound_below_0_is_explained_where_no_value_is(
+    scale: float, said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def shifted(session: int) -> Callable[[PlannedTrial], Record]:
+        def maker(trial: PlannedTrial) -> Record:
+            made = record(trial)
+            goodput = made.flows[0].goodput_bps
+            assert goodput is not None
+            made.flows[0].goodput_bps = goodput * (1 + scale * session)
+            return made
+
+        return maker
+
+    for number in range(2):
+        make_run(tmp_path / f"{number}", maker=shifted(number)).close()
+    gate = Gate(conditions=("throughput > 1 Mbit/s",))
+    command.show([tmp_path], as_json=False, page=tmp_path / "pool.html", gate=gate)
+    printed = capsys.readouterr()
+    assert (numbers.ONLY_BOUNDS_BELOW_0 in printed.out.splitlines()) == said
+    assert (numbers.ONLY_BOUNDS_BELOW_0 in printed.err) == said
+    assert (numbers.ONLY_BOUNDS_BELOW_0 in (tmp_path / "pool.html").read_text()) == said
 
 
 def test_one_run_and_runs_of_other_treatments_are_no_pool(tmp_path: Path) -> None:
