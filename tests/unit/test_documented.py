@@ -83,8 +83,9 @@ def test_an_item_without_a_docstring_is_found(code: str, missing: list[str]) -> 
     assert list(undescribed(ast.parse(code))) == missing
 
 
-def test_each_claim_about_statistics_names_a_test_that_there_is():
-    text = (ROOT / "docs" / "explanation" / "coverage.md").read_text()
+@pytest.mark.parametrize("page", ["statistics", "coverage"])
+def test_each_claim_about_statistics_names_a_test_that_there_is(page: str) -> None:
+    text = (ROOT / "docs" / "explanation" / f"{page}.md").read_text()
     named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", text)
     assert len(named) >= 25
     for file, test in named:
