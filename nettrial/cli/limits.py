@@ -67,7 +67,7 @@ class Gate:
             each.interval is not None and each.interval.only_itself_below_0(each.cell.values.values())
             for each in judged
         ):
-            lines.append(numbers.ONLY_BOUNDS_BELOW_0)
+            lines.append(f"({numbers.ONLY_BOUNDS_BELOW_0})")
         for line in lines:
             say(line) if quiet_output else print(line)
         if self.junit is not None:

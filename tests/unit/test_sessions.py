@@ -213,7 +213,7 @@ def test_a_bound_below_0_is_explained_where_no_value_is(
     gate = Gate(conditions=("throughput > 1 Mbit/s",))
     command.show([tmp_path], as_json=False, page=tmp_path / "pool.html", gate=gate)
     printed = capsys.readouterr()
-    assert (numbers.ONLY_BOUNDS_BELOW_0 in printed.out.splitlines()) == said
+    assert (f"({numbers.ONLY_BOUNDS_BELOW_0})" in printed.out.splitlines()) == said
     assert (numbers.ONLY_BOUNDS_BELOW_0 in printed.err) == said
     assert (numbers.ONLY_BOUNDS_BELOW_0 in (tmp_path / "pool.html").read_text()) == said
 
