@@ -221,7 +221,7 @@ mutants: test-build ## whether tests notice changes to the lines of the last ten
 	@$(stage) "changes that tests must notice" $(python) tools/mutants.py --since HEAD~10
 
 pictures: build ## the pictures of the documentation and the figures that it quotes, from the same runs; STUDIES=NAME for one
-	$(as_root) $(python) tools/pictures.py $(STUDIES)
+	$(as_root) $(python) -m tools.pictures $(STUDIES)
 
 book-check: build stacks $(stamp)kernel
 	@runs=$$(mktemp -d); trap 'rm -rf "$$runs"' EXIT; \

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
 """Makes the pictures of reports and the figures that pages quote, from the same runs.
 
-    python tools/pictures.py [STUDY ...]
+    python -m tools.pictures [--runs DIR] [STUDY ...]
 
 Runs each STUDY (default: all) with its options in `RUNS`, writes pictures of the report to STUDY-light.png,
 -dark.png and -phone.png in docs/images if these exist, and writes the answer between the marks `<!-- answer:
 STUDY -->` and `<!-- end -->` of every page. A picture contains the digest of that answer, by which a test
-checks that both come from one run. Needs playwright and chromium."""
+checks that both come from one run. With --runs, runs are kept in a directory, and those that are there
+already are not made again. Needs playwright and chromium."""
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import re
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 import textwrap
@@ -27,6 +28,7 @@ from playwright.sync_api import Browser, sync_playwright
 from nettrial.report import conclusions, html
 from nettrial.report.content import gather
 from nettrial.store import Run
+from tools.repeats import repeat
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -74,17 +76,18 @@ def stamp(picture: Path) -> str:
 
 def main() -> int:
     """Makes the pictures, and returns the exit status."""
-    names = sys.argv[1:] or list(RUNS)
-    if unknown := set(names) - set(RUNS):
+    parser = argparse.ArgumentParser(description="Makes the pictures of the documentation.")
+    parser.add_argument("studies", nargs="*", metavar="STUDY", default=list(RUNS))
+    parser.add_argument("--runs", type=Path, help="the directory of kept runs")
+    given = parser.parse_args()
+    if unknown := set(given.studies) - set(RUNS):
         sys.exit(f"no pictures of {', '.join(sorted(unknown))}: expected {', '.join(RUNS)}")
-    executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    for name in names:
+    executable = next(filter(None, map(shutil.which, ("chromium", "chromium-headless-shell"))), None)
+    for name in given.studies:
         with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
-            command = ["nettrial", "run", name, *RUNS[name], "--seed", SEED]
-            out = Path(directory) / "run"
-            subprocess.run([*command, "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
-            report = gather(Run.open(out))
-            answer = f"`{' '.join(command)}`: {conclusions.answer(report)}\n"
+            command = " ".join(["nettrial", "run", name, *RUNS[name], "--seed", SEED])
+            report = gather(Run.open(repeat(command, given.runs or Path(directory))))
+            answer = f"`{command}`: {conclusions.answer(report)}\n"
             browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
             for view in VIEWS:
                 file = IMAGES / f"{name}-{view}.png"
