@@ -194,6 +194,7 @@ impl Control for Cubic {
             self.update(window.cwnd_pkts, left, ack.now_ns / 1_000_000);
             window.additive_increase(self.per_pkts, left);
         }
+        self.hystart.note_rate(window, ack);
     }
 
     fn ssthresh(&mut self, window: &Window, _: &[Subflow], _: usize) -> u32 {

@@ -166,3 +166,24 @@ fn cubic_leaves_slow_start_when_a_train_fills_the_path() {
     let left_at_ns = left_at_ns.expect("slow start has ended");
     assert!((20 * MS..=23 * MS).contains(&left_at_ns), "after {left_at_ns} ns");
 }
+
+/// The pacing rate of a train's allowance is that of the acknowledgment before (hystart_ack_delay reads what
+/// tcp_update_pacing_rate has set at the end of tcp_cong_control), which counts while the round-trip time grows fast. It is
+/// 16 · 1448 · 2 bytes in 100 us here, at which 4 · 65,279 bytes take 563 us; (4 + 563) / 2 is 283.
+#[test]
+fn a_trains_allowance_follows_from_the_rate_before_the_acknowledgment() {
+    for (after_us, leaves) in [(283, false), (284, true)] {
+        let mut control = nettrial_congestion::new("cubic").unwrap();
+        let mut window = Window { cwnd_pkts: 15, ssthresh_pkts: u32::MAX, credit_pkts: 0 };
+        for (number, at_us, srtt_us) in [(1, 0, 100), (2, after_us, 120)] {
+            let ack = nettrial_congestion::Ack {
+                una_bytes: number,
+                next_bytes: 80,
+                srtt_ns: srtt_us * 1000,
+                ..ack(MS + at_us * 1000, 4000, 1)
+            };
+            control.on_ack(&mut window, &ack, &[], 0);
+        }
+        assert_eq!(window.ssthresh_pkts, if leaves { 16 } else { u32::MAX }, "after {after_us} us");
+    }
+}
