@@ -236,7 +236,7 @@ impl Control for Bbr {
                 self.aggregation.restart(now_ns);
                 self.restart_modes(window, now_ns);
             }
-            Event::Timeout => {
+            Event::Timeout | Event::ProbeLost => {
                 self.phase = Phase::Loss;
                 self.probing.forget_full_bandwidth();
                 self.is_round_start = true;

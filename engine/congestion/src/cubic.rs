@@ -212,7 +212,7 @@ impl Control for Cubic {
         match event {
             // The reset happens at the next acknowledgment, so that the threshold is still computed from the
             // earlier state.
-            Event::Timeout => self.timed_out = true,
+            Event::Timeout | Event::ProbeLost => self.timed_out = true,
             Event::Restart => {
                 if let Some(epoch) = &mut self.epoch {
                     epoch.start_ms += now_ns.saturating_sub(self.last_ack_ns) / 1_000_000;

@@ -150,6 +150,9 @@ pub enum Event {
     EnterRecovery,
     /// The retransmission timer has expired.
     Timeout,
+    /// A larger segment was lost that probed for the path MTU, which is repaired as after a timeout, without a reduction
+    /// of the window (set_state with TCP_CA_Loss).
+    ProbeLost,
     /// A reduction because of a mark begins (CWR).
     Marked,
     /// Recovery or reduction is over, and the control sets the window again.

@@ -70,7 +70,7 @@ pub fn run(
     let events = happened(scenario, last.as_ns());
     let (untold, unrecovered) = recovery::measure(scenario, &events, &mut flows);
     findings.warnings.extend(unrecovered);
-    findings.connections(scenario, routing, &flows);
+    findings.connections(scenario, routing, &hosts);
     findings.unfinished(&hosts);
     findings.drops(scenario, &interfaces);
     let traffic_ns = last.since(first).as_ns();

@@ -16,6 +16,8 @@ pub struct Sampler {
     pub congestion_control: &'static str,
     /// The last segment size.
     pub mss_bytes: u32,
+    /// The segment size of the first sample, which a search for the path MTU may change later.
+    pub first_mss_bytes: u32,
     /// The smallest round-trip time of all connections in nanoseconds.
     pub min_rtt_ns: Option<u64>,
     /// The smoothed round-trip times of all samples.
@@ -86,6 +88,7 @@ impl Sampler {
         let all = connection.statistics(0);
         if self.congestion_control.is_empty() {
             self.congestion_control = all.congestion_control;
+            self.first_mss_bytes = all.mss_bytes;
         }
         self.mss_bytes = all.mss_bytes;
         self.min_rtt_ns = self.min_rtt_ns.into_iter().chain(all.min_rtt_ns).min();

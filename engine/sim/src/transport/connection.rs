@@ -317,7 +317,11 @@ fn new_subflow(settings: &ConnectionSettings<'_>, side: usize, index: usize) -> 
     options.has_ecn = stack.ecn || control.needs_ecn();
     options.cutter = Cutter::of(settings.offloads[side]);
     let me = Endpoint { connection: settings.number, side: side as u8, subflow: index as u8 };
-    Tcp::new(me, subflow.paths[side], options, control)
+    let mut tcp = Tcp::new(me, subflow.paths[side], options, control);
+    if stack.mtu_probing {
+        tcp.enable_probing();
+    }
+    tcp
 }
 
 fn new_control(name: &str) -> Box<dyn Control> {

@@ -184,6 +184,17 @@ impl Stream {
         self.sent_pieces = self.sent_pieces.saturating_sub(1);
     }
 
+    /// Notes that segments of data that were sent were divided into `added` more.
+    pub(crate) fn add_pieces(&mut self, added: u32) {
+        self.sent_pieces += u64::from(added);
+    }
+
+    /// Gives new segments another size.
+    pub(crate) fn resize_segments(&mut self, mss_bytes: u32, pieces: Pieces) {
+        self.mss_bytes = mss_bytes;
+        self.pieces = pieces;
+    }
+
     /// Marks the ends of segments that are pushed while `taken` bytes are written: after each half of the other side's
     /// largest window (forced_push), and at the end, unless a later write adds to the last segment before it is sent
     /// (tcp_push). Segments of bursts, and those of MPTCP, are not pushed.
@@ -255,12 +266,18 @@ impl Stream {
     pub(crate) fn peek(&self, most: u32) -> Option<Chunk> {
         let bytes = (self.written - self.next).min(u64::from(self.bounded(most)));
         let fits = bytes > 0 && self.next + bytes <= self.window_end;
-        fits.then(|| Chunk {
+        fits.then(|| self.ahead(bytes as u32))
+    }
+
+    /// Returns that many bytes of the next new data, of which there are as many.
+    pub(crate) fn ahead(&self, bytes: u32) -> Chunk {
+        let end = self.next + u64::from(bytes);
+        Chunk {
             data_sequence: self.next,
-            bytes: bytes as u32,
-            is_last: !self.is_mptcp && self.is_closing && self.next + bytes == self.written,
-            is_pushed: self.is_pushed(self.next + bytes),
-        })
+            bytes,
+            is_last: !self.is_mptcp && self.is_closing && end == self.written,
+            is_pushed: self.is_pushed(end),
+        }
     }
 
     /// Returns the data that fits into a window too small for a segment, once nothing is in flight

@@ -1,7 +1,7 @@
 //! One side of a subflow: TCP as implemented by Linux (net/ipv4/tcp_input.c, tcp_output.c, tcp_recovery.c,
 //! tcp_timer.c), from RFCs 9293, 7323, 2018, 2883, 8985 (RACK-TLP), 6937 (PRR), 6298, 5682 (F-RTO), 3168 and 8257.
 //! The model differs from Linux as follows: segments are never split, coalesced or trimmed once they are sent,
-//! unless their receiver's interface coalesces them; receivers never withdraw a SACK; there is no backlog. Times are
+//! unless their receiver's interface coalesces them or the search for the path MTU splits them ([`probing`]); receivers never withdraw a SACK; there is no backlog. Times are
 //! exact, while the kernel's timers tick, and fire up to an eighth later. Segments of bursts, and those of MPTCP, have no
 //! PSH. A window never closes (see
 //! [`crate::transport::connection`]). The sender's segments are compared with those of Linux 6.18 by `tests/kernel`.
@@ -10,6 +10,7 @@ mod ack;
 mod acknowledging;
 mod bursts;
 mod handshake;
+mod probing;
 mod rack;
 mod rate;
 mod receiver;
@@ -26,6 +27,7 @@ mod undo;
 
 pub(crate) use bursts::Cutter;
 pub(crate) use handshake::Options;
+pub(crate) use probing::Attempt;
 pub(crate) use sender::Readiness;
 
 use crate::ahead::{ReadAhead, read_ahead};
@@ -36,6 +38,7 @@ use acknowledging::Acks;
 use bursts::Bursts;
 use handshake::State;
 use nettrial_congestion::{Control, Subflow as View, Window};
+use probing::Search;
 use rack::Rack;
 use rate::Rate;
 use receiver::Receiver;
@@ -120,6 +123,8 @@ pub(crate) struct Tcp {
     rate: Rate,
     recovery: Recovery,
     rack: Rack,
+    /// The search for the path MTU; `None` if the stack has none.
+    search: Option<Box<Search>>,
 }
 
 read_ahead!(
@@ -147,6 +152,7 @@ read_ahead!(
     recovery.undo_una,
     recovery.high_sequence,
     recovery.sent_pkts,
+    rack.reordering_pkts,
 );
 
 impl Tcp {
@@ -168,6 +174,7 @@ impl Tcp {
             board: Scoreboard::default(),
             recovery: Recovery::default(),
             rack: Rack::default(),
+            search: None,
             rate: Rate::default(),
             interface: Interface::default(),
             bursts: Bursts::default(),

@@ -5,8 +5,7 @@ use crate::applications::hosts::Hosts;
 use crate::trial::record::percent;
 use nettrial_routing::Paths;
 use nettrial_scenario::{
-    ChannelRecord, Check, Directory, Flow, FlowRecord, InterfaceRecord, QueueDrops, Scenario, Transport,
-    Warning,
+    ChannelRecord, Check, Directory, Flow, InterfaceRecord, QueueDrops, Scenario, Transport, Warning,
 };
 use std::collections::HashSet;
 
@@ -56,10 +55,10 @@ impl Findings {
     }
 
     /// Verifies the connections of all flows.
-    pub fn connections(&mut self, scenario: &Scenario, routing: &Paths<'_>, flows: &[FlowRecord]) {
+    pub fn connections(&mut self, scenario: &Scenario, routing: &Paths<'_>, hosts: &Hosts<'_>) {
         let directory = Directory::new(scenario);
-        for (flow, record) in scenario.workload.iter().zip(flows) {
-            let Some(stack) = directory.stack(&flow.from).filter(|_| record.connections > 0) else {
+        for (flow, running) in scenario.workload.iter().zip(&hosts.flows) {
+            let Some(stack) = directory.stack(&flow.from).filter(|_| running.figures.connections > 0) else {
                 continue;
             };
             let object = format!("flow {}", flow.name);
@@ -67,7 +66,7 @@ impl Findings {
                 "congestion_control",
                 &object,
                 stack.congestion_control.clone(),
-                record.congestion_control.clone(),
+                running.sampler.congestion_control.to_owned(),
                 "the flow is not controlled as the stack says",
             );
             let expected = routing
@@ -79,7 +78,7 @@ impl Findings {
                     "mss",
                     &object,
                     format!("{expected} B"),
-                    format!("{} B", record.mss_bytes),
+                    format!("{} B", running.sampler.first_mss_bytes),
                     "segments are not of the size that the MTU implies",
                 );
             }

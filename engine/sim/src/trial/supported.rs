@@ -32,6 +32,7 @@ pub fn capabilities() -> Capabilities {
             Setting::Impairment,
             Setting::Mechanisms,
             Setting::MinimumRto,
+            Setting::MtuProbing,
             Setting::PacketSizes,
             Setting::Pair,
             Setting::QueueInterval,
@@ -63,7 +64,6 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
         "transport" => "only the tool ping sends it",
         "machine" => "machines of your own are for `--backend hosts`",
         "program" => "stacks that are programs are for `--backend lab` and `virtual`",
-        "mtu_probing" => "simulated hosts learn the path MTU by ICMP alone",
         _ => "it would have no effect there: the simulator does not model it",
     })
 }

@@ -1,7 +1,7 @@
 //! Tests of trials over TCP and MPTCP.
 
 use super::scenarios::{dumbbell, flow, pair, run, run_flow, two_paths, with};
-use nettrial_scenario::Scenario;
+use nettrial_scenario::{NodeKind, Scenario, Size};
 use serde_json::{Value, json};
 
 /// Returns the settings of a link on which a segment of 1448 bytes takes 12.304 us.
@@ -323,4 +323,24 @@ fn nothing_arrives_in_a_duration_in_which_no_connection_opens() {
     let span = record.span.unwrap();
     assert_eq!((span.ended_ns - span.began_ns, span.active_ns, span.bytes), (80_000_000, 80_000_000, 0));
     assert_eq!(record.goodput_bps, Some(0.0));
+}
+
+/// Routers that report nothing drop what is too large for their link.
+#[test]
+fn only_a_sender_that_probes_crosses_a_black_hole() {
+    let mut scenario = dumbbell(1, &link(), &link());
+    for interface in scenario.links[1..].iter_mut().flat_map(|edge| &mut edge.interfaces) {
+        interface.mtu = Size(9000);
+    }
+    for node in &mut scenario.nodes {
+        node.filters_icmp = node.kind == NodeKind::Router;
+    }
+    let mut scenario = with(scenario, [flow("a0", "b0", "tcp", transfer(Some("1 MB"), None))]);
+    assert_eq!(run(&scenario).flows[0].bytes, 0);
+    for stack in scenario.nodes.iter_mut().filter_map(|node| node.stack.as_mut()) {
+        stack.mtu_probing = true;
+    }
+    let record = run_flow(&scenario);
+    assert_eq!(record.bytes, 1_000_000);
+    assert!((1024..=1448).contains(&record.mss_bytes), "{}", record.mss_bytes);
 }

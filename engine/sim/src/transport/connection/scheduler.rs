@@ -7,7 +7,7 @@
 use super::Side;
 use crate::Io;
 use crate::transport::stream::Chunk;
-use crate::transport::tcp::{Readiness, Scope, Tcp};
+use crate::transport::tcp::{Attempt, Readiness, Scope, Tcp};
 use nettrial_scenario::Scheduler;
 use std::collections::VecDeque;
 
@@ -71,7 +71,11 @@ impl Side {
     /// Sends on a TCP connection, or on an MPTCP connection with one subflow.
     fn push_one(&mut self, is_write: bool, io: &mut dyn Io) {
         let (subflow, mut scope) = self.part(0, io);
-        let mut sent = 0;
+        let mut sent = match subflow.probe_path_mtu(&mut scope) {
+            Attempt::NotDue => 0,
+            Attempt::Sent => 1,
+            Attempt::Waits => return,
+        };
         let mut is_full = false;
         while scope.stream.has_unsent() && !(is_write && subflow.corks(&mut scope)) {
             match subflow.readiness(&mut scope) {

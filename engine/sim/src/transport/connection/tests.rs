@@ -6,6 +6,7 @@ mod bursts;
 mod loss;
 mod mptcp;
 mod pace;
+mod probing;
 mod random;
 
 use crate::{

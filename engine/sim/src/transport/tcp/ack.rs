@@ -56,6 +56,7 @@ impl Tcp {
         self.take_cumulative(packet, &mut news, scope);
         news.is_no_duplicate |= news.acked_pkts > 0;
         let rtt = self.take_round_trip(packet, &mut news, scope.now);
+        self.check_path_mtu_probe(scope);
         self.after_bookkeeping(packet, before, rtt, news, scope);
     }
 

@@ -4,14 +4,12 @@ use super::timers::{Purpose, Timer};
 use super::{Cutter, Scope, Tcp, rtt};
 use crate::{Codepoint, Flags, Packet, Time};
 use nettrial_congestion::Event;
-use nettrial_scenario::{Duration, IpVersion, SocketOptions, Stack};
+use nettrial_scenario::{IpVersion, SocketOptions, Stack};
 
 /// The number of times that a SYN is retransmitted (net.ipv4.tcp_syn_retries), and an answer to one
 /// (tcp_synack_retries).
 const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
-/// Linux's smallest retransmission timeout (TCP_RTO_MIN).
-const MINIMUM_RTO: Duration = Duration(200_000_000);
 /// The size of the TCP header without options in bytes.
 const TCP_HEADER_BYTES: u32 = 20;
 /// The size of the timestamps option with its padding in bytes (RFC 7323 appendix A).
@@ -21,6 +19,9 @@ const TIMESTAMP_BYTES: u32 = 12;
 const DATA_SIGNAL_BYTES: u32 = 20;
 /// The same with only a 64-bit DATA_ACK (RFC 8684 section 3.3).
 const DATA_ACK_BYTES: u32 = 12;
+
+/// The smallest segment to send, with its options (net.ipv4.tcp_min_snd_mss).
+const LEAST_SEGMENT_BYTES: u32 = 48;
 
 /// The state of a subflow's side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,13 +84,12 @@ impl Options {
         let options = timestamps + if is_mptcp { DATA_SIGNAL_BYTES } else { 0 };
         let announced = u32::try_from(mtu_bytes).unwrap_or(u32::MAX).min(65_535 + headers) - headers;
         let announced = socket.mss.map_or(announced, |mss| announced.min(mss.0.min(65_535) as u32));
-        let rto = own.minimum_rto.unwrap_or(MINIMUM_RTO);
         Self {
             is_mptcp,
             has_sack: both(|stack| stack.sack),
             has_timestamps,
             has_ecn: false,
-            minimum_rto: Time::from_ns(rto.0),
+            minimum_rto: own.minimum_rto.map_or(rtt::MINIMUM_RTO, |rto| Time::from_ns(rto.0)),
             has_small_queues: own.small_queues,
             cutter: None,
             data_header_bytes: headers + options,
@@ -104,6 +104,23 @@ impl Options {
     pub(super) fn packet_bytes(&self, payload: u32, sack: u32) -> u32 {
         let headers = if payload > 0 { self.data_header_bytes } else { self.ack_header_bytes };
         headers + sack + payload
+    }
+
+    /// Returns the payload of the segments that fill an IP packet of that many bytes (tcp_mtu_to_mss).
+    pub(super) fn segment_of(&self, packet_bytes: u32) -> u32 {
+        let options = self.data_option_bytes();
+        let bytes = packet_bytes.saturating_sub(self.data_header_bytes - options);
+        bytes.min(self.announced_bytes).max(LEAST_SEGMENT_BYTES) - options
+    }
+
+    /// Returns the bytes of the largest IP packet for which the other side's announced segment size has room.
+    pub(super) fn largest_packet_bytes(&self) -> u32 {
+        self.announced_bytes + self.data_header_bytes - self.data_option_bytes()
+    }
+
+    /// Returns the bytes of the options of a data segment, without SACK.
+    fn data_option_bytes(&self) -> u32 {
+        self.timestamps_bytes() + if self.is_mptcp { DATA_SIGNAL_BYTES } else { 0 }
     }
 
     /// Returns the bytes of the timestamps option in each segment.

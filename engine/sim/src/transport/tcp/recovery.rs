@@ -184,6 +184,9 @@ impl Tcp {
             self.open_or_reduce(news, scope);
             return Resend::Nothing;
         }
+        if self.give_up_path_mtu_probe(scope) {
+            return Resend::Nothing;
+        }
         self.enter_recovery(news.has_mark, scope);
         Resend::Lost
     }

@@ -3,6 +3,8 @@
 
 use crate::Time;
 
+/// The smallest timeout, unless the stack has another one (TCP_RTO_MIN).
+pub const MINIMUM_RTO: Time = Time::from_ms(200);
 /// The longest timeout (TCP_RTO_MAX).
 const MAXIMUM_RTO: Time = Time::from_ms(120_000);
 /// The timeout before the first sample (TCP_TIMEOUT_INIT).
@@ -107,12 +109,10 @@ impl Rtt {
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(40);
     }
+}
 
-    /// Returns the time until `retries` retransmissions have timed out with exponential backoff, if the first
-    /// timeout is the smallest one (retransmits_timed_out).
-    pub fn give_up_after(&self, retries: u32) -> Time {
-        (0..=retries).fold(Time::ZERO, |sum, n| {
-            sum + Time(self.floor.0.saturating_mul(1 << n.min(40))).min(MAXIMUM_RTO)
-        })
-    }
+/// Returns the time in which that many retransmissions time out with exponential backoff, if the first timeout is
+/// Linux's smallest one, whatever that of the stack is (retransmits_timed_out, tcp_model_timeout).
+pub fn time_of(retries: u32) -> Time {
+    (0..=retries).fold(Time::ZERO, |sum, n| sum + Time(MINIMUM_RTO.0 << n.min(20)).min(MAXIMUM_RTO))
 }

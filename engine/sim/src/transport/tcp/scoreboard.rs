@@ -208,6 +208,62 @@ impl Scoreboard {
         true
     }
 
+    /// Marks all segments with more than `most` bytes as lost (tcp_simple_retransmit).
+    pub fn mark_larger_lost(&mut self, most: u32) {
+        for index in self.first..self.first + self.segments.len() as u64 {
+            if self.get(index).is_some_and(|segment| segment.payload_bytes() > most) {
+                self.mark_lost(index);
+            }
+        }
+    }
+
+    /// Divides a segment into parts of at most `most` bytes, each of which has its state; only the last one ends a write
+    /// or has FIN (tcp_fragment). Returns the number of segments that are added, by which the indices of those after it
+    /// grow.
+    pub fn divide(&mut self, index: u64, most: u32) -> u32 {
+        let Some(&whole) = self.get(index) else { return 0 };
+        let added = whole.payload_bytes().div_ceil(most).saturating_sub(1);
+        if added == 0 {
+            return 0;
+        }
+        let position = (index - self.first) as usize;
+        for part in 0..=added {
+            let (before, is_last) = (part * most, part == added);
+            let segment = Segment {
+                sequence: whole.sequence + u64::from(before),
+                data_sequence: whole.data_sequence + u64::from(before),
+                length: if is_last { whole.length - before } else { most },
+                marks: if is_last { whole.marks } else { whole.marks & !(FIN | PUSHED) },
+                ..whole
+            };
+            if part == 0 {
+                self.segments[position] = segment;
+            } else {
+                self.segments.insert(position + part as usize, segment);
+            }
+        }
+        for (mark, count) in
+            [(SACKED, &mut self.sacked_pkts), (LOST, &mut self.lost_pkts), (RESENT, &mut self.resent_pkts)]
+        {
+            *count += if whole.has(mark) { added } else { 0 };
+        }
+        self.shift_indices(index, u64::from(added));
+        added
+    }
+
+    /// Notes that the segment of an index has become `added` more.
+    fn shift_indices(&mut self, divided: u64, added: u64) {
+        for cursor in [&mut self.original, &mut self.waiting] {
+            *cursor += if *cursor > divided { added } else { 0 };
+        }
+        let shifted = self.resent.drain(..).flat_map(|(index, at)| {
+            let first = index + if index > divided { added } else { 0 };
+            let last = index + if index >= divided { added } else { 0 };
+            (first..=last).map(move |index| (index, at))
+        });
+        self.resent = shifted.collect();
+    }
+
     /// Removes the marks of all lost segments (tcp_undo_cwnd_reduction).
     pub fn clear_lost(&mut self) {
         for segment in &mut self.segments {
@@ -377,6 +433,29 @@ mod tests {
                 assert_eq!(board.index_of(sequence), 1 + found as u64, "{sequence} of {lengths:?}");
             }
         }
+    }
+
+    /// Linux counts segments by their size: 3 of 40 bytes at most for 100, 2 for 41 (tcp_skb_pcount).
+    #[test]
+    fn the_parts_of_a_divided_segment_have_its_state_and_those_after_it_keep_theirs() {
+        let mut board = with(&[100, 100, 41]);
+        board.get_mut(1).unwrap().marks |= PUSHED;
+        (0..3).for_each(|index| assert!(board.mark_lost(index)));
+        board.mark_resent(2, false, Time(7), Snapshot::default());
+        assert_eq!((board.divide(0, 100), board.divide(1, 40), board.in_flight()), (0, 2, 1));
+        let parts: Vec<_> = board.iter().map(|part| (part.sequence, part.length, part.has(PUSHED))).collect();
+        assert_eq!(
+            parts,
+            [(1, 100, false), (101, 40, false), (141, 40, false), (181, 20, true), (201, 41, false)]
+        );
+        assert_eq!((board.lost_pkts, board.resent_pkts, board.total_lost_pkts), (5, 1, 3));
+        assert_eq!(board.oldest_resent(), Some(4));
+        assert_eq!((board.divide(4, 40), board.resent_pkts, board.oldest_resent()), (1, 2, Some(4)));
+        assert_eq!(board.next_waiting(), Some(0));
+        let data: Vec<_> = board.iter().map(|part| part.data_sequence).collect();
+        assert_eq!(data, [0, 0, 40, 80, 0, 40]);
+        board.mark_larger_lost(40);
+        assert_eq!(board.total_lost_pkts, 3, "it is lost already");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The retransmission timer: timeouts (RFC 6298), tail loss probes (RFC 8985 section 7), window probes.
 
+use super::probing;
 use super::rack::TIMER_SLACK;
-use super::rtt::INITIAL_RTO;
+use super::rtt::{INITIAL_RTO, time_of};
 use super::sack::News;
 use super::timers::{Purpose, Timer};
 use super::{Scope, Tcp};
@@ -58,7 +59,11 @@ impl Tcp {
         }
         self.counts.timeouts += 1;
         let since = self.recovery.resent_at.filter(|_| self.recovery.has_timed_out);
-        if since.is_some_and(|since| scope.now.since(since) >= self.rtt.give_up_after(RETRIES)) {
+        let lasted = since.map_or(Time::ZERO, |since| scope.now.since(since));
+        if lasted >= time_of(probing::RETRIES) {
+            self.suspect_black_hole(scope);
+        }
+        if lasted >= time_of(RETRIES) {
             self.fail();
             return true;
         }
@@ -96,7 +101,8 @@ impl Tcp {
         self.recovery.high_sequence = self.next;
         self.recovery.probe_end = None;
         self.ecn.must_tell_reduced = self.ecn.is_on;
-        self.recovery.is_checking_timeout = is_new || self.recovery.has_timed_out;
+        self.recovery.is_checking_timeout =
+            (is_new || self.recovery.has_timed_out) && !self.has_path_mtu_probe();
     }
 
     /// Sets the timer for a tail loss probe, if one is due (tcp_schedule_loss_probe). Returns whether it was set.

@@ -168,6 +168,8 @@ impl Tcp {
     /// Sends a segment once more, to repair its loss or as a tail loss probe. Returns whether the host's interface
     /// accepted it.
     pub(super) fn repeat(&mut self, index: u64, is_probe: bool, scope: &mut Scope<'_>) -> bool {
+        self.forget_path_mtu_probe();
+        self.divide_segment(index, scope);
         let Some(&segment) = self.board.get(index) else { return false };
         let is_sent = self.send_segment(&segment, false, scope);
         if is_sent {
