@@ -34,7 +34,7 @@ def test_every_backend_states_what_it_can_do():
     shared = {setting.root for setting in lab.settings} & {setting.root for setting in simulator.settings}
     assert shared == {
         *("bursts", "delay_trace", "ecn", "events", "filters_icmp", "impairment", "mechanisms"),
-        *("packet_sizes", "queue_interval", "rate_trace", "routing", "tunnel", "window"),
+        *("mtu_probing", "packet_sizes", "queue_interval", "rate_trace", "routing", "tunnel", "window"),
     }
 
 
