@@ -10,17 +10,15 @@ Chapters whose run took real time, or was not whole, are left as they are."""
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import re
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from nettrial.report import book
 from nettrial.store import Run
-from tools.repeats import repeat
+from tools.repeats import directory, parser, repeat
 
 BOOK = Path(__file__).parents[1] / "docs" / "results.md"
 DETERMINISTIC = re.compile(r"; backend (?:sim|virtual|fluid);")
@@ -78,13 +76,11 @@ def again(chapter: str, runs: Path) -> str:
 
 def main() -> int:
     """Makes or compares the chapters, and returns the exit status."""
-    parser = argparse.ArgumentParser(description="Makes the chapters of docs/results.md again.")
-    parser.add_argument("studies", nargs="*", metavar="STUDY")
-    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    parser.add_argument("--runs", type=Path, help="the directory of kept runs")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        return renew(given.studies, given.runs or Path(directory), given.check)
+    options = parser("Makes the chapters of docs/results.md again.")
+    options.add_argument("--check", action="store_true", help="compare, and write nothing")
+    given = options.parse_args()
+    with directory(given.runs) as runs:
+        return renew(given.studies, runs, given.check)
 
 
 def renew(names: Sequence[str], runs: Path, check: bool) -> int:

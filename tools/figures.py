@@ -26,13 +26,11 @@ are not made again."""
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import itertools
 import re
 import shlex
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +39,7 @@ from typing import Any
 import yaml
 
 import nettrial
-from tools.repeats import repeat, words
+from tools.repeats import directory, parser, repeat, words
 
 ROOT = Path(__file__).parents[1]
 LONG = re.compile(r"wlan-stacks .*--full|workload\.up\.traffic\.duration=30|jellyfish-vs-fat-tree.* --full")
@@ -201,21 +199,17 @@ def page(text: str, runs: Path, long: bool) -> str:
 
 def main() -> int:
     """Writes or compares the tables, and returns the exit status."""
-    parser = argparse.ArgumentParser(
-        description="Writes figures of runs into the tables of the studies' pages."
-    )
-    parser.add_argument("studies", nargs="*", metavar="STUDY")
-    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    parser.add_argument("--long", action="store_true", help="make runs of more than ten minutes, too")
-    parser.add_argument("--runs", type=Path, help="the directory of kept runs")
-    given = parser.parse_args()
+    options = parser("Writes figures of runs into the tables of the studies' pages.")
+    options.add_argument("--check", action="store_true", help="compare, and write nothing")
+    options.add_argument("--long", action="store_true", help="make runs of more than ten minutes, too")
+    given = options.parse_args()
     differs = False
-    with tempfile.TemporaryDirectory() as directory:
+    with directory(given.runs) as runs:
         for file in sorted(ROOT.glob("studies/*/README.md")):
             old = file.read_text(encoding="utf-8")
             if (given.studies and file.parent.name not in given.studies) or not TABLE.search(old):
                 continue
-            new = page(old, given.runs or Path(directory), given.long)
+            new = page(old, runs, given.long)
             lines = list(
                 difflib.unified_diff(
                     old.splitlines(), new.splitlines(), str(file), "a new run", lineterm="", n=0

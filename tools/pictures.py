@@ -11,13 +11,11 @@ already are not made again. Needs playwright and chromium."""
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import re
 import shutil
 import struct
 import sys
-import tempfile
 import textwrap
 import zlib
 from collections.abc import Iterator
@@ -28,7 +26,7 @@ from playwright.sync_api import Browser, sync_playwright
 from nettrial.report import conclusions, html
 from nettrial.report.content import gather
 from nettrial.store import Run
-from tools.repeats import repeat
+from tools.repeats import directory, parser, repeat
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -76,17 +74,14 @@ def stamp(picture: Path) -> str:
 
 def main() -> int:
     """Makes the pictures, and returns the exit status."""
-    parser = argparse.ArgumentParser(description="Makes the pictures of the documentation.")
-    parser.add_argument("studies", nargs="*", metavar="STUDY", default=list(RUNS))
-    parser.add_argument("--runs", type=Path, help="the directory of kept runs")
-    given = parser.parse_args()
+    given = parser("Makes the pictures of the documentation.").parse_args()
     if unknown := set(given.studies) - set(RUNS):
         sys.exit(f"no pictures of {', '.join(sorted(unknown))}: expected {', '.join(RUNS)}")
     executable = next(filter(None, map(shutil.which, ("chromium", "chromium-headless-shell"))), None)
-    for name in given.studies:
-        with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
+    for name in given.studies or RUNS:
+        with directory(given.runs) as runs, sync_playwright() as playwright:
             command = " ".join(["nettrial", "run", name, *RUNS[name], "--seed", SEED])
-            report = gather(Run.open(repeat(command, given.runs or Path(directory))))
+            report = gather(Run.open(repeat(command, runs)))
             answer = f"`{command}`: {conclusions.answer(report)}\n"
             browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
             for view in VIEWS:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import re
 import shlex
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -31,3 +35,21 @@ def repeat(command: str, runs: Path) -> Path:
         )
         unfinished.rename(kept)
     return kept
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    """Returns a parser of the options of every program that repeats runs: the studies, and `--runs`."""
+    options = argparse.ArgumentParser(description=description)
+    options.add_argument("studies", nargs="*", metavar="STUDY")
+    options.add_argument("--runs", type=Path, help="the directory of kept runs")
+    return options
+
+
+@contextmanager
+def directory(kept: Path | None) -> Iterator[Path]:
+    """Yields the directory of the runs: `kept`, or otherwise one that is removed at the end."""
+    if kept is not None:
+        yield kept
+        return
+    with tempfile.TemporaryDirectory() as made:
+        yield Path(made)
