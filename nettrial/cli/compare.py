@@ -57,9 +57,10 @@ def show(
     comparison = compare(first, second, only, expanded(history))
     run_comparison = comparison.run_comparison
     judgements = comparison.judge(*fail_if)
-    judged = [(each, _in_words(each)) for each in judgements]
-    tables = [_conditions(judgements), _changes(run_comparison, first, second)]
-    files.write(judged, inconclusive == "fail", tables)
+    if files != NO_FILES:
+        judged = [(each, _in_words(each)) for each in judgements]
+        tables = [_conditions(judgements), _changes(run_comparison, first, second)]
+        files.write(judged, inconclusive == "fail", tables)
     if as_json:
         documents.show(_document(run_comparison, first, second, judgements))
     else:

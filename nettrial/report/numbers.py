@@ -92,7 +92,7 @@ def changed(percent: float, interval: Interval | None = None) -> str:
     low, high = interval.low, interval.high
     if not interval.contains(0) and fixed(low, digits) == fixed(high, digits) and digits < 2:
         digits += 1
-    ends = [signed(end, digits) if low < 0 else fixed(end, digits) for end in (low, high)]
+    ends = [signed(end, digits) if low <= 0 else fixed(end, digits) for end in (low, high)]
     return f"{text}, {_between(ends, interval)}{'' if ends[0] == ends[1] else '%'}"
 
 
