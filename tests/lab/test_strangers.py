@@ -30,7 +30,7 @@ DOWNLOADS = {"ftp", "http1", "http3", "tftp"}
 CALLERS = 300
 """The number of clients that come and say nothing."""
 THREADS = 8
-"""The largest number of clients of atftpd, each of which has a thread."""
+"""The number of clients that atftpd is told to serve at most, each of which has a thread."""
 MEMORY_BYTES = 512 << 20
 """The memory of gtlsserver."""
 
@@ -83,7 +83,7 @@ def test_their_clients_are_bounded_and_they_listen_at_the_flow_s_address(
         server, transport, most = TOOLS[name]
         # Routed hosts: the sender is 10.0.0.1, and the receiver 10.0.1.1.
         address, caller = ("10.0.0.1", "iperf3") if name in DOWNLOADS else ("10.0.1.1", "ftp")
-        asked = [sys.executable, str(PROBE), str(number), transport, str(CALLERS), address]
+        asked = [sys.executable, str(PROBE), str(number), transport, str(CALLERS), address, str(most)]
         said = json.loads(inside(sandbox, trial[caller], asked))
         assert said["descriptors"] == "256", server
         if transport == "tcp":
@@ -91,8 +91,8 @@ def test_their_clients_are_bounded_and_they_listen_at_the_flow_s_address(
             assert said["most_served"] >= 1 or name == "ditg", (server, said)
             assert said["served"] <= most, (server, said)
         if name == "tftp":
-            assert said["threads"] <= THREADS + 1, said
-            # A thread that atftpd no longer counts may still be ending.
+            # A thread that atftpd no longer counts may still be ending, and atftpd counts a client after it
+            # has compared the number of clients with its bound, so clients that arrive together pass it.
             assert 1 < said["most_threads"] <= 2 * THREADS + 1, said
         if name == "http3":
             assert said["memory"] == str(MEMORY_BYTES)
