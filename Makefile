@@ -223,14 +223,15 @@ mutants: test-build ## whether tests notice changes to the lines of the last ten
 pictures: build ## the pictures of the documentation and the figures that it quotes, from the same runs; STUDIES=NAME for one
 	$(as_root) $(python) -m tools.pictures $(STUDIES)
 
-book-check: build stacks $(stamp)kernel
-	@runs=$$(mktemp -d); trap 'rm -rf "$$runs"' EXIT; \
-	$(stage) "chapters of deterministic runs" $(python) -m tools.book --check --runs "$$runs" && \
-	$(stage) "tables of deterministic runs" $(python) -m tools.figures --check --runs "$$runs"
+# Runs are kept for the next check, which makes only those whose engine, kernel, package or study has changed. A difference in
+# one part does not keep the others from being compared.
+book-check: build stacks $(stamp)kernel ## whether deterministic runs still give the chapters, tables, answers and pictures of the documentation; STUDIES=NAME for one, LONG=--long for all
+	@status=0; for part in book figures pictures; do \
+	  $(stage) "$$part, compared" $(python) -m tools.$$part --check $(LONG) --runs target/book $(STUDIES) || status=1; \
+	done; exit $$status
 
-book: build stacks $(stamp)kernel ## figures of deterministic runs, made again: chapters of Published and measured, tables of the studies' pages; STUDIES=NAME for one
-	@runs=$$(mktemp -d); trap 'rm -rf "$$runs"' EXIT; \
-	$(python) -m tools.book --runs "$$runs" $(STUDIES) && $(python) -m tools.figures --runs "$$runs" $(STUDIES)
+book: build stacks $(stamp)kernel ## figures of deterministic runs, made again: chapters of Published and measured, tables of the studies' pages; STUDIES=NAME for one, LONG=--long for all
+	@for part in book figures; do $(python) -m tools.$$part $(LONG) --runs target/book $(STUDIES); done
 
 docs: build ## the documentation, as a site in site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet

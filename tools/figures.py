@@ -21,15 +21,13 @@ the baseline in percent, with its interval if the cell has one, and "4.9 times" 
 All keep their number of digits, and all else stays.
 
 With --check nothing is written, and the command fails if a figure differs. Runs that take more than ten
-minutes are made only with --long. With --runs, runs are kept in a directory, and those that are there already
-are not made again."""
+minutes of CPU time are made only with --long. With --runs, runs are kept in a directory, and those that are
+there already are not made again."""
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
-import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -39,11 +37,8 @@ from typing import Any
 import yaml
 
 import nettrial
-from tools.repeats import directory, parser, repeat, words
+from tools.repeats import ROOT, Left, Outcome, differences, directory, parser, repeat
 
-ROOT = Path(__file__).parents[1]
-LONG = re.compile(r"wlan-stacks .*--full|workload\.up\.traffic\.duration=30|jellyfish-vs-fat-tree.* --full")
-"""The commands whose runs take more than ten minutes of CPU time."""
 _COMMAND = re.compile(
     r"`(nettrial run [^`]*--seed [^`]*)`|^(nettrial run [^`]*?--seed(?:.*\\\n)*.*)$", re.MULTILINE
 )
@@ -179,47 +174,50 @@ def table(layout: Mapping[str, Any], text: str, values: Values) -> str:
     return "\n".join([head, rule, *made]) + "\n"
 
 
-def page(text: str, runs: Path, long: bool) -> str:
-    """Returns a page with the figures of its runs, which are kept in the directory `runs`."""
+def page(text: str, runs: Path, *, long: bool = False) -> tuple[str, dict[str, Left | None]]:
+    """Returns a page with the figures of its runs, which are kept in the directory `runs`, and for each of
+    their commands the reason why its run was not made, or None."""
     commands = list(_COMMAND.finditer(text))
-    made: dict[str, Values] = {}
+    made: dict[str, Values | Left] = {}
 
     def renewed(match: re.Match[str]) -> str:
         before = [each[1] or each[2] for each in commands if each.end() <= match.start()]
         command = before[-1]
-        if LONG.search(shlex.join(words(command))) and not long:
-            return match[0]
         if command not in made:
-            made[command] = Values(repeat(command, runs))
-        new = table(yaml.safe_load(match[1]), match[2], made[command])
+            try:
+                made[command] = Values(repeat(command, runs, long=long))
+            except Left as reason:
+                made[command] = reason
+        values = made[command]
+        if isinstance(values, Left):
+            return match[0]
+        new = table(yaml.safe_load(match[1]), match[2], values)
         return match[0].removesuffix(match[2]) + new
 
-    return TABLE.sub(renewed, text)
+    new = TABLE.sub(renewed, text)
+    return new, {command: each if isinstance(each, Left) else None for command, each in made.items()}
 
 
 def main() -> int:
     """Writes or compares the tables, and returns the exit status."""
-    options = parser("Writes figures of runs into the tables of the studies' pages.")
-    options.add_argument("--check", action="store_true", help="compare, and write nothing")
-    options.add_argument("--long", action="store_true", help="make runs of more than ten minutes, too")
-    given = options.parse_args()
-    differs = False
+    given = parser("Writes figures of runs into the tables of the studies' pages.").parse_args()
+    outcome = Outcome()
     with directory(given.runs) as runs:
         for file in sorted(ROOT.glob("studies/*/README.md")):
             old = file.read_text(encoding="utf-8")
             if (given.studies and file.parent.name not in given.studies) or not TABLE.search(old):
                 continue
-            new = page(old, runs, given.long)
-            lines = list(
-                difflib.unified_diff(
-                    old.splitlines(), new.splitlines(), str(file), "a new run", lineterm="", n=0
-                )
-            )
-            print(f"{file.parent.name}: {'differs' if lines else 'the same'}", *lines, sep="\n", flush=True)
-            differs |= bool(lines)
+            new, commands = page(old, runs, long=given.long)
+            name = str(file.relative_to(ROOT))
+            for command, reason in commands.items():
+                if reason:
+                    outcome.leave(name, f"`{command}`: {reason}")
+            if not all(commands.values()):
+                outcome.compare(name, list(differences(old, new)))
             if not given.check:
                 file.write_text(new, encoding="utf-8")
-    return int(given.check and differs)
+    outcome.end()
+    return int(given.check and bool(outcome.differing))
 
 
 if __name__ == "__main__":

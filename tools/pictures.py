@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Makes the pictures of reports and the figures that pages quote, from the same runs.
 
-    python -m tools.pictures [--runs DIR] [STUDY ...]
+    python -m tools.pictures [--check] [--long] [--runs DIR] [STUDY ...]
 
 Runs each STUDY (default: all) with its options in `RUNS`, writes pictures of the report to STUDY-light.png,
 -dark.png and -phone.png in docs/images if these exist, and writes the answer between the marks `<!-- answer:
 STUDY -->` and `<!-- end -->` of every page. A picture contains the digest of that answer, by which a test
-checks that both come from one run. With --runs, runs are kept in a directory, and those that are there
-already are not made again. Needs playwright and chromium."""
+checks that both come from one run. With --check it writes nothing, leaves the studies whose runs take real
+time, and fails if an answer differs, or a picture in any pixel. With --runs, runs are kept in a directory,
+and those that are there already are not made again. Needs playwright and chromium."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ import struct
 import sys
 import textwrap
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
@@ -26,9 +27,19 @@ from playwright.sync_api import Browser, sync_playwright
 from nettrial.report import conclusions, html
 from nettrial.report.content import gather
 from nettrial.store import Run
-from tools.repeats import directory, parser, repeat
+from nettrial.study import load
+from tools.repeats import (
+    DETERMINISTIC,
+    REAL_TIME,
+    ROOT,
+    Left,
+    Outcome,
+    differences,
+    directory,
+    parser,
+    repeat,
+)
 
-ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 PAGES = ("README.md", "docs/**/*.md", "studies/**/*.md")
 RUNS = {
@@ -73,57 +84,102 @@ def stamp(picture: Path) -> str:
 
 
 def main() -> int:
-    """Makes the pictures, and returns the exit status."""
+    """Makes or compares the pictures and the answers, and returns the exit status."""
     given = parser("Makes the pictures of the documentation.").parse_args()
-    if unknown := set(given.studies) - set(RUNS):
+    if not given.check and (unknown := set(given.studies) - set(RUNS)):
         sys.exit(f"no pictures of {', '.join(sorted(unknown))}: expected {', '.join(RUNS)}")
     executable = next(filter(None, map(shutil.which, ("chromium", "chromium-headless-shell"))), None)
-    for name in given.studies or RUNS:
-        with directory(given.runs) as runs, sync_playwright() as playwright:
-            command = " ".join(["nettrial", "run", name, *RUNS[name], "--seed", SEED])
-            report = gather(Run.open(repeat(command, runs)))
-            answer = f"`{command}`: {conclusions.answer(report)}\n"
+    outcome = Outcome()
+    with directory(given.runs) as runs, sync_playwright() as playwright:
+        browser = None
+        if executable or not given.check:
             browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-            for view in VIEWS:
-                file = IMAGES / f"{name}-{view}.png"
-                if file.exists():
-                    _take(browser, html.write(report.run, report), view, file, digest(answer))
-                    print(file.relative_to(ROOT))
-            browser.close()
-        _quote(name, answer)
-    return 0
+        for name in [each for each in RUNS if each in (given.studies or RUNS)]:
+            command = " ".join(["nettrial", "run", name, *RUNS[name], "--seed", SEED])
+            try:
+                if given.check and not _deterministic(name):
+                    raise Left(REAL_TIME)
+                run = Run.open(repeat(command, runs, long=given.long))
+            except Left as reason:
+                outcome.leave(f"pictures and answer of {name}", str(reason))
+                continue
+            report = gather(run)
+            answer = f"`{command}`: {conclusions.answer(report)}\n"
+            page = html.write(run, report)
+            shown = [file for view in VIEWS if (file := IMAGES / f"{name}-{view}.png").exists()]
+            made = [(run.directory if given.check else IMAGES) / file.name for file in shown]
+            if browser is not None:
+                _take(browser, page, made, digest(answer))
+            if given.check:
+                _compare(name, answer, outcome)
+                for old, new in zip(shown, made, strict=True):
+                    if browser is None:
+                        outcome.leave(_told(old), "there is no chromium")
+                    else:
+                        same = old.read_bytes() == new.read_bytes()
+                        outcome.compare(_told(old), [] if same else [f"{new} is not the same"])
+            else:
+                print(*map(_told, shown), sep="\n")
+                _quote(name, answer)
+    if given.check:
+        outcome.end()
+    return int(bool(outcome.differing))
+
+
+def _told(file: Path) -> str:
+    """Returns a file's path as it is printed."""
+    return str(file.relative_to(ROOT))
+
+
+def _deterministic(name: str) -> bool:
+    """Returns whether a study's pictures are of a run that is the same each time."""
+    options = RUNS[name]
+    backend = options[options.index("--backend") + 1] if "--backend" in options else load(name).backend
+    return backend in DETERMINISTIC
+
+
+def _compare(name: str, answer: str, outcome: Outcome) -> None:
+    """Compares an answer with the quotation on each page."""
+    for page, study, old in quoted():
+        if study == name:
+            outcome.compare(f"{_told(page)}, answer of {name}", list(differences(old, _wrapped(answer))))
+
+
+def _wrapped(answer: str) -> str:
+    return "\n".join(textwrap.wrap(answer, 118, break_long_words=False, break_on_hyphens=False)) + "\n"
 
 
 def _quote(name: str, answer: str) -> None:
     """Writes an answer between the marks of every page."""
-    text = "\n".join(textwrap.wrap(answer, 118, break_long_words=False, break_on_hyphens=False)) + "\n"
+    text = _wrapped(answer)
     for page in {page for page, study, _ in quoted() if study == name}:
         old = page.read_text(encoding="utf-8")
         new = _BLOCK.sub(lambda block: block[1] + text + block[4] if block[2] == name else block[0], old)
         page.write_text(new, encoding="utf-8")
-        print(page.relative_to(ROOT))
+        print(_told(page))
 
 
-def _take(browser: Browser, page: Path, view: str, file: Path, stamped: str) -> None:
-    """Takes a picture of the answer and its chart."""
-    width, scheme, dots = VIEWS[view]
-    tab = browser.new_page(
-        viewport={"width": width, "height": TALLEST},
-        color_scheme="dark" if scheme == "dark" else "light",
-        device_scale_factor=dots,
-        reduced_motion="reduce",
-    )
-    tab.goto(page.resolve().as_uri())
-    tab.wait_for_load_state("networkidle")
-    facts = tab.locator("dl.facts").bounding_box()
-    assert facts is not None
-    height = min(TALLEST, facts["y"] + facts["height"] + 16)
-    data = tab.screenshot(clip={"x": 0, "y": 0, "width": width, "height": height})
-    tab.close()
+def _take(browser: Browser, page: Path, files: Sequence[Path], stamped: str) -> None:
+    """Takes pictures of the answer and its chart, in the view that each file's name ends with."""
     text = KEY + b"\0" + stamped.encode()
     chunk = struct.pack(">I", len(text)) + b"tEXt" + text + struct.pack(">I", zlib.crc32(b"tEXt" + text))
     after_header = 8 + 25
-    file.write_bytes(data[:after_header] + chunk + data[after_header:])
+    for file in files:
+        width, scheme, dots = VIEWS[file.stem.rpartition("-")[2]]
+        tab = browser.new_page(
+            viewport={"width": width, "height": TALLEST},
+            color_scheme="dark" if scheme == "dark" else "light",
+            device_scale_factor=dots,
+            reduced_motion="reduce",
+        )
+        tab.goto(page.resolve().as_uri())
+        tab.wait_for_load_state("networkidle")
+        facts = tab.locator("dl.facts").bounding_box()
+        assert facts is not None
+        height = min(TALLEST, facts["y"] + facts["height"] + 16)
+        data = tab.screenshot(clip={"x": 0, "y": 0, "width": width, "height": height})
+        tab.close()
+        file.write_bytes(data[:after_header] + chunk + data[after_header:])
 
 
 if __name__ == "__main__":

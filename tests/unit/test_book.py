@@ -16,7 +16,7 @@ from nettrial.report.formats import DataTable
 from nettrial.study import load, shipped
 from tests.unit.synthetic import make_run
 from tools import book as made_again
-from tools.book import DETERMINISTIC
+from tools.repeats import REAL_TIME
 
 ROOT = Path(__file__).parents[2]
 RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
@@ -170,7 +170,7 @@ def test_the_repositorys_book_judges_the_conclusions_of_each_study(name: str) ->
             rf"^\| ([\w-]+) \| .* \| (?:{verdicts})(?:{size})?(?:, [\w ]+)? \|", chapter, re.M
         )
         # A run in real time can't be judged by a conclusion that its study did not have yet.
-        if DETERMINISTIC.search(chapter):
+        if made_again.deterministic(chapter):
             assert judged == expected
         assert judged == [each for each in expected if each in judged]
         assert re.search(r"; seed \d+; nettrial \d", chapter)
@@ -203,7 +203,7 @@ def test_the_repositorys_book_begins_with_the_conclusions_of_all_its_chapters() 
 def test_chapters_of_whole_deterministic_runs_are_made_again() -> None:
     facts = "4 of 4 trials (2 treatments × 2 blocks); backend sim; seed 1"
     assert made_again.left(facts) is None
-    assert made_again.left(facts.replace("sim", "lab")) == "its run took real time"
+    assert made_again.left(facts.replace("sim", "lab")) == REAL_TIME
     assert made_again.left(facts.replace("4 of", "3 of", 1)) == "its run was not whole"
 
 

@@ -39,6 +39,15 @@ def test_a_rise_has_its_sign_and_a_missing_value_a_dash() -> None:
     assert figures.cell(" 5.79 ", Value(None, None, None, (None, None, None))) == " – "
 
 
+def test_a_table_whose_run_takes_long_is_left_with_the_reason(tmp_path: Path) -> None:
+    command = "nettrial run wlan-stacks --full --seed 16"
+    layout = "<!-- figures\ncolumns: [rtt]\nrows: {}\n-->"
+    text = f"`{command}`\n\n{layout}\n\n| | rtt |\n| --- | --- |\n| a | 1 |\n"
+    new, commands = figures.page(text, tmp_path)
+    assert new == text
+    assert "--long" in str(commands[command])
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
 def test_every_table_names_its_cells(page: Path) -> None:
     study = load(page.parent.name)
