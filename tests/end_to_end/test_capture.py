@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.end_to_end.serving import PATIENCE
 from tests.end_to_end.test_commands import ROOT, nettrial
 
 CHANGES = {
@@ -26,7 +27,7 @@ def frames(capture: Path, display: str = "", fields: tuple[str, ...] = FIELDS) -
     command = ["tshark", "-r", str(capture), "-T", "fields"]
     command += ["-o", "tcp.check_checksum:TRUE"]
     command += [word for field in fields for word in ("-e", field)] + (["-Y", display] if display else [])
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
     return [line.split("\t") for line in done.stdout.splitlines()]
 
 
@@ -39,6 +40,7 @@ def captured(directory: Path, *arguments: str) -> dict[str, Path]:
     return files
 
 
+@pytest.mark.settles
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("backend", [pytest.param("sim", marks=pytest.mark.slow), "lab"])
 def test_a_transfer_is_captured_whole(backend: str, tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ def stations(directory: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.settles
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("backend", ["sim", "lab"])
 def test_a_channel_is_captured_with_what_its_stations_send(backend: str, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ def goodputs(directory: Path, run: str, factor: str) -> dict[str, float]:
     return {each["treatment"][factor]: each["mean"] for each in values}
 
 
+@pytest.mark.settles
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("backend", [pytest.param("sim", marks=pytest.mark.slow), "lab"])
 def test_the_rate_of_one_link_is_a_factor(tmp_path: Path, backend: str) -> None:
@@ -32,6 +33,7 @@ def test_the_rate_of_one_link_is_a_factor(tmp_path: Path, backend: str) -> None:
     assert goodputs(tmp_path, "up", "core") == pytest.approx(shares, rel=0.05)
 
 
+@pytest.mark.settles
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("backend", [pytest.param("sim", marks=pytest.mark.slow), "lab"])
 def test_a_network_of_mininet_runs_with_its_rates(tmp_path: Path, backend: str) -> None:

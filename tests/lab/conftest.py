@@ -10,12 +10,12 @@ import pytest
 
 from nettrial.backends import Backend
 from nettrial.design import scenario_of, traffic_seconds
-from nettrial.scenario import Record, Scenario
+from nettrial.scenario import Capture, Record, Scenario
 from nettrial.study import load
 from tests.lab.lacking import lacking
 from tests.lab.machines import ROW, Machines, installed
-from tests.lab.sandbox import Sandbox
-from tests.measuring import Attempt, timers_now, until_it_holds
+from tests.lab.sandbox import PATIENCE, Sandbox
+from tests.measuring import Attempt, Run, timers_now, until_it_holds
 
 TRANSFER, PROBE = (f"workload.{flow}.traffic.duration" for flow in ("transfer", "probe"))
 
@@ -61,17 +61,17 @@ def resolve() -> Callable[..., Scenario]:
 
 
 @pytest.fixture(scope="session")
-def run(lab: Backend) -> Callable[[Scenario], Record]:
-    """Returns a function that runs a scenario in the lab."""
+def run(lab: Backend) -> Run:
+    """Returns a function that runs a scenario in the lab, and captures its packets if told so."""
 
-    def trial(scenario: Scenario) -> Record:
-        return lab.run("test", scenario, traffic_seconds(scenario) + 300)
+    def trial(scenario: Scenario, capture: Capture | None = None) -> Record:
+        return lab.run("test", scenario, traffic_seconds(scenario) + PATIENCE, capture)
 
     return trial
 
 
 @pytest.fixture(scope="session")
-def holds(run: Callable[[Scenario], Record]) -> Callable[[Attempt], None]:
+def holds(run: Run) -> Callable[[Attempt], None]:
     """Returns a function that repeats a measurement in the lab until an attempt holds, or clearly none
     does."""
     return lambda attempt: until_it_holds(run, attempt, timers_now)

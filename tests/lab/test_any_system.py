@@ -18,7 +18,7 @@ from nettrial.design import traffic_seconds
 from nettrial.machines import Inventory, MachineSettings
 from nettrial.scenario import Capture, Request, RunRequest, Scenario
 from tests.lab.captured import arrivals
-from tests.lab.sandbox import Sandbox, wait_for
+from tests.lab.sandbox import PATIENCE, Sandbox, wait_for
 
 ROOT = Path(__file__).parents[2]
 FOREIGN = [sys.executable, "-I", "-S", str(ROOT / "tests" / "lab" / "foreign.py")]
@@ -94,6 +94,7 @@ def short(resolve: Callable[..., Scenario], **overrides: str) -> Scenario:
     return resolve(**(given | overrides))
 
 
+@pytest.mark.settles
 def test_a_machine_of_any_system_is_a_host_on_the_labs_links(
     lab: Backend, resolve: Callable[..., Scenario], tmp_path: Path
 ) -> None:
@@ -103,7 +104,7 @@ def test_a_machine_of_any_system_is_a_host_on_the_labs_links(
     scenario = short(resolve)
     assert lab.check(scenario) == []
     capture = Capture(directory=str(tmp_path), name="trial", snap_bytes=64)
-    record = lab.run("trial", scenario, traffic_seconds(scenario) + 120, capture)
+    record = lab.run("trial", scenario, traffic_seconds(scenario) + PATIENCE, capture)
     host = next(host for host in record.hosts if host.name == "receiver")
     assert host.machine is not None
     assert (host.machine.name, host.system) == ("router", SYSTEM)
@@ -125,7 +126,7 @@ def test_a_machine_serves_another_trial_with_another_mtu(
     lab: Backend, resolve: Callable[..., Scenario]
 ) -> None:
     scenario = short(resolve, mtu="1500 B")
-    record = lab.run("trial", scenario, traffic_seconds(scenario) + 120)
+    record = lab.run("trial", scenario, traffic_seconds(scenario) + PATIENCE)
     mtus = {check.found for check in record.checks if check.name == "path_mtu"}
     assert mtus == {"1500 B"}
 
@@ -170,7 +171,7 @@ def test_a_killed_engine_leaves_no_machine(tmp_path: Path, resolve: Callable[...
             Request(request).model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n"
         )
         started.stdin.flush()
-        assert wait_for(lambda: any("machine serve" in found for found in sandbox.processes().values()), 60)
+        assert wait_for(lambda: any("machine serve" in found for found in sandbox.processes().values()))
         sandbox.send(started.pid, signal.SIGKILL)
         started.wait()
         sandbox.assert_empty()
@@ -247,7 +248,7 @@ def test_a_debian_system_with_nothing_but_openssh_is_a_host(
         scenario = short(resolve, workload__transfer__traffic__duration="2 s", network__rate="5 Mbit/s")
         assert lab.check(scenario) == []
         capture = Capture(directory=str(tmp_path), name="trial", snap_bytes=64)
-        record = lab.run("trial", scenario, traffic_seconds(scenario) + 120, capture)
+        record = lab.run("trial", scenario, traffic_seconds(scenario) + PATIENCE, capture)
     host = next(host for host in record.hosts if host.name == "receiver")
     assert host.machine is not None
     assert host.system is not None

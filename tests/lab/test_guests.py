@@ -25,7 +25,7 @@ from nettrial.scenario import Duration, GuestHardware, Outage, Record, Scenario,
 from nettrial.study import load
 from nettrial.systems import GUEST_SYSTEMS
 from tests.lab import test_radio as radio
-from tests.lab.sandbox import Sandbox, wait_for
+from tests.lab.sandbox import PATIENCE, Sandbox, wait_for
 from tests.lab.test_routing import diamond
 from tests.measuring import timers_now, until_it_holds
 
@@ -82,6 +82,7 @@ SHORT = {
 }
 
 
+@pytest.mark.settles
 def test_two_kernels_are_hosts_of_one_trial_and_boot_once(guests: Backend) -> None:
     scenario = between(OLD, NEW, ip="6", mtu="9000 B", **SHORT)
     assert guests.check(scenario) == []
@@ -160,6 +161,7 @@ def test_a_guest_is_a_router_that_takes_another_way_where_one_fails(guests: Back
         assert sum(during) > 0, (flow.name, [s.bytes for s in flow.intervals])
 
 
+@pytest.mark.settles
 def test_a_guest_is_a_station_of_a_radio_channel(guests: Backend, tmp_path: Path) -> None:
     scenario = radio.scenario(tmp_path, mcs=0)
     scenario.nodes[0].system = OLD
@@ -373,8 +375,8 @@ def test_whoever_is_killed_no_guest_is_left_and_no_file(
         assert any("qemu" in command for command in sandbox.processes().values())
         sandbox.kill({"engine": "nettrial-engine lab", "runner": "import subprocess"}[victim], signal.SIGKILL)
         process.stderr.close()
-        process.wait(60)
-    assert wait_for(lambda: not sandbox.processes(), 20)
+        process.wait(PATIENCE)
+    assert wait_for(lambda: not sandbox.processes())
     assert list(tmp_path.iterdir()) == []
     assert sorted(SYSTEMS.iterdir()) == kept
 

@@ -16,12 +16,11 @@ import pytest
 
 from nettrial.backends import Backend
 from nettrial.backends.find import engine, stacks
-from nettrial.design import traffic_seconds
 from nettrial.scenario import Capture, Flow, FlowRecord, Offloads, Record, Request, RunRequest, Scenario, Size
 from nettrial.stacks import STACKS
 from tests.lab.lacking import lacking
-from tests.lab.sandbox import Sandbox, wait_for
-from tests.measuring import DISTURBANCES
+from tests.lab.sandbox import PATIENCE, Sandbox, wait_for
+from tests.measuring import DISTURBANCES, Run
 
 PROGRAMS = sorted({profile.stack.program for profile in STACKS.values() if profile.stack.program})
 LINUX = "linux-cubic"
@@ -94,11 +93,11 @@ DATAGRAM_BYTES = {("smoltcp", 6): 1400}
 
 @pytest.mark.parametrize(("sender", "receiver", "ip", "mtu"), PAIRS)
 def test_every_pair_moves_bytes_that_both_ends_count_the_same_in_frames_that_fill_the_mtu(
-    sender: str, receiver: str, ip: int, mtu: int, prepare: Prepare, lab: Backend, tmp_path: Path
+    sender: str, receiver: str, ip: int, mtu: int, prepare: Prepare, run: Run, tmp_path: Path
 ) -> None:
     scenario = prepare(sender, receiver, {"kind": "transfer", "size": "4 MB"}, ip, str(mtu))
     capture = Capture(directory=str(tmp_path), name="stack", snap_bytes=64)
-    record = lab.run("test", scenario, traffic_seconds(scenario) + 300, capture)
+    record = run(scenario, capture=capture)
     [flow] = checked(record)
     # A sender fails if the receiver has read another number of bytes.
     congestion_control = STACKS[sender].stack.congestion_control
@@ -306,9 +305,9 @@ def test_a_killed_engine_takes_the_stacks_with_it(name: str, prepare: Prepare, s
             assert process.stdin is not None
             process.stdin.write(line)
             process.stdin.flush()
-            assert wait_for(lambda: len(programs(sandbox)) == 2, 60)
+            assert wait_for(lambda: len(programs(sandbox)) == 2)
             sandbox.kill("nettrial-engine lab", signal.SIGKILL)
-            process.wait(60)
+            process.wait(PATIENCE)
         sandbox.assert_empty()
 
 
@@ -345,7 +344,7 @@ def test_a_stranger_on_the_network_changes_nothing(name: str, prepare: Prepare, 
                 number for number, command in sandbox.processes().items() if "--dies-with-parent" in command
             ]
 
-        assert wait_for(lambda: len(senders()) == 1, 60)
+        assert wait_for(lambda: len(senders()) == 1)
         sender = str(senders()[0])
         enter = ["nsenter", "--target", sender, "--net", "--", sys.executable, str(STRANGER), sender]
         said = json.loads(sandbox.do(enter))

@@ -20,6 +20,7 @@ from tests.lab.test_kill import killed_engines
 from tests.lab.test_openflow import answer_of
 from tests.lab.test_rate_traces import kernel, simulator
 from tests.lab_study import lab_study
+from tests.measuring import Run
 
 __all__ = ["kernel", "simulator"]
 
@@ -135,9 +136,9 @@ def test_packets_have_the_header_of_a_tunnel_in_virtual_time(
     )
 
 
-def test_real_routers_translate(lab: Backend, tmp_path: Path) -> None:
+def test_real_routers_translate(run: Run, tmp_path: Path) -> None:
     """Both routers translate, so that both hosts have IPv4 sockets, as with 464XLAT."""
-    record = lab.run("trial", scenario(tmp_path, WAYS["464XLAT"]), 60)
+    record = run(scenario(tmp_path, WAYS["464XLAT"]))
     named = {(check.name, check.object): check for check in record.checks}
     assert all(check.passed for (name, _), check in named.items() if name in ("path_mtu", "mss"))
     assert [flow.ip.root for flow in record.flows] == [4, 4]
@@ -165,4 +166,4 @@ def test_a_killed_engine_takes_translators_with_it(
     trial = json.loads(made.model_dump_json(by_alias=True, exclude_none=True))
     trial["workload"][1]["traffic"] = {"kind": "transfer", "duration": "30 s"}
     for _ in killed_engines(sandbox, as_user, trial, 1):
-        assert wait_for(lambda: sum("tayga" in line for line in sandbox.processes().values()) == 2, 120)
+        assert wait_for(lambda: sum("tayga" in line for line in sandbox.processes().values()) == 2)

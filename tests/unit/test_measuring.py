@@ -105,6 +105,24 @@ def test_one_attempt_of_a_functional_test_must_hold_however_busy_the_machine_is(
         attempts_until(quiet, 2, in_one_attempt)
 
 
+def test_a_figure_that_a_disturbed_trial_lacks_fails_the_attempt():
+    rates: list[float | None] = []
+
+    def attempt(run: Run) -> None:
+        run(SCENARIO)
+        assert rates.pop() > 0  # type: ignore[operator]
+
+    rates[:] = [1.0, None]
+    [said] = in_one_attempt(failing([trial("other_work")]), attempt)
+    assert said.startswith("TypeError: ")
+    rates[:] = [1.0, None]
+    measured(failing([trial("other_work")]), attempt)
+    assert rates == []
+    rates[:] = [1.0, None]
+    with pytest.raises(TypeError):
+        in_one_attempt(failing([trial()]), attempt)
+
+
 def test_an_inconclusive_test_is_named_and_counted(tmp_path: Path):
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (tmp_path / "test_it.py").write_text(
