@@ -106,11 +106,11 @@ class Machines:
         command = ["unshare", "--net", "--mount", "sh", "-ec", script]
         process = subprocess.Popen(self.sandbox.command(command), stdin=subprocess.DEVNULL)
         self.started.append(process)
-        assert wait_for(lambda: children(process.pid), 20)
+        assert wait_for(lambda: children(process.pid))
         number = children(process.pid)[0]
         # Until then it is in the sandbox's network. Its command line shows that too early, because it
         # contains the script.
-        assert wait_for(lambda: Path(f"/proc/{number}/comm").read_text() == "sleep\n", 60), name
+        assert wait_for(lambda: Path(f"/proc/{number}/comm").read_text() == "sleep\n"), name
         return number
 
     def inside(self, name: str, command: list[str]) -> list[str]:
@@ -205,7 +205,7 @@ class Machines:
         (own / "config").write_text("".join(hosts))
         for name in self.names:
             said = self.folder / f"sshd-{name}.log"
-            assert wait_for(partial(_is_listening, said), 20), said.read_text()
+            assert wait_for(partial(_is_listening, said)), said.read_text()
 
     def write(self, may_change: str = MAY_CHANGE, **other: str) -> None:
         """Writes the inventory; `other` are further lines of a machine, or another way to reach it."""
@@ -323,7 +323,7 @@ def installed(folder: Path, names: tuple[str, ...] = MACHINES) -> Iterator[Machi
 
 def settled(machines: Machines, before: dict[str, str]) -> None:
     """Checks that every setting has its earlier value, and that no process of nettrial is left."""
-    assert wait_for(lambda: not machines.engines(), 60), machines.engines()
+    assert wait_for(lambda: not machines.engines()), machines.engines()
     after = machines.state()
     assert {name: after[name] for name in after if after[name] != before[name]} == {}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 LISTENS, ESTABLISHED, UNCONNECTED = "0A", "01", "07"
 REQUEST = b"\0\1file\0octet\0"
 """A request of TFTP (RFC 1350)."""
-SETTLED_SECONDS, LONGEST_SECONDS = 2.0, 60.0
+SETTLED_SECONDS, LONGEST_SECONDS = 2.0, 300.0
 
 
 def sockets(process: int, table: str) -> list[tuple[str, int, str, str]]:

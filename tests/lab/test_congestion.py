@@ -18,6 +18,7 @@ from nettrial.design import traffic_seconds
 from nettrial.scenario import Link, Record, Scenario
 from tests import forked
 from tests.lab.lacking import lacking
+from tests.lab.sandbox import PATIENCE, wait_for
 from tests.lab.side_by_side import side_by_side
 from tests.measuring import Attempt, Run
 
@@ -173,7 +174,7 @@ class Running:
 
     def _run(self, scenario: Scenario) -> None:
         try:
-            self.result = self._backend.run("one", scenario, traffic_seconds(scenario) + 300)
+            self.result = self._backend.run("one", scenario, traffic_seconds(scenario) + PATIENCE)
         except Exception as error:
             self.result = error
 
@@ -196,15 +197,6 @@ class Running:
 def base36(number: int) -> str:
     digits = "0123456789abcdefghijklmnopqrstuvwxyz"
     return (base36(number // 36) if number >= 36 else "") + digits[number % 36]
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 120) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.fixture

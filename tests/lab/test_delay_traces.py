@@ -11,6 +11,7 @@ import pytest
 from nettrial.backends import Backend
 from nettrial.scenario import Capture, Record, Scenario
 from tests.lab.captured import arrivals
+from tests.lab.sandbox import PATIENCE
 from tests.lab.test_rate_traces import kernel, simulator, study
 from tests.measuring import Run, timers_now, until_it_holds
 
@@ -52,7 +53,7 @@ def traced(folder: Path, traffic: dict[str, Any], table: str = TABLE, **network:
 def captured(backend: Backend, scenario: Scenario, folder: Path) -> Record:
     folder.mkdir()
     return backend.run(
-        "trial", scenario, 120, capture=Capture(directory=str(folder), name="trial", snap_bytes=64)
+        "trial", scenario, PATIENCE, capture=Capture(directory=str(folder), name="trial", snap_bytes=64)
     )
 
 

@@ -31,7 +31,7 @@ from tests.lab.machines import (
     settled,
     short_study,
 )
-from tests.lab.sandbox import Sandbox, wait_for
+from tests.lab.sandbox import PATIENCE, Sandbox, wait_for
 from tests.measuring import ATTEMPTS
 
 STUDY = [
@@ -285,7 +285,7 @@ def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
     out = f"disturbed-{time.monotonic_ns()}"
     runner = row.start("run", *study, f"--out={out}")
     agents = lambda: [c for c in row.sandbox.processes().values() if VICTIMS["agent"] in c]  # noqa: E731
-    assert wait_for(lambda: len(agents()) >= 2, 60)
+    assert wait_for(lambda: len(agents()) >= 2)
     time.sleep(1.0)
     # The other traffic lasts as long as the run, because on a busy machine the start of the trial's traffic
     # can't be predicted.
@@ -299,7 +299,7 @@ def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
         time.sleep(0.3)
         row.sandbox.kill("machine serve", signal.SIGCONT)
         time.sleep(0.7)
-    _, said = runner.communicate(timeout=120)
+    _, said = runner.communicate(PATIENCE)
     row.sandbox.kill("time.sleep(0.01)", signal.SIGKILL)
     other.wait()
     assert runner.returncode == 0, said
@@ -320,14 +320,14 @@ def killed(
         # No setting is changed before the parent of the guard runs.
         words = VICTIMS["parent of the guard"]
         seen = lambda: [c for c in sandbox.processes().values() if words in c]  # noqa: E731
-        assert wait_for(lambda: seen() or runner.poll() is not None, 300)
+        assert wait_for(lambda: seen() or runner.poll() is not None)
         time.sleep(chance.uniform(0.0, 1.5))
         if victim == RUNNER:
             sandbox.send(runner.pid, signal.SIGKILL)
         else:
             sandbox.kill(VICTIMS[victim], signal.SIGKILL)
         sandbox.send(runner.pid, signal.SIGTERM)  # The runner ends after the current trial, as after Ctrl-C.
-        runner.communicate(timeout=120)
+        runner.communicate(PATIENCE)
     settled(machines, before)
 
 
@@ -376,15 +376,15 @@ def power_cut(machines: Machines, out: str) -> None:
     change."""
     runner = machines.start("run", *STUDY, f"--out={out}")
     journal = machines.journal("sender")
-    assert wait_for(lambda: journal.exists() and "mtu" in journal.read_text(), 300)
+    assert wait_for(lambda: journal.exists() and "mtu" in journal.read_text())
     # A power cut ends the guard together with all other processes. SIGSTOP first, so that none of them
     # notices the end of another.
     for signal_number in (signal.SIGSTOP, signal.SIGKILL):
         for words in ("machine guard", "machine serve"):
             machines.sandbox.kill(words, signal_number)
     machines.sandbox.send(runner.pid, signal.SIGKILL)
-    runner.communicate(timeout=60)
-    assert wait_for(lambda: not machines.engines(), 60), machines.engines()
+    runner.communicate(PATIENCE)
+    assert wait_for(lambda: not machines.engines()), machines.engines()
 
 
 def error_of(done: subprocess.CompletedProcess[str], status: int) -> str:
@@ -486,11 +486,11 @@ def test_a_machine_that_vanishes_in_the_middle_of_a_trial_costs_that_trial(machi
     study = [option for option in study if not option.startswith(("--set=mtu", "--set=receiver"))]
     runner = machines.start("run", *study, *long, *one, "--out=vanished")
     agents = lambda: [c for c in machines.sandbox.processes().values() if VICTIMS["agent"] in c]  # noqa: E731
-    assert wait_for(lambda: len(agents()) >= 2, 60)
+    assert wait_for(lambda: len(agents()) >= 2)
     machines.do("receiver", "ip", "link", "set", "control", "down")
     time.sleep(0.1)
     machines.sandbox.send(runner.pid, signal.SIGTERM)
-    _, said = runner.communicate(timeout=180)
+    _, said = runner.communicate(PATIENCE)
     assert runner.returncode in (4, 130), said
     # The machine notices by itself that the runner is gone, and restores its settings.
     machines.do("receiver", "ip", "link", "set", "control", "up")

@@ -17,7 +17,7 @@ import pytest
 from nettrial.backends.find import engine
 from tests import forked
 from tests.lab.machines import environment
-from tests.lab.sandbox import Sandbox, children, wait_for
+from tests.lab.sandbox import PATIENCE, Sandbox, children, wait_for
 
 DIRECTORY = "/var/lib/nettrial"
 NOBODY = 65534
@@ -38,9 +38,9 @@ class Machine:
         script += " && ip link add eth0 type veth peer name far0 && ip link set lo up && exec sleep 100000"
         command = sandbox.command(["unshare", "--net", "--mount", "sh", "-ec", script])
         self._started = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-        assert wait_for(lambda: children(self._started.pid), 20)
+        assert wait_for(lambda: children(self._started.pid))
         self._holder = children(self._started.pid)[0]
-        assert wait_for(lambda: Path(f"/proc/{self._holder}/comm").read_text() == "sleep\n", 60)
+        assert wait_for(lambda: Path(f"/proc/{self._holder}/comm").read_text() == "sleep\n")
         self.root = Path(f"/proc/{self._holder}/root")
         # Another user can read the engine here.
         self.engine = self.put("/var/lib/engine", engine().read_bytes(), 0o755)
@@ -63,7 +63,7 @@ class Machine:
     def do(self, *command: str, **how: Any) -> subprocess.CompletedProcess[str]:
         """Runs a command there."""
         return subprocess.run(
-            self.inside(*command, **how), capture_output=True, text=True, check=False, timeout=60
+            self.inside(*command, **how), capture_output=True, text=True, check=False, timeout=PATIENCE
         )
 
     def restore(self, *arguments: str, **how: Any) -> subprocess.CompletedProcess[str]:
@@ -242,12 +242,12 @@ def test_a_guard_that_dies_is_replaced(machine: Machine) -> None:
     for _ in range(3):
         (guard,) = machine.guards()
         machine.sandbox.kill("machine guard", signal.SIGKILL)
-        assert wait_for(lambda: machine.guards() not in ([], [guard]), 30)  # noqa: B023
+        assert wait_for(lambda: machine.guards() not in ([], [guard]))  # noqa: B023
         # The session answers when the new guard is ready, and no sooner.
         assert "observed" in session.ask({"observe": {"interfaces": []}})
     # The guard that replaced the others restores when nothing else does.
     machine.sandbox.kill("machine serve", signal.SIGKILL)
-    assert wait_for(lambda: not machine.guards(), 30)
+    assert wait_for(lambda: not machine.guards())
     assert (machine.mtu(), machine.journal()) == (1500, [])
     assert session.end().count("the guard of this session ended (signal: 9 (SIGKILL)) and is replaced") == 3
 
@@ -260,7 +260,7 @@ def test_a_session_whose_guard_cannot_be_replaced_ends_and_restores(machine: Mac
     used = max(map(int, machine.do("ls", f"/proc/{serve}/fd").stdout.split()))
     machine.do("prlimit", f"--pid={serve}", f"--nofile={used + 1}:{used + 1}")
     machine.sandbox.kill("machine guard", signal.SIGKILL)
-    assert wait_for(lambda: session.process.poll() is not None, 30)
+    assert wait_for(lambda: session.process.poll() is not None)
     assert "replacing the guard of the changed settings" in session.end()
     assert (machine.mtu(), machine.journal()) == (1500, [])
 
@@ -271,7 +271,7 @@ def test_a_session_that_is_sent_a_line_without_end_ends_and_restores(machine: Ma
     with contextlib.suppress(OSError):
         for _ in range(65):
             session.input.write("x" * 2**20)
-    assert wait_for(lambda: session.process.poll() is not None, 60)
+    assert wait_for(lambda: session.process.poll() is not None)
     assert "the other end sent a line of more than 67108864 bytes" in session.end()
     assert (machine.mtu(), machine.journal()) == (1500, [])
 

@@ -20,7 +20,7 @@ from nettrial.backends.find import engine
 from tests import forked
 from tests.lab import test_radio as radio
 from tests.lab.machines import short_study
-from tests.lab.sandbox import Sandbox, wait_for
+from tests.lab.sandbox import PATIENCE, Sandbox, wait_for
 
 FABRIC_KILLS = 3
 RADIO_KILLS = 3
@@ -100,13 +100,13 @@ def kill(directory: Path, victim: str, sandbox: Sandbox, who: str, delay: str, c
             time.sleep(chance.uniform(0.2, 4.0))
             sandbox.send(runner.pid, signal.SIGKILL)
         else:
-            assert wait_for(lambda: engines(sandbox) or runner.poll() is not None, 60)
+            assert wait_for(lambda: engines(sandbox) or runner.poll() is not None)
             time.sleep(chance.uniform(0.0, 1.5))
             sandbox.kill("nettrial-engine lab", signal.SIGKILL)
             sandbox.send(
                 runner.pid, signal.SIGTERM
             )  # The runner ends after the current trial, as after Ctrl-C.
-        runner.communicate(timeout=600)
+        runner.communicate(PATIENCE)
     sandbox.assert_empty()
     assert [
         path for path in directory.parent.iterdir() if path != directory and ".tmp" not in path.name
@@ -121,7 +121,7 @@ def completes(directory: Path, sandbox: Sandbox, who: str, delay: str) -> None:
     """Resumes the run until it ends, and checks that it contains each trial once and leaves only its
     directory."""
     with start(directory, sandbox, who, delay) as runner:
-        _, errors = runner.communicate(timeout=600)
+        _, errors = runner.communicate(PATIENCE)
     assert runner.returncode == 0, errors
     assert finished(directory) == Counter(range(1, TRIALS + 1))
     assert (directory / "report.html").exists()
@@ -144,7 +144,7 @@ def killed_engines(sandbox: Sandbox, prefix: list[str], trial: dict[str, Any], k
             process.stdin.flush()
             yield number
             sandbox.kill("nettrial-engine lab", signal.SIGKILL)
-            process.wait(60)
+            process.wait(PATIENCE)
         sandbox.assert_empty()
 
 
@@ -160,7 +160,7 @@ def test_a_killed_engine_takes_a_fabric_of_90_with_it(
     for number in killed_engines(sandbox, prefix, trial, FABRIC_KILLS):
         if number == FABRIC_KILLS - 1:
             # All nodes and their agents are running.
-            assert wait_for(lambda: len(sandbox.processes()) > 90, 120)
+            assert wait_for(lambda: len(sandbox.processes()) > 90)
         else:
             # The moment lies between the creation of the first namespace and the middle of the traffic.
             time.sleep((number + chance.random()) * FABRIC_SECONDS / FABRIC_KILLS)
@@ -180,5 +180,5 @@ def test_a_killed_engine_takes_a_radio_channel_with_it(
     for number in killed_engines(sandbox, prefix, trial, RADIO_KILLS):
         if number == RADIO_KILLS - 1:
             # The traffic has started or is about to.
-            assert wait_for(lambda: len(sandbox.processes()) > hosts, 60)
+            assert wait_for(lambda: len(sandbox.processes()) > hosts)
         time.sleep(chance.random())

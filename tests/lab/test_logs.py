@@ -7,6 +7,7 @@ import pytest
 
 from nettrial.backends import Backend
 from nettrial.scenario import Scenario
+from tests.lab.sandbox import PATIENCE
 
 
 def test_a_trials_log_has_what_was_built(
@@ -21,7 +22,7 @@ def test_a_trials_log_has_what_was_built(
     )
     with caplog.at_level(logging.DEBUG), Backend("lab") as backend:
         backend.preflight()
-        record = backend.run("logged", scenario, 60)
+        record = backend.run("logged", scenario, PATIENCE)
     logged = "\n".join(caplog.messages)
     steps = [
         f"building the network nodes={len(scenario.nodes)} links={len(scenario.links)}",

@@ -13,7 +13,7 @@ import pytest
 
 from nettrial.store import Run, Trial
 from tests.lab.machines import SETS, Machines, environment, settled, short_study
-from tests.lab.sandbox import wait_for
+from tests.lab.sandbox import PATIENCE, wait_for
 
 FILE = "--machines=sets.yaml"
 TREATMENTS = 2
@@ -74,9 +74,9 @@ def begun(machines: Machines, out: str, sets: int) -> bool:
 def test_sets_share_a_run_and_a_killed_runner_leaves_every_machine_as_it_was(pairs: Machines) -> None:
     before = pairs.state()
     with pairs.start(*study("700 ms", replicates=3), "--out=killed-sets") as runner:
-        assert wait_for(lambda: begun(pairs, "killed-sets", 2) or runner.poll() is not None, 300)
+        assert wait_for(lambda: begun(pairs, "killed-sets", 2) or runner.poll() is not None)
         pairs.sandbox.send(runner.pid, signal.SIGKILL)
-        runner.communicate(timeout=120)
+        runner.communicate(PATIENCE)
     settled(pairs, before)
     first = sets_of(finished(pairs, "killed-sets"))
     done = pairs.nettrial("run", "--resume", "killed-sets", FILE)
@@ -99,10 +99,10 @@ def test_sets_share_a_run_and_a_killed_runner_leaves_every_machine_as_it_was(pai
 def test_a_set_whose_machine_vanishes_costs_its_trial_and_the_run_goes_on(pairs: Machines) -> None:
     before = pairs.state()
     with pairs.start(*study("1 s", replicates=4), "--out=lost-set") as runner:
-        assert wait_for(lambda: begun(pairs, "lost-set", 2) or runner.poll() is not None, 300)
+        assert wait_for(lambda: begun(pairs, "lost-set", 2) or runner.poll() is not None)
         pairs.do("receiver", "ip", "link", "set", "control", "down")
         pairs.sandbox.kill("root@receiver sh", signal.SIGKILL)  # ssh here; otherwise it takes 15 s to notice
-        _, said = runner.communicate(timeout=300)
+        _, said = runner.communicate(PATIENCE)
     pairs.do("receiver", "ip", "link", "set", "control", "up")
     settled(pairs, before)
     assert runner.returncode == 4, said
@@ -137,9 +137,9 @@ def test_workers_of_a_cluster_drive_the_sets_and_restore_them_if_the_runner_is_k
     ]
     try:
         with pairs.start(*study("700 ms", replicates=3), "--out=far", f"--on={address}") as runner:
-            assert wait_for(lambda: begun(pairs, "far", 2) or runner.poll() is not None, 300)
+            assert wait_for(lambda: begun(pairs, "far", 2) or runner.poll() is not None)
             pairs.sandbox.send(runner.pid, signal.SIGKILL)
-            runner.communicate(timeout=120)
+            runner.communicate(PATIENCE)
         assert pairs.state() != before  # the worker keeps its session
         settled(pairs, before)
         done = pairs.nettrial("run", "--resume", "far", FILE, f"--on={address}")

@@ -177,12 +177,12 @@ def test_a_changed_mtu_is_restored_whatever_is_killed(
         words = (*COMPARED, "--port", str(port), "--replicates", "1000")
         log = tmp_path / "errors"
         with forked.Process(inside(client, *words, errors=log)) as process:
-            assert wait_for(lambda: mtu(client) == 1500, 60)
+            assert wait_for(lambda: mtu(client) == 1500)
             (engine,) = children(process.pid)
             os.kill(engine if victim == "engine" else process.pid, signal.SIGKILL)
             if victim == "engine":  # the command would start another one, which would change the MTU again
                 os.kill(process.pid, signal.SIGKILL)
-            assert wait_for(lambda: mtu(client) == 9000, 60)
+            assert wait_for(lambda: mtu(client) == 9000)
 
 
 def test_an_mtu_that_the_server_does_not_have_is_refused(

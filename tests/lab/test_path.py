@@ -12,11 +12,10 @@ import pytest
 
 from tests import forked
 from tests.lab.chain import Chain
+from tests.lab.sandbox import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 NETTRIAL = f"env PYTHONPATH={shlex.quote(str(ROOT))} NO_COLOR=1 {shlex.quote(sys.executable)} -m nettrial.cli"
-PATIENCE = 300.0
-"""The time limit in seconds for an examination that takes ten on a quiet machine."""
 JUMBO, PLAIN = 9000, 1500
 
 Report = dict[str, Any]

@@ -20,7 +20,7 @@ from nettrial.scenario import Capture, Record, Scenario
 from nettrial.study import load
 from tests.lab.captured import arrivals
 from tests.lab.lacking import lacking
-from tests.lab.sandbox import Sandbox, wait_for
+from tests.lab.sandbox import PATIENCE, Sandbox, wait_for
 from tests.lab.test_tools import begin
 from tests.measuring import Run, timers_now, until_it_holds
 
@@ -99,7 +99,7 @@ def arrived(backend: Backend, scenario: Scenario, folder: Path) -> tuple[list[in
     """Returns the times at which full frames arrive at the receiver, in nanoseconds, and the record."""
     folder.mkdir()
     capture = Capture(directory=str(folder), name="trial", snap_bytes=64)
-    record = backend.run("trial", scenario, 120, capture=capture)
+    record = backend.run("trial", scenario, PATIENCE, capture=capture)
     times = [
         at for at, length in arrivals(folder / "trial-receiver-eth0.pcapng") if length == FULL_FRAME_BYTES
     ]
@@ -177,8 +177,8 @@ def test_the_lab_refuses_what_the_queue_of_its_delay_line_is_not(lab: Backend, t
 def test_a_kill_leaves_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
     scenario = study(tmp_path, TABLE, {**PACKETS, "duration": "600 s"})
     with begin(sandbox, scenario, tmp_path) as runner:
-        assert wait_for(lambda: len(sandbox.namespaces()) >= 4, 60)
+        assert wait_for(lambda: len(sandbox.namespaces()) >= 4)
         time.sleep(0.5)  # At any load, it is killed while it builds the network, or during the traffic.
         sandbox.kill("nettrial-engine lab", signal.SIGKILL)
-        runner.communicate(timeout=600)
+        runner.communicate(PATIENCE)
     assert runner.returncode != 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import forked
+from tests.lab.sandbox import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 SHORT = [
@@ -38,7 +39,7 @@ def test_without_rights_and_without_user_namespaces_every_reason_is_told(tmp_pat
             env=ENVIRONMENT,
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=PATIENCE,
             check=False,
         )
         assert result.returncode == 3, result.stderr

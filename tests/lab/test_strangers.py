@@ -60,7 +60,7 @@ def trial(resolve: Callable[..., Scenario], sandbox: Sandbox) -> Iterator[dict[s
             return len(found) == len(TOOLS)
 
         try:
-            assert wait_for(there, 120), found
+            assert wait_for(there), found
             yield found
         finally:
             process.kill()

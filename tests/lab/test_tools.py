@@ -15,7 +15,7 @@ import pytest
 from nettrial.backends import Backend
 from nettrial.design import traffic_seconds
 from nettrial.scenario import Flow, FlowRecord, Record, Scenario
-from tests.lab.sandbox import Sandbox, wait_for
+from tests.lab.sandbox import PATIENCE, Sandbox, wait_for
 from tests.lab.side_by_side import side_by_side
 from tests.measuring import Attempt, Run
 
@@ -193,7 +193,8 @@ def test_a_command_of_ones_own_is_given_the_flow_and_gives_figures(
 ) -> None:
     server = "import socket,sys; s=socket.create_server((sys.argv[1], int(sys.argv[2]))); s.accept()"
     client = (
-        "import socket,sys; s=socket.create_connection((sys.argv[2], int(sys.argv[3])), 5, (sys.argv[1], 0));"
+        "import socket,sys; own, to, port = sys.argv[1:];"
+        f"s=socket.create_connection((to, int(port)), {PATIENCE}, (own, 0));"
         "print('connected'); print('{\"bytes\": 7, \"rtt_us\": [10, 30]}')"
     )
     settings: dict[str, Any] = {
@@ -230,7 +231,7 @@ def test_a_failed_command_fails_the_trial_with_its_words(
 ) -> None:
     scenario = build(flow("exec", arguments=["sh", "-c", "echo what a pity >&2; exit 3"]))
     with pytest.raises(Exception, match="exit status: 3: what a pity"):
-        lab.run("test", scenario, 60)
+        lab.run("test", scenario, PATIENCE)
 
 
 RUNS = """
@@ -239,7 +240,7 @@ from pathlib import Path
 from nettrial.backends import Backend
 from nettrial.scenario import Scenario
 with Backend("lab") as lab:
-    lab.run("test", Scenario.model_validate_json(Path(sys.argv[1]).read_text()), 120)
+    lab.run("test", Scenario.model_validate_json(Path(sys.argv[1]).read_text()), 900)
     print("over", flush=True)
     sys.stdin.read()
 """
@@ -276,7 +277,7 @@ def test_nothing_is_left_after_a_trial(
     with begin(sandbox, scenario, tmp_path) as runner:
         assert runner.stdout is not None
         assert runner.stdout.readline() == b"over\n"
-        assert wait_for(lambda: not strays(sandbox), 60), strays(sandbox)
+        assert wait_for(lambda: not strays(sandbox)), strays(sandbox)
         assert any("nettrial-engine lab" in command for command in sandbox.processes().values())
 
 
@@ -293,13 +294,13 @@ def test_nothing_is_left_after_the_engine_is_killed(
         flows.append({**flow(name, transport, duration="60 s", size="30 MB"), "start": "0 s"})
     with begin(sandbox, build(*flows, rate="10 Mbit/s"), tmp_path) as runner:
         # The processes are servers, clients, and the one that escapes.
-        assert wait_for(lambda: len(strays(sandbox)) >= 20, 60), strays(sandbox)
+        assert wait_for(lambda: len(strays(sandbox)) >= 20), strays(sandbox)
         programs = lambda: {Path(c.split()[0]).name for c in sandbox.processes(NOBODY).values()}  # noqa: E731
-        assert wait_for(lambda: programs() >= {*SERVERS, *CLIENTS}, 60), programs()
+        assert wait_for(lambda: programs() >= {*SERVERS, *CLIENTS}), programs()
         time.sleep(0.5)
         assert len(sandbox.namespaces()) >= 3  # The namespaces are the engine's and those of two hosts.
         sandbox.kill("nettrial-engine lab", signal.SIGKILL)
-        runner.communicate(timeout=600)
+        runner.communicate(PATIENCE)
     assert runner.returncode != 0
 
 
@@ -312,7 +313,7 @@ def test_it_runs_without_root(as_user: list[str], build: Callable[..., Scenario]
         "from nettrial.backends import Backend\nfrom nettrial.scenario import Scenario\n"
         "with Backend('lab') as lab:\n"
         "    scenario = Scenario.model_validate_json(Path(sys.argv[1]).read_text())\n"
-        f"    record = lab.run('test', scenario, {traffic_seconds(scenario) + 60})\n"
+        f"    record = lab.run('test', scenario, {traffic_seconds(scenario) + PATIENCE})\n"
         "print(*[flow.name for flow in record.flows])\n"
     )
     done = subprocess.run(
@@ -320,7 +321,7 @@ def test_it_runs_without_root(as_user: list[str], build: Callable[..., Scenario]
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.stdout.split() == ["iperf3", "netperf", "ping", "ditg", *DOWNLOADS], done.stderr

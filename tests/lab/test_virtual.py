@@ -338,7 +338,7 @@ def test_a_kill_leaves_nothing(kernel, victim, tmp_path):
         os.kill(process.pid if victim == "engine" else program, signal.SIGKILL)
         if victim == "kernel":
             assert b"the kernel ended without an answer" in process.stdout.readline()
-        assert wait_for(lambda: not [number for number in left if Path(f"/proc/{number}/exe").exists()], 60)
+        assert wait_for(lambda: not [number for number in left if Path(f"/proc/{number}/exe").exists()])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -369,7 +369,7 @@ def test_a_kernel_that_is_killed_as_it_starts_leaves_nothing(kernel, tmp_path, l
             time.sleep(chance.uniform(0, longest))
             os.kill(started[0], signal.SIGKILL)
             assert b"the kernel ended without an answer" in process.stdout.readline()
-            assert wait_for(lambda: not processes_of(own), 60), processes_of(own)
+            assert wait_for(lambda: not processes_of(own)), processes_of(own)
         process.stdin.close()
 
 

@@ -19,7 +19,7 @@ from nettrial.scenario import Measure
 from nettrial.store import Run
 from tests.lab.lacking import lacking
 from tests.lab.machines import MAY_CHANGE, ROOT, SERVER, Machines, environment, made
-from tests.lab.sandbox import wait_for
+from tests.lab.sandbox import PATIENCE, wait_for
 
 PROGRAM = Path(__file__).parents[2] / "target/windows/nettrial-engine.exe"
 WINE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nettrial/wine/usr"
@@ -142,7 +142,7 @@ def test_a_guard_restores_where_there_is_no_unix(machines: Machines) -> None:
             said += guard.stderr.read(1)
         assert journal.exists()
         guard.stdin.close()
-        assert guard.wait(120) == 0, guard.stderr.read()
+        assert guard.wait(PATIENCE) == 0, guard.stderr.read()
     assert not journal.exists()
     journal.write_text(json.dumps(noted) + "\n")
     done = subprocess.run(
@@ -179,7 +179,7 @@ def served(machines: Machines, name: str) -> Iterator[None]:
     with log.open("wb") as errors:
         server = subprocess.Popen(on(machines, name, "serve", "--port", str(PORT)), stderr=errors)
     try:
-        assert wait_for(lambda: "serving nettrial at" in log.read_text() or server.poll() is not None, 120)
+        assert wait_for(lambda: "serving nettrial at" in log.read_text() or server.poll() is not None)
         assert server.poll() is None, log.read_text()
         yield
     finally:
@@ -198,7 +198,7 @@ def test_a_machine_with_wine_serves_one_with_linux(machines: Machines) -> None:
                 env={**environment(), "NETTRIAL_TOKEN": TOKEN},
                 capture_output=True,
                 text=True,
-                timeout=300,
+                timeout=PATIENCE,
                 check=False,
             )
             assert done.returncode == 0, done.stderr

@@ -156,7 +156,7 @@ class Process:
     def __call__(self, *arguments: str, **fake: str) -> subprocess.CompletedProcess[str]:
         """Runs a command until it ends."""
         with self.start(*arguments, **fake) as process:
-            output, errors = process.communicate(timeout=120)
+            output, errors = process.communicate(timeout=300)
         assert "Traceback" not in errors, errors
         return subprocess.CompletedProcess(arguments, process.wait(), output, errors)
 

@@ -128,7 +128,7 @@ def first_lines(port: int) -> set[bytes]:
         request = f"GET {page} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
         with (
             contextlib.suppress(ConnectionError),
-            socket.create_connection(("127.0.0.1", port), 10) as connection,
+            socket.create_connection(("127.0.0.1", port), 240) as connection,
         ):
             connection.sendall(request)
             lines.add(connection.makefile("rb").readline().strip())
