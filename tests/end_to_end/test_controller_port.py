@@ -139,7 +139,7 @@ def test_connections_are_bounded_and_leave_nothing(controller: tuple[subprocess.
         assert all(ended(caller) for caller in callers[: 100 - PLACES])
         until(lambda: held(process)[1] <= descriptors + PLACES, "the end of old connections")
         # A connection has two threads, one more when it begins, and its first one may still be ending.
-        assert held(process)[0] <= threads + 4 * PLACES
+        until(lambda: held(process)[0] <= threads + 4 * PLACES, "the end of the threads of old connections")
     until(lambda: held(process)[0] <= threads, "the end of all threads")
     until(lambda: held(process)[1] <= descriptors, "the end of all connections")
 

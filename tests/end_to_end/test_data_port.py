@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from nettrial.backends import find
+from tests.end_to_end.serving import PATIENCE, until
 
 pytestmark = pytest.mark.end_to_end
 
@@ -72,16 +73,22 @@ def test_silent_strangers_cost_no_cpu_time_and_keep_nobody_out(descriptors: int,
     with agent(descriptors) as process, contextlib.ExitStack() as open_ones:
         port = listening(process)
         for _ in range(strangers):
-            open_ones.enter_context(socket.create_connection(("127.0.0.1", port), 10))
-        before = cpu_seconds(process)
-        time.sleep(3)
-        # An agent that calls accept() again and again without a free descriptor uses a whole CPU.
-        assert cpu_seconds(process) - before < 0.2
+            open_ones.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
+
+        def is_idle() -> bool:
+            before = cpu_seconds(process)
+            time.sleep(3)
+            return cpu_seconds(process) - before < 0.2
+
+        # An agent that calls accept() again and again without a free descriptor uses a whole CPU. On a busy
+        # machine, one that does not may still have strangers to send away.
+        until(is_idle, "a time in which the agent is idle")
         if descriptors < strangers:
             return
-        assert len(os.listdir(f"/proc/{process.pid}/fd")) < 100
-        assert len(os.listdir(f"/proc/{process.pid}/task")) < 100
-        with socket.create_connection(("127.0.0.1", port), 10) as known:
+        for held in ("fd", "task"):
+            until(
+                lambda held=held: len(os.listdir(f"/proc/{process.pid}/{held}")) < 100, "few of the strangers"
+            )
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as known:
             known.sendall(COOKIE + INSPECTS)
-            known.settimeout(60)
             assert len(known.recv(1)) == 1

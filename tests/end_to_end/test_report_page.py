@@ -6,7 +6,7 @@ import queue
 import re
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ from nettrial.monitor.archive import Archive
 from nettrial.monitor.site import server
 from nettrial.report import html, live, vega
 from nettrial.store import Run
+from tests.end_to_end.serving import until
 from tests.unit.sweeps import make_sweep_run
 from tests.unit.synthetic import ENVIRONMENT, make_run, record, scenario_of
 from tests.unit.test_monitor_site import make_archive
@@ -325,6 +326,17 @@ def test_tables_are_copied_as_csv_markdown_and_latex(context: BrowserContext, ru
     assert "\\begin{tabular}" in copied["LaTeX"]
 
 
+def reload_until(page: Page, is_kept: Callable[[], bool]) -> None:
+    """Reloads a page until it shows what its reader has chosen, which the browser stores some time after the
+    click."""
+
+    def shows() -> bool:
+        page.reload()
+        return is_kept()
+
+    until(shows, "what was chosen")
+
+
 def test_the_theme_is_chosen_and_kept(context: BrowserContext, run: Run) -> None:
     page = opened(context, run)
     button = page.locator("#theme")
@@ -340,12 +352,8 @@ def test_the_theme_is_chosen_and_kept(context: BrowserContext, run: Run) -> None
     assert seen == [light, ("Theme: light", False), ("Theme: dark", True), light]
     button.click()
     button.click()
-    for _ in range(50):  # the browser stores it some time after the click
-        page.reload()
-        if button.inner_text() == "Theme: dark":
-            break
-        page.wait_for_timeout(100)
-    assert (button.inner_text(), dark()) == ("Theme: dark", True)
+    reload_until(page, lambda: button.inner_text() == "Theme: dark")
+    assert dark()
     page.emulate_media(media="print")
     assert not dark(), "paper is white"
     assert not button.is_visible()
@@ -378,8 +386,7 @@ def test_every_trial_is_shown_on_demand_and_that_is_kept(context: BrowserContext
     assert trials.locator("[data-said]").count() == 60
     button.click()
     assert (trials.is_visible(), button.get_attribute("aria-pressed")) == (True, "true")
-    page.reload()
-    assert trials.is_visible()
+    reload_until(page, trials.is_visible)
 
 
 def test_all_is_reached_and_read_by_keyboard(browser: Browser, run: Run) -> None:

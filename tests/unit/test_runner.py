@@ -96,8 +96,8 @@ def test_the_first_signal_ends_it_after_the_running_trial(nettrial, run, number)
 
 
 def test_the_second_signal_abandons_the_running_trial(nettrial, run):
-    with nettrial.start(*SHORT, FAKE_HANG="3") as process:
-        wait_for(2, run)
+    with nettrial.start(*SHORT, FAKE_WAIT="3") as process:
+        wait_in(nettrial, 3)
         process.send_signal(signal.SIGINT)
         heard(process, "Ctrl-C again abandons it")
         assert process.poll() is None
