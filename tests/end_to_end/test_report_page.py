@@ -451,6 +451,14 @@ def test_the_page_of_a_run_that_goes_on_follows_it(browser: Browser, tmp_path: P
     expect(page.locator("#live")).to_contain_text("The server has stopped")
 
 
+def event(directory: Path, said: str) -> None:
+    """Adds an event to an archive."""
+    archive = Archive.create(directory)
+    with archive.transaction():
+        archive.event(0, None, "clock", said)
+    archive.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_the_page_of_a_monitor_is_read_and_follows_the_archive(
     browser: Browser, tmp_path: Path, scheme: str
@@ -467,13 +475,16 @@ def test_the_page_of_a_monitor_is_read_and_follows_the_archive(
         assert Axe().run(page).violations_count == 0
         page.set_viewport_size({"width": 360, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        archive = Archive.create(directory)
-        with archive.transaction():
-            archive.event(0, None, "clock", "the clock was set by +2.0 s")
-        archive.close()
+        event(directory, "the clock was set by +2.0 s")
         expect(page.locator("#events")).to_contain_text("the clock was set by +2.0 s")
         page.set_viewport_size({"width": 1280, "height": 900})
-        page.locator("td.warning a").click()
+        page.locator("td.warning a").hover()
+        page.mouse.down()
+        with page.expect_response(served.url) as newer:
+            event(directory, "the clock was set by +3.0 s")
+        newer.value.finished()
+        page.evaluate("new Promise(requestAnimationFrame)")
+        page.mouse.up()
         expect(page.locator("h1")).to_have_text("delay: here to alpha")
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()

@@ -191,6 +191,11 @@
     };
   }
 
+  /* A click on a link that is replaced while the button is down leads nowhere. */
+  let pressed = false;
+  addEventListener("pointerdown", () => { pressed = true }, true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { pressed = false }, true);
+
   /* The page of a run in progress asks for newer versions. */
   async function newer() {
     const { live } = document.body.dataset;
@@ -200,7 +205,7 @@
       const version = await (await fetch("version", { cache: "no-store" })).text();
       if (version !== document.body.dataset.live) {
         const text = await (await fetch("./", { cache: "no-store" })).text();
-        replace(new DOMParser().parseFromString(text, "text/html"));
+        if (!pressed) replace(new DOMParser().parseFromString(text, "text/html"));
       } else if (state.dataset.lost) {
         delete state.dataset.lost;
         state.textContent = "Watching.";
