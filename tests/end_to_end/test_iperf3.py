@@ -96,6 +96,7 @@ def plausible(found: float, rate: float, most: float = 1.2) -> bool:
     return rate / 6 < found < most * rate
 
 
+@pytest.mark.settles
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_an_unmodified_client_is_content(server: Server, options: tuple[str, ...]) -> None:
     found = iperf3_client(server.port, *options)
@@ -138,6 +139,7 @@ def test_ipv6(server: Server, options: tuple[str, ...]) -> None:
     assert found["end"]["sum_received" if "-u" not in options else "sum"]["bytes"] > 0
 
 
+@pytest.mark.settles
 def test_several_clients_at_once(server: Server) -> None:
     """Each client runs a test of its own. The server assigns the UDP streams of one address to the right
     tests."""
@@ -332,6 +334,7 @@ def test_a_killed_client_is_no_burden(server: Server) -> None:
     until(lambda: server.threads() < busy, "the end of the test of who left")
 
 
+@pytest.mark.settles
 @pytest.mark.parametrize("kind", ["tcp", "udp"])
 @pytest.mark.parametrize("reverse", [(), ("--reverse",)], ids=["to", "from"])
 def test_measure_against_the_real_server(kind: str, reverse: tuple[str, ...]) -> None:
@@ -355,6 +358,7 @@ def test_measure_against_the_real_server(kind: str, reverse: tuple[str, ...]) ->
         assert counts["received_pkts"] + counts["lost_pkts"] <= counts["sent_pkts"]
 
 
+@pytest.mark.settles
 @pytest.mark.parametrize(("kind", "reverse"), [("tcp", ()), ("udp", ("--reverse",))])
 def test_parallel_streams_against_the_real_server(kind: str, reverse: tuple[str, ...]) -> None:
     with iperf3_server() as port:

@@ -326,10 +326,28 @@ def programs(sandbox: Sandbox) -> list[int]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_stranger_on_the_network_changes_nothing(name: str, prepare: Prepare, sandbox: Sandbox) -> None:
-    # The attack takes about a second, and has to end before the trial does, also on a busy machine.
-    transfer = {"kind": "transfer", "duration": "10 s"}
+    # The attack takes about a second, and has to end before the trial does.
+    for seconds in (10, 60, 300):
+        record = attacked(name, seconds, prepare, sandbox)
+        if record:
+            break
+    assert record, "the trial ended before the attack, or the attack failed"
+    flow = record.flows[0]
+    assert [check for check in record.checks if not check.passed] == []
+    assert flow.bytes > 0
+    assert flow.goodput_bps
+    counts = record.flows[1].packets
+    assert counts
+    assert counts.sent_pkts == counts.received_pkts + counts.lost_pkts == 200 * seconds
+    assert (counts.reordered_pkts, counts.duplicated_pkts) == (0, 0)
+
+
+def attacked(name: str, seconds: int, prepare: Prepare, sandbox: Sandbox) -> Record | None:
+    """Returns the record of a trial of that length, the receiver of which is attacked; None if the attack did
+    not get through, as where the trial ends before it on a busy machine."""
+    transfer = {"kind": "transfer", "duration": f"{seconds} s"}
     scenario = prepare(LINUX, name, transfer, network="pair", rate="10 Mbit/s")
-    packets = PACKETS | {"gap": {"distribution": "exponential", "mean": "5 ms"}, "count": 2000}
+    packets = PACKETS | {"gap": {"distribution": "exponential", "mean": "5 ms"}, "count": 200 * seconds}
     packets = scenario.workload[0].model_dump(by_alias=True) | {"name": "packets", "traffic": packets}
     scenario.workload.append(Flow.model_validate(packets | {"transport": "udp"}))
     command = sandbox.command(["env", f"NETTRIAL_STACKS={stacks()}", str(engine()), "lab"])
@@ -347,17 +365,10 @@ def test_a_stranger_on_the_network_changes_nothing(name: str, prepare: Prepare, 
         assert wait_for(lambda: len(senders()) == 1)
         sender = str(senders()[0])
         enter = ["nsenter", "--target", sender, "--net", "--", sys.executable, str(STRANGER), sender]
-        said = json.loads(sandbox.do(enter))
-        assert said == {"callers": 200, "answered_bytes": 0, "frames": 2000, "datagrams": 2000}
+        attack = subprocess.run(sandbox.command(enter), stdout=subprocess.PIPE, text=True, check=False)
+        said = json.loads(attack.stdout or "null")
+        assert said in (None, {"callers": 200, "answered_bytes": 0, "frames": 2000, "datagrams": 2000})
         answer = json.loads(process.stdout.readline())
         process.kill()
     assert "record" in answer, answer
-    record = Record.model_validate(answer["record"])
-    flow = record.flows[0]
-    assert [check for check in record.checks if not check.passed] == []
-    assert flow.bytes > 0
-    assert flow.goodput_bps
-    counts = record.flows[1].packets
-    assert counts
-    assert counts.sent_pkts == counts.received_pkts + counts.lost_pkts == 2000
-    assert (counts.reordered_pkts, counts.duplicated_pkts) == (0, 0)
+    return Record.model_validate(answer["record"]) if said else None
