@@ -17,6 +17,7 @@ RUN = ("run", "jumbo-ipv6", "--backend", "lab", "--set", "mtu=1500,9000", "--set
 RUN += ("--set", "receiver=linux-cubic", "--replicates", "2", "--seed", "1", "--out", "mine")
 SLOW = "1.05"
 """The duration in seconds of a trial after which the display is always drawn again."""
+ELAPSED = r"(\d+ min )?\d+ s elapsed"
 TIMES = re.compile(r"(?:\d+ min )?\d+ s (elapsed|left)")
 WIDE = """\
 Jumbo frames over IPv6: 4 trials, about 14 s, seed 1
@@ -72,7 +73,7 @@ def test_a_run_shows_its_responses_and_one_bar(tmp_path: Path, width: int, scree
         assert shown.end() == 4
         assert shown.text.count("━ ") == 1, "the bar is drawn once"
         lines = unfolded(shown.text)
-        assert re.search(r"━ 3/4 trials, \d+ s elapsed, warnings: 0, failed: 1 jumbo-ipv6: Jumbo", lines)
+        assert re.search(rf"━ 3/4 trials, {ELAPSED}, warnings: 0, failed: 1 jumbo-ipv6: Jumbo", lines)
         assert "1 of 4 trials failed; to run them again: nettrial run --resume mine" in lines
         # The engine's control sequences are shown; those of the display reach the terminal.
         assert b"\x1b[2J" not in shown.sent
@@ -81,7 +82,7 @@ def test_a_run_shows_its_responses_and_one_bar(tmp_path: Path, width: int, scree
 
     with terminal(tmp_path, "run", "--resume", "mine", width=width) as shown:
         assert shown.end() == 0
-        assert re.search(r"━ 4/4 trials, \d+ s elapsed, warnings: 0 jumbo-ipv6: ", unfolded(shown.text))
+        assert re.search(rf"━ 4/4 trials, {ELAPSED}, warnings: 0 jumbo-ipv6: ", unfolded(shown.text))
         assert "\\u" not in shown.text
 
 
@@ -99,7 +100,7 @@ def test_ctrl_c_leaves_no_remains_of_the_display(tmp_path: Path, width: int):
         assert re.match(
             r"Jumbo frames over IPv6: 4 trials, about 14 s, seed 1 results: mine "
             r"finishing the trial that is running; Ctrl-C again abandons it "
-            r"━+[╺╸]?━+ 2/4 trials, \d+ s elapsed, \d+ s left, warnings: 0 jumbo-ipv6: Jumbo frames",
+            rf"━+[╺╸]?━+ 2/4 trials, {ELAPSED}, (\d+ min )?\d+ s left, warnings: 0 jumbo-ipv6: Jumbo frames",
             lines,
         )
         assert lines.replace(" ", "").endswith("stopped;toresume:nettrialrun--resumemine")  # it may be folded
