@@ -1,6 +1,7 @@
 """Servers and commands for tests between two programs: nettrial, and the real iperf3."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -108,6 +109,22 @@ def serving(
             process.kill()
 
 
+_SPARE = itertools.count(1000 * os.getpid())
+"""The places of ports to try, which differ for each process that runs tests."""
+
+
+def spare_port() -> int:
+    """Returns a port of this machine that is free. A connection of another test does not take it before it is
+    used, because the kernel gives connections higher ports (net.ipv4.ip_local_port_range)."""
+    range_file = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    ports = range(10_000, int(range_file.read_text().split()[0]))
+    for place in _SPARE:
+        port = ports[place * 7 % len(ports)]
+        with contextlib.suppress(OSError), socket.create_server(("", port)):
+            return port
+    raise AssertionError("there is no end of places")
+
+
 def iperf3() -> str:
     """Returns the path of the real iperf3. Without it, tests are skipped; in CI, that is a failure."""
     found = shutil.which("iperf3")
@@ -121,20 +138,7 @@ def iperf3() -> str:
 @contextlib.contextmanager
 def iperf3_server() -> Iterator[int]:
     """Runs a real iperf3 server, and yields its port."""
-    process, port = _listening_iperf3()
-    try:
-        yield port
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _listening_iperf3() -> tuple[subprocess.Popen[bytes], int]:
-    """Starts a real iperf3 server, and returns it with its port. It ends at once if another process took the
-    port that was free before; then another port is tried."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = spare_port()
     command = [iperf3(), "-s", "-p", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -142,8 +146,12 @@ def _listening_iperf3() -> tuple[subprocess.Popen[bytes], int]:
         # A connection would tell, but iperf3 reports one without a cookie as an error.
         return f":{port:04X} " in Path("/proc/net/tcp6").read_text()
 
-    until(lambda: process.poll() is not None or listens(), "iperf3's port")
-    return (process, port) if process.poll() is None else _listening_iperf3()
+    try:
+        until(lambda: process.poll() is not None or listens(), "iperf3's port")
+        yield port
+    finally:
+        process.kill()
+        process.wait()
 
 
 def iperf3_client(port: int, *arguments: str, host: str = "127.0.0.1") -> dict[str, Any]:

@@ -14,11 +14,13 @@ pytestmark = pytest.mark.end_to_end
 
 # The same rules serve them over IPv6 (`tests/lab/test_attacks.py`), and each takes up to 30 s of CPU time.
 @pytest.mark.slow
+@pytest.mark.settles  # On a busy machine, an honest client may give up.
 @pytest.mark.parametrize("port", ["pages", "ndt7", "stamp", "engine"])
 def test_honest_clients_are_served_under_attack(port: str) -> None:
     assert unserved(attacked(port, 4)) == {}
 
 
+@pytest.mark.settles
 def test_a_server_with_few_descriptors_serves_ndt7_clients_under_attack(tmp_path: Path) -> None:
     """The server wrote a traceback for each connection for which it had no descriptor, and served nobody."""
     with serving(tmp_path, "--ndt7", "--plain", "--bind", "127.0.0.1", token=None, descriptors=48) as server:

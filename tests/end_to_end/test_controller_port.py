@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nettrial.systems import controllers_python
-from tests.end_to_end.serving import PATIENCE, environment, until
+from tests.end_to_end.serving import PATIENCE, environment, spare_port, until
 
 pytestmark = pytest.mark.end_to_end
 
@@ -30,9 +30,7 @@ def controller() -> Iterator[tuple[subprocess.Popen[str], int]]:
     python = controllers_python()
     if not python:
         pytest.skip("there is no os-ken")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = spare_port()
     told = {"application": "learning", "mode": "reactive", "paths": 1, "listen": port}
     told |= {"switches": 2, "links": 1, "hosts": [], "pairs": []}
     process = subprocess.Popen(

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nettrial.cli.documents.measure import StampDocument
-from tests.end_to_end.serving import PATIENCE, nettrial, serving, until
+from tests.end_to_end.serving import PATIENCE, nettrial, serving, spare_port, until
 
 pytestmark = pytest.mark.end_to_end
 
@@ -79,9 +78,7 @@ def options(mode: str, key: Path) -> list[str]:
 @pytest.fixture
 def reflector(stamp_suite: str, mode: str, key: Path) -> Iterator[int]:
     """Runs a reflector of stamp-suite and yields its port."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = spare_port()
     command = [stamp_suite, "-i", "--local-addr", "127.0.0.1", "--local-port", str(port)]
     process = subprocess.Popen(
         [*command, "--stateful-reflector", *options(mode, key)],

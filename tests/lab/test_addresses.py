@@ -83,6 +83,7 @@ def measured(chain: Chain, address: str, port: str, *options: str) -> dict[str, 
 KINDS = [("tcp",), ("udp", "--rate", "1 Mbit/s"), ("rr",)]
 
 
+@pytest.mark.settles
 @pytest.mark.parametrize("bind", ["link-local", "::"])
 def test_a_link_local_address_keeps_its_zone(bind: str, pair: Chain, tmp_path: Path) -> None:
     there = link_local(pair, SERVER)
@@ -94,6 +95,7 @@ def test_a_link_local_address_keeps_its_zone(bind: str, pair: Chain, tmp_path: P
             assert {check["found"] for check in checks} == {"1500 B"}
 
 
+@pytest.mark.settles
 @pytest.mark.parametrize("kind", [("tcp", "--iperf3"), ("udp", "--iperf3", "--rate", "1 Mbit/s")])
 def test_iperf3_is_served_at_a_link_local_address(kind: tuple[str, ...], pair: Chain, tmp_path: Path) -> None:
     there = link_local(pair, SERVER)
@@ -102,6 +104,7 @@ def test_iperf3_is_served_at_a_link_local_address(kind: tuple[str, ...], pair: C
         assert record["flows"][0]["bytes"] > 0
 
 
+@pytest.mark.settles
 @pytest.mark.parametrize("ip", [4, 6])
 def test_udp_is_answered_from_the_address_that_was_asked(ip: int, pair: Chain, tmp_path: Path) -> None:
     with serving(pair, tmp_path, "--iperf3", "--bind", "::") as port:

@@ -3,7 +3,6 @@
 import json
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from nettrial.backends.hosts import engine_there
 from nettrial.design import traffic_seconds
 from nettrial.machines import Inventory, MachineSettings
 from nettrial.scenario import Capture, Request, RunRequest, Scenario
+from tests.end_to_end.serving import spare_port
 from tests.lab.captured import arrivals
 from tests.lab.sandbox import PATIENCE, Sandbox, wait_for
 
@@ -230,8 +230,7 @@ def test_a_debian_system_with_nothing_but_openssh_is_a_host(
     shutil.copy(DEBIAN / "disk.img", tmp_path)
     # The engine of tests has debugging information, which need not go through emulated encryption.
     subprocess.run(["strip", "-o", str(tmp_path / "engine"), str(engine())], check=True)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = spare_port()
     machine = debian(tmp_path, port)
     # The machine is started by hand, and the engine installed.
     by_hand = subprocess.Popen(qemu(tmp_path, port), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

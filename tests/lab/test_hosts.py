@@ -144,6 +144,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.settles
 def test_a_monitor_measures_between_two_machines_and_changes_nothing(shared: Machines) -> None:
     lost = '  lost: {command: ["false"], interfaces: {eth0: ["10.81.2.99"]}}\n'
     (shared.folder / "mesh-machines.yaml").write_text(shared.file.read_text() + lost)

@@ -111,6 +111,7 @@ def neighbours() -> Iterator[tuple[list[str], list[str]]]:
         yield client, server
 
 
+@pytest.mark.settles
 @pytest.mark.parametrize("reverse", [(), ("--reverse",)], ids=["to", "from"])
 def test_a_narrow_path_is_warned_of(
     hosts: tuple[list[str], list[str]], port: int, reverse: tuple[str, ...]
@@ -198,6 +199,7 @@ def test_an_mtu_that_the_server_does_not_have_is_refused(
     assert mtu(client) == 9000
 
 
+@pytest.mark.settles
 def test_settings_of_connections_are_compared(
     neighbours: tuple[list[str], list[str]], tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ from nettrial.backends.find import engine
 from nettrial.metrics import METRICS
 from nettrial.scenario import CheckedEvent, CheckRequest, Record, Request, RunRequest, Scenario
 from nettrial.systems import CONTROLLERS, controllers_python
+from tests.end_to_end.serving import spare_port
 from tests.lab.fabric_study import fabric_scenario
 from tests.lab.lacking import lacking
 from tests.lab.sandbox import Sandbox, wait_for
@@ -164,8 +165,7 @@ def test_a_command_is_a_controller_of_which_what_passes_is_counted(
 def test_a_controller_at_an_address_speaks_openflow_1_0_and_its_loop_is_warned_of(
     tmp_path: Path, run: Callable[[Scenario], Record]
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = spare_port()
     with subprocess.Popen(own(str(port), "1.0", "loop")) as process:
         try:
             assert wait_for(lambda: listens(port))

@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 NETTRIAL = f"env PYTHONPATH={shlex.quote(str(ROOT))} NO_COLOR=1 {shlex.quote(sys.executable)} -m nettrial.cli"
 JUMBO, PLAIN = 9000, 1500
 
+pytestmark = pytest.mark.settles  # On a busy machine, an answer may come too late.
+
 Report = dict[str, Any]
 
 
