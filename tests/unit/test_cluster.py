@@ -33,9 +33,9 @@ if not os.environ.get("CI"):
 psutil = pytest.importorskip("psutil")
 
 STUDY = ("run", "jumbo-ipv6", "--backend", "sim", "--seed", "1")
-DIES, HANGS = 39, 40
-"""The numbers of a trial that ends its engine and of one that never ends. Runs of up to 38 trials have
-neither."""
+WAITS, DIES, HANGS = 36, 39, 40
+"""The numbers of a trial that waits where a test keeps it waiting, of one that ends its engine, and of one
+that never ends. Runs of up to 38 trials have neither of the latter."""
 
 
 class Dask:
@@ -44,6 +44,9 @@ class Dask:
     def __init__(self, directory):
         self.directory = directory
         self.workers = []
+        self.may_go_on = directory / "go-on"
+        """The file without which a trial waits."""
+        self.may_go_on.touch()
         self.file = directory / "scheduler.json"
         options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self.file)]
         self.scheduler = self._start("dask_scheduler", *options)
@@ -58,6 +61,7 @@ class Dask:
 
     def _start(self, module, *options, **variables):
         fake = {"FAKE_SECONDS": "0.05", "FAKE_DIE": str(DIES), "FAKE_HANG": str(HANGS)}
+        fake["FAKE_WAIT"] = str(WAITS)
         given = {**environment(self.directory), **fake, **variables}
         errors = self.directory / f"log-of-{module}-{len(self.workers)}"
         command = forked.Command(
@@ -113,6 +117,7 @@ def test_workers_and_the_runner_may_be_killed_and_the_run_is_the_same_to_the_byt
     command, directory = nettrial_process, nettrial_process.directory
     assert command(*STUDY, "--replicates", "3", "--out", "here").returncode == 0
     mine = directory / "mine"
+    dask.may_go_on.unlink()  # The run does not end before it is killed.
     with command.start(*STUDY, "--replicates", "3", "--out", "mine", "--on", dask.address) as runner:
         said = heard(runner, "results: mine")
         wait_until(lambda: finished(mine) >= 4, "four trials")
@@ -120,6 +125,7 @@ def test_workers_and_the_runner_may_be_killed_and_the_run_is_the_same_to_the_byt
         dask.work()
         wait_until(lambda: finished(mine) >= 8, "eight trials")
         runner.kill()
+    dask.may_go_on.touch()
     assert f"workers on {dask.address}" in said
     assert finished(mine) < 36
     before = kept(mine)
