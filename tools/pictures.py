@@ -45,6 +45,7 @@ PAGES = ("README.md", "docs/**/*.md", "studies/**/*.md")
 RUNS = {
     "jumbo-ipv6": ("--backend", "sim"),
     "mtu-packet-size": (),
+    "mtu-packet-size-gigabit": (),
     "jellyfish-mptcp": ("--backend", "sim"),
     "jellyfish-mptcp-hosts": ("--backend", "sim"),
     "jellyfish-mptcp-settings": ("--backend", "sim"),
