@@ -255,7 +255,7 @@ def test_a_killed_server_fails_the_repeat_at_once(tmp_path: Path) -> None:
             until(server.children, "the session's agent")
             agents = server.children()
             server.process.kill()
-            _, errors = client.communicate(PATIENCE)
+            _, errors = client.communicate(timeout=PATIENCE)
         assert client.returncode == 3
         assert "the server closed the session" in errors
         until(lambda: not any(Path(f"/proc/{agent}").exists() for agent in agents), "the agents' end")

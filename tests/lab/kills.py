@@ -109,7 +109,7 @@ class World:
     def run(self, *arguments: str, **more: str) -> None:
         """Runs a command until it ends; raises Failed if it fails."""
         with self.start(*arguments, **more) as process:
-            process.communicate(PATIENCE)
+            process.communicate(timeout=PATIENCE)
         if process.returncode != 0:
             said = (self.folder / "errors").read_text().strip()[-400:]
             raise Failed(f"`nettrial {' '.join(arguments)}` ended with {process.returncode}: {said}")
@@ -123,7 +123,7 @@ class World:
             return process.poll() is not None
 
         wait_for(is_over, PATIENCE)
-        process.communicate(PATIENCE)
+        process.communicate(timeout=PATIENCE)
 
     def left(self) -> list[str]:
         """Returns processes, namespaces, interfaces and mounts that are left after a while."""
@@ -260,7 +260,7 @@ class Run(Command):
                 self.world.sandbox.kill(wanted, signal.SIGKILL)
                 # The command ends after the current trial, as after Ctrl-C.
                 self.world.sandbox.send(runner.pid, signal.SIGTERM)
-                runner.communicate(PATIENCE)
+                runner.communicate(timeout=PATIENCE)
         row.kills += 1
         self.check(row)
         self.since += 1
@@ -642,7 +642,7 @@ class Measure(WithServer):
                     self.measure()  # The server serves the next client.
                 else:
                     row.kills += 1
-                    client.communicate(PATIENCE)
+                    client.communicate(timeout=PATIENCE)
         self.expect_nothing()
         row.left.update(self.world.files())
         row.left.update(self.world.unfinished())

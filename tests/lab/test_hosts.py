@@ -300,7 +300,7 @@ def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
         time.sleep(0.3)
         row.sandbox.kill("machine serve", signal.SIGCONT)
         time.sleep(0.7)
-    _, said = runner.communicate(PATIENCE)
+    _, said = runner.communicate(timeout=PATIENCE)
     row.sandbox.kill("time.sleep(0.01)", signal.SIGKILL)
     other.wait()
     assert runner.returncode == 0, said
@@ -328,7 +328,7 @@ def killed(
         else:
             sandbox.kill(VICTIMS[victim], signal.SIGKILL)
         sandbox.send(runner.pid, signal.SIGTERM)  # The runner ends after the current trial, as after Ctrl-C.
-        runner.communicate(PATIENCE)
+        runner.communicate(timeout=PATIENCE)
     settled(machines, before)
 
 
@@ -384,7 +384,7 @@ def power_cut(machines: Machines, out: str) -> None:
         for words in ("machine guard", "machine serve"):
             machines.sandbox.kill(words, signal_number)
     machines.sandbox.send(runner.pid, signal.SIGKILL)
-    runner.communicate(PATIENCE)
+    runner.communicate(timeout=PATIENCE)
     assert wait_for(lambda: not machines.engines()), machines.engines()
 
 
@@ -491,7 +491,7 @@ def test_a_machine_that_vanishes_in_the_middle_of_a_trial_costs_that_trial(machi
     machines.do("receiver", "ip", "link", "set", "control", "down")
     time.sleep(0.1)
     machines.sandbox.send(runner.pid, signal.SIGTERM)
-    _, said = runner.communicate(PATIENCE)
+    _, said = runner.communicate(timeout=PATIENCE)
     assert runner.returncode in (4, 130), said
     # The machine notices by itself that the runner is gone, and restores its settings.
     machines.do("receiver", "ip", "link", "set", "control", "up")

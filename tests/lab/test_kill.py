@@ -106,7 +106,7 @@ def kill(directory: Path, victim: str, sandbox: Sandbox, who: str, delay: str, c
             sandbox.send(
                 runner.pid, signal.SIGTERM
             )  # The runner ends after the current trial, as after Ctrl-C.
-        runner.communicate(PATIENCE)
+        runner.communicate(timeout=PATIENCE)
     sandbox.assert_empty()
     assert [
         path for path in directory.parent.iterdir() if path != directory and ".tmp" not in path.name
@@ -121,7 +121,7 @@ def completes(directory: Path, sandbox: Sandbox, who: str, delay: str) -> None:
     """Resumes the run until it ends, and checks that it contains each trial once and leaves only its
     directory."""
     with start(directory, sandbox, who, delay) as runner:
-        _, errors = runner.communicate(PATIENCE)
+        _, errors = runner.communicate(timeout=PATIENCE)
     assert runner.returncode == 0, errors
     assert finished(directory) == Counter(range(1, TRIALS + 1))
     assert (directory / "report.html").exists()

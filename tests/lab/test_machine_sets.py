@@ -76,7 +76,7 @@ def test_sets_share_a_run_and_a_killed_runner_leaves_every_machine_as_it_was(pai
     with pairs.start(*study("700 ms", replicates=3), "--out=killed-sets") as runner:
         assert wait_for(lambda: begun(pairs, "killed-sets", 2) or runner.poll() is not None)
         pairs.sandbox.send(runner.pid, signal.SIGKILL)
-        runner.communicate(PATIENCE)
+        runner.communicate(timeout=PATIENCE)
     settled(pairs, before)
     first = sets_of(finished(pairs, "killed-sets"))
     done = pairs.nettrial("run", "--resume", "killed-sets", FILE)
@@ -102,7 +102,7 @@ def test_a_set_whose_machine_vanishes_costs_its_trial_and_the_run_goes_on(pairs:
         assert wait_for(lambda: begun(pairs, "lost-set", 2) or runner.poll() is not None)
         pairs.do("receiver", "ip", "link", "set", "control", "down")
         pairs.sandbox.kill("root@receiver sh", signal.SIGKILL)  # ssh here; otherwise it takes 15 s to notice
-        _, said = runner.communicate(PATIENCE)
+        _, said = runner.communicate(timeout=PATIENCE)
     pairs.do("receiver", "ip", "link", "set", "control", "up")
     settled(pairs, before)
     assert runner.returncode == 4, said
@@ -139,7 +139,7 @@ def test_workers_of_a_cluster_drive_the_sets_and_restore_them_if_the_runner_is_k
         with pairs.start(*study("700 ms", replicates=3), "--out=far", f"--on={address}") as runner:
             assert wait_for(lambda: begun(pairs, "far", 2) or runner.poll() is not None)
             pairs.sandbox.send(runner.pid, signal.SIGKILL)
-            runner.communicate(PATIENCE)
+            runner.communicate(timeout=PATIENCE)
         assert pairs.state() != before  # the worker keeps its session
         settled(pairs, before)
         done = pairs.nettrial("run", "--resume", "far", FILE, f"--on={address}")

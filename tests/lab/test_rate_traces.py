@@ -180,5 +180,5 @@ def test_a_kill_leaves_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
         assert wait_for(lambda: len(sandbox.namespaces()) >= 4)
         time.sleep(0.5)  # At any load, it is killed while it builds the network, or during the traffic.
         sandbox.kill("nettrial-engine lab", signal.SIGKILL)
-        runner.communicate(PATIENCE)
+        runner.communicate(timeout=PATIENCE)
     assert runner.returncode != 0

@@ -300,7 +300,7 @@ def test_nothing_is_left_after_the_engine_is_killed(
         time.sleep(0.5)
         assert len(sandbox.namespaces()) >= 3  # The namespaces are the engine's and those of two hosts.
         sandbox.kill("nettrial-engine lab", signal.SIGKILL)
-        runner.communicate(PATIENCE)
+        runner.communicate(timeout=PATIENCE)
     assert runner.returncode != 0
 
 
