@@ -48,7 +48,7 @@ use worker::{Station, Worker};
 /// The number of frames that the ring of an interface holds.
 const SLOTS: usize = 4096;
 /// The time in which frames that are in a channel before the traffic must have crossed it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The interface of a station in the channels' namespace.
 pub struct StationInterface {

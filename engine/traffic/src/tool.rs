@@ -33,7 +33,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// The time in which a program must print its version.
-const QUICK: Duration = Duration::from_secs(5);
+const QUICK: Duration = Duration::from_secs(30);
 
 /// The most descriptors of a receiving program, and so of connections that anyone can open to it.
 const MOST_DESCRIPTORS: u64 = 256;

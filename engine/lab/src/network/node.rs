@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 /// The time that the links of a node may take to get their carrier.
-const CARRIER_PATIENCE: Duration = Duration::from_secs(5);
+const CARRIER_PATIENCE: Duration = Duration::from_secs(30);
 /// The index and name of a switch's bridge.
 const BRIDGE_INDEX: i32 = super::FIRST_INTERFACE - 1;
 const BRIDGE_NAME: &str = "bridge";

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const FIRST: u16 = 20_001;
 const LAST: u16 = 32_000;
 /// The time after which a receiving program must listen.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The port at which the next search begins.
 static NEXT: AtomicU16 = AtomicU16::new(FIRST);
