@@ -545,7 +545,7 @@ mod tests {
         let boot = Boot::Kernel { release: "0".into(), image, modules };
         let system = System { name: "none".into(), boot };
         let mut guest = Guest::start("a", &system, b"", HARDWARE, &[]).unwrap();
-        let error = guest.await_ready(Duration::from_secs(60)).unwrap_err().to_string();
+        let error = guest.await_ready(Duration::from_secs(300)).unwrap_err().to_string();
         assert!(error.starts_with("the guest a is gone") && error.contains("too old"), "{error}");
         fs::remove_dir_all(directory).unwrap();
     }
@@ -561,7 +561,7 @@ mod tests {
             let boot = Boot::Disk { image, format: format.into() };
             let system = System { name: "own".into(), boot };
             let guest = Guest::start("a", &system, b"", HARDWARE, &[]).unwrap();
-            let deadline = Instant::now() + Duration::from_secs(120);
+            let deadline = Instant::now() + Duration::from_secs(600);
             while !locked(&guest.console.lines).iter().any(|line| line.contains("the sector runs")) {
                 let lines = locked(&guest.console.lines).clone();
                 assert!(Instant::now() < deadline, "{format}: {lines:?}");

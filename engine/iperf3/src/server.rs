@@ -90,7 +90,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpStream;
 
-    const SOON: Duration = Duration::from_secs(10);
+    const SOON: Duration = Duration::from_secs(300);
 
     fn serving(bounds: Bounds) -> SocketAddr {
         let listener = bind(Some(([127, 0, 0, 1], 0).into()), 0).unwrap();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn bounds() -> Bounds {
-        Bounds { tests: (2, 2), streams: (8, 8), ..Bounds::with_descriptors(1024) }
+        Bounds { tests: (2, 2), streams: (8, 8), waiting: SOON, ..Bounds::with_descriptors(1024) }
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_test_that_is_owed_time_keeps_its_seat() {
-        let address = serving(Bounds { tests: (1, 3), ..bounds() });
+        let address = serving(Bounds { tests: (1, 3), waiting: Duration::from_millis(500), ..bounds() });
         let _running = running(address, 3600);
         let control = call(address, &Cookie::random());
         assert_eq!(State::read(&control, Instant::now() + SOON).unwrap(), State::AccessDenied);

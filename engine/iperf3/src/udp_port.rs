@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn soon() -> Instant {
-        Instant::now() + Duration::from_secs(5)
+        Instant::now() + Duration::from_secs(300)
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
             let port = UdpPort::open((at, number).into(), Arc::default()).unwrap();
             let turn = port.turn("127.0.0.1".parse().unwrap(), 1, soon()).unwrap();
             let client = UdpSocket::bind("127.0.0.1:0").unwrap();
-            client.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+            client.set_read_timeout(Some(Duration::from_secs(300))).unwrap();
             // The kernel would answer from 127.0.0.1, and the client's socket accepts nothing from there.
             client.connect(("127.0.0.2", number)).unwrap();
             client.send(&datagram::OPENING).unwrap();
@@ -275,16 +275,17 @@ mod tests {
     fn a_test_gets_no_more_streams_than_it_asked_for() {
         let (port, address) = opened();
         let turn = port.turn("127.0.0.1".parse().unwrap(), 2, soon()).unwrap();
-        let open = || {
+        let opens_within = |patience| {
             let client = UdpSocket::bind("127.0.0.1:0").unwrap();
             client.connect(address).unwrap();
-            client.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+            client.set_read_timeout(Some(patience)).unwrap();
             client.send(&datagram::OPENING).unwrap();
             client.recv(&mut [0; 4]).is_ok()
         };
-        assert_eq!([open(), open(), open()], [true, true, false]);
-        let streams = std::iter::from_fn(|| turn.stream(Instant::now() + Duration::from_millis(200)));
-        assert_eq!(streams.count(), 2);
+        assert!(opens_within(Duration::from_secs(300)) && opens_within(Duration::from_secs(300)));
+        assert!(!opens_within(Duration::from_millis(200)));
+        assert!(turn.stream(soon()).is_some() && turn.stream(soon()).is_some());
+        assert!(turn.stream(Instant::now() + Duration::from_millis(200)).is_none());
     }
 
     #[test]

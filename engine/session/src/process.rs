@@ -139,7 +139,7 @@ mod tests {
     use nettrial_traffic::{Command as Ask, Cookie, Reply};
     use std::time::Duration;
 
-    const SOON: Duration = Duration::from_secs(60);
+    const SOON: Duration = Duration::from_secs(300);
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const COOKIE: Cookie = Cookie(*b"the trial's own.");
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Agents of two hosts, each started by a shell.
 fn agents() -> Agents {
