@@ -276,14 +276,21 @@ def test_connections_of_a_known_cookie_lock_nobody_out(tmp_path: Path) -> None:
     ):
         control, cookie = begin(server)
         open_ones.enter_context(control)
-        control.sendall(parameters(time=60))
+        control.sendall(parameters(time=3600))
         assert control.recv(1) == b"\x0a"
         stream = open_ones.enter_context(server.connect())
         stream.sendall(cookie)
         assert received(control, 2) == b"\x01\x02"
+        kilobyte = bytes(1000)  # Who sends less in half a minute is silent, and the server ends the test.
         for _ in range(700):
+            stream.sendall(kilobyte)
             open_ones.enter_context(server.connect()).sendall(cookie)
-        until(lambda: len(server.descriptors()) < 100, "the end of the connections that are too many")
+
+        def few() -> bool:
+            stream.sendall(kilobyte)
+            return len(server.descriptors()) < 100
+
+        until(few, "the end of the connections that are too many")
         control.setblocking(False)
         with pytest.raises(BlockingIOError):
             control.recv(1)  # The test continues, so its end is not the reason for the closed connections.

@@ -26,7 +26,7 @@ def test_a_wrong_token_is_not_this_machines_fault(tmp_path: Path) -> None:
 
 def test_a_busy_iperf3_server_is_not_to_be_started() -> None:
     with iperf3_server() as port:
-        command = [iperf3(), "-c", "127.0.0.1", "-p", str(port), "-t", "60", "-b", "1M", "--forceflush"]
+        command = [iperf3(), "-c", "127.0.0.1", "-p", str(port), "-t", "3600", "-b", "1M", "--forceflush"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
             assert other.stdout is not None
             assert any("sec" in line for line in other.stdout)  # its first interval is over

@@ -214,7 +214,7 @@ def start() -> Iterator[Callable[[Scenario], Running]]:
 def test_nothing_stays_registered(
     how: str, paths: Callable[..., Scenario], start: Callable[[Scenario], Running]
 ) -> None:
-    running = start(paths("olia", 4, 2, seconds="600 ms" if how == "closed" else "20 s"))
+    running = start(paths("olia", 4, 2, seconds="600 ms" if how == "closed" else "60 s"))
     assert wait_for(lambda: running.process and running.registered())
     registered = running.registered()
     assert [name.split("_")[1] for name in registered] == ["olia"]

@@ -482,7 +482,7 @@ def test_a_machine_of_another_kind_gets_the_engine_that_is_named(machines: Machi
 def test_a_machine_that_vanishes_in_the_middle_of_a_trial_costs_that_trial(machines: Machines) -> None:
     before = machines.state()
     study = [option for option in STUDY if "duration" not in option]
-    long = ["--set=workload.transfer.traffic.duration=3 s", "--set=workload.probe.traffic.duration=3 s"]
+    long = ["--set=workload.transfer.traffic.duration=60 s", "--set=workload.probe.traffic.duration=60 s"]
     one = ["--set=mtu=9000", "--set=receiver=linux-cubic"]
     study = [option for option in study if not option.startswith(("--set=mtu", "--set=receiver"))]
     runner = machines.start("run", *study, *long, *one, "--out=vanished")

@@ -253,7 +253,7 @@ def test_an_address_is_refused_to_a_user_who_is_not_root(tmp_path: Path, as_user
 
 
 def test_a_controller_that_ends_marks_the_trial(tmp_path: Path, sandbox: Sandbox) -> None:
-    made = scenario(tmp_path, {"application": "shortest_path"}, seconds=6)
+    made = scenario(tmp_path, {"application": "shortest_path"}, seconds=15)
     request = Request(RunRequest(trial="lost", scenario=made))
     text = request.model_dump_json(by_alias=True, exclude_none=True)
     with subprocess.Popen(

@@ -286,12 +286,13 @@ def test_nothing_is_left_after_the_engine_is_killed(
 ) -> None:
     names = ["iperf3", "netperf", "ditg", "sockperf", "ping"]
     flows = [
-        {**flow(name, "icmp" if name == "ping" else "tcp", duration="60 s"), "start": "0 s"} for name in names
+        {**flow(name, "icmp" if name == "ping" else "tcp", duration="600 s"), "start": "0 s"}
+        for name in names
     ]
     escape = "setsid sh -c 'sleep 600' nettrial-stray & sleep 600"
-    flows.append({**flow("exec", arguments=["sh", "-c", escape], duration="60 s"), "start": "0 s"})
+    flows.append({**flow("exec", arguments=["sh", "-c", escape], duration="600 s"), "start": "0 s"})
     for name, transport in DOWNLOADS.items():
-        flows.append({**flow(name, transport, duration="60 s", size="30 MB"), "start": "0 s"})
+        flows.append({**flow(name, transport, duration="600 s", size="30 MB"), "start": "0 s"})
     with begin(sandbox, build(*flows, rate="10 Mbit/s"), tmp_path) as runner:
         # The processes are servers, clients, and the one that escapes.
         assert wait_for(lambda: len(strays(sandbox)) >= 20), strays(sandbox)
