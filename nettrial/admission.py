@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import math
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -132,6 +133,20 @@ class Connections(Generic[Connection]):
         """Forgets a connection: it has made a valid request, or has ended."""
         with self._lock:
             self._open.pop(connection, None)
+
+    def hold(self, connection: Connection) -> None:
+        """Stops the time of a connection, which still ends if its place is needed: it has made a request,
+        and its answer takes time to make."""
+        self._set_since(connection, math.inf)
+
+    def renew(self, connection: Connection) -> None:
+        """Begins the time of a connection anew."""
+        self._set_since(connection, self._now())
+
+    def _set_since(self, connection: Connection, since: float) -> None:
+        with self._lock:
+            if connection in self._open:
+                self._open[connection] = replace(self._open[connection], since=since)
 
     def expire(self) -> None:
         """Ends the connections whose time is over. Must be called now and then."""

@@ -5,6 +5,7 @@ import contextlib
 import os
 import resource
 import socket
+import time
 
 import pytest
 
@@ -126,6 +127,22 @@ def test_a_listener_goes_on_after_it_had_no_descriptor(caplog):
 
     assert set(asyncio.run(run())) == {"a connection could not be accepted: Too many open files"}
     assert not caplog.records
+
+
+def test_an_answer_may_take_longer_to_make_than_a_connection_may_last(monkeypatch):
+    monkeypatch.setattr("nettrial.report.serving.CONNECTION_SECONDS", 0.05)
+
+    class Slow(Handler):
+        def respond(self):
+            time.sleep(0.1)
+            self.server.service_actions()
+            return 200, "text/plain", b"served"
+
+    with opened("127.0.0.1", 0, Slow, "testing") as served, socket.socket() as client:
+        client.connect(("127.0.0.1", served.server_port))
+        client.sendall(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        served._handle_request_noblock()
+        assert client.makefile("rb").read().endswith(b"served")
 
 
 def test_a_page_goes_on_after_it_had_no_descriptor(caplog):
