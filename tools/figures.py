@@ -13,7 +13,8 @@ A comment before a table says what its cells are:
 The run is that of the last command above the table, which names its seed. `columns` are the table's last
 columns, each a response, or a response with levels, or null for what is not of the run. `rows` are the
 products of these levels, or a list of such products, with null for a row that is not of the run; a row's
-response is in place of the columns'. Factors with one level need not be named.
+response is in place of the columns'. Factors with one level need not be named. With `scale: 1000` means are
+a thousand times the response's, as microseconds are of one in milliseconds.
 
 Of each cell, the last mean with its half-width ("42.21 ± 0.03"), standard deviation ("42.21 (SD 0.03)") or
 both, or else the last number without a sign, is the response's mean. A number with a sign is its change from
@@ -65,6 +66,13 @@ class Value:
     """The standard deviation."""
     change: tuple[float | None, float | None, float | None]
     """The change from the baseline in percent, and its interval."""
+
+    def scaled(self, by: float) -> Value:
+        """Returns the values in a unit of which there are `by` in the response's."""
+        mean, half_width, deviation = (
+            None if each is None else by * each for each in (self.mean, self.half_width, self.deviation)
+        )
+        return Value(mean, half_width, deviation, self.change)
 
 
 class Values:
@@ -169,7 +177,8 @@ def table(layout: Mapping[str, Any], text: str, values: Values) -> str:
                 else {name: str(of) for name, of in column.items()}
             )
             at = {**own, **levels}
-            cells[place] = cell(cells[place], values.of(at.pop("response"), at))
+            value = values.of(at.pop("response"), at).scaled(layout.get("scale", 1))
+            cells[place] = cell(cells[place], value)
         made.append(f"|{'|'.join(cells)}|")
     return "\n".join([head, rule, *made]) + "\n"
 

@@ -1,5 +1,6 @@
 """The tables of the studies' pages name the cells of their figures, and a tool writes them again."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,13 @@ def test_a_rise_has_its_sign_and_a_missing_value_a_dash() -> None:
     assert figures.cell(" 5.79 ", Value(None, None, None, (None, None, None))) == " – "
 
 
+def test_a_scaled_value_keeps_its_change() -> None:
+    value = Value(0.1096, None, 0.001, VALUE.change).scaled(1000)
+    assert figures.cell(" 12.3 us (SD 9.9) ", value) == " 109.6 us (SD 9.9) "
+    assert figures.cell(" 12.3 (SD 9.9) ", value) == " 109.6 (SD 1.0) "
+    assert figures.cell(" +9.9 ", value) == " −1.2 "
+
+
 def test_a_table_whose_run_takes_long_is_left_with_the_reason(tmp_path: Path) -> None:
     command = "nettrial run wlan-stacks --full --seed 16"
     layout = "<!-- figures\ncolumns: [rtt]\nrows: {}\n-->"
@@ -51,8 +59,10 @@ def test_a_table_whose_run_takes_long_is_left_with_the_reason(tmp_path: Path) ->
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
 def test_every_table_names_its_cells(page: Path) -> None:
     study = load(page.parent.name)
-    factors, responses = set(study.factors), {response.name for response in study.responses}
-    for found in figures.TABLE.finditer(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    factors = {*study.factors, *re.findall(r"--set\s+\W?([\w.-]+)=", text)}
+    responses = {response.name for response in study.responses}
+    for found in figures.TABLE.finditer(text):
         layout = yaml.safe_load(found[1])
         _, rule, *lines = found[2].splitlines()
         rows = list(figures.treatments(layout["rows"]))
