@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -68,12 +68,21 @@ def find_server(host: str, port: int, ip: int | None) -> tuple[str, int]:
     try:
         addresses = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
-        raise LookupError("no such address was found") from None
+        raise LookupError(_of_another_version(host) or "no such address was found") from None
     text, _, *six = addresses[0][4]
     address = ipaddress.ip_address(str(text).partition("%")[0])
     # The zone of a link-local address is the number of an interface of this machine.
     zone = f"%{six[1]}" if six and six[1] else ""
     return (f"[{address}{zone}]:{port}" if six else f"{address}:{port}"), address.version
+
+
+def _of_another_version(host: str) -> str:
+    """Returns a hint for an address, which has one IP version; empty for a name."""
+    try:
+        version = ipaddress.ip_address(host.partition("%")[0]).version
+    except ValueError:
+        return ""
+    return f"{host} is an IPv{version} address: give a name that has addresses of both versions"
 
 
 def measured_flow(
@@ -163,11 +172,19 @@ class NoSession(CannotRun):
 class Measurer(Keeper):
     """Measures between this machine and a server, in one session that is reopened after a failure."""
 
-    def __init__(self, server: str, iperf3: bool, token_file: Path | None) -> None:
-        """Prepares measurements against a `server`, given as an address and a port."""
-        options = ["--iperf3"] if iperf3 else []
-        options += ["--token-file", str(token_file)] if token_file else []
-        super().__init__("measure", server, *options)
+    def __init__(
+        self,
+        server: str,
+        iperf3: bool,
+        token_file: Path | None,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Prepares measurements against a `server`, given as an address and a port. `options` has the names
+        under which users gave settings of the traffic, for error messages."""
+        self._options = options or {}
+        arguments = ["--iperf3"] if iperf3 else []
+        arguments += ["--token-file", str(token_file)] if token_file else []
+        super().__init__("measure", server, *arguments)
         self._server, self._iperf3 = server, iperf3
 
     def warm_up(self, traffic: MeasuredTraffic) -> None:
@@ -205,10 +222,11 @@ class Measurer(Keeper):
         if isinstance(event, RecordEvent) and event.trial == trial:
             return event.record
         if isinstance(event, CheckedEvent):
-            faults = [
-                Fault(f"{p.setting} of {p.object}", p.value, p.expected, p.hint) for p in event.problems
-            ]
-            raise BadInput.listing("checking the measurement", faults)
+            faults = dict.fromkeys(
+                Fault(self._options.get(p.setting, f"{p.setting} of {p.object}"), p.value, p.expected, p.hint)
+                for p in event.problems
+            )
+            raise BadInput.listing("checking the measurement", list(faults))
         self.close()  # the next measurement opens a new session
         if isinstance(event, FailedEvent) and event.trial == trial:
             if event.kind.root in NO_SESSION:

@@ -24,6 +24,13 @@ TOKEN = "NETTRIAL_TOKEN"
 """The environment variable with the token."""
 KINDS = {"tcp": "TCP", "udp": "UDP", "rr": "requests and responses over TCP"}
 """The kinds of traffic, in words."""
+OPTIONS = {
+    "duration": "--time",
+    "rate": "--rate",
+    **dict.fromkeys(("size.value", "request", "response", "block"), "--size"),
+    **{name: f"--set {name}" for name in ("window", "mtu", "congestion_control")},
+}
+"""The options with which users give settings of the traffic."""
 SET_UP_SECONDS = 0.2
 """The time that a repeat takes in addition to its traffic."""
 
@@ -55,7 +62,7 @@ class TrafficMeasurement(Measurement[Record]):
         self.flow = self._flow(self.seed, self.traffic_seconds)
         """The traffic of the warm-up."""
         _check_token(options)
-        self.measurer = Measurer(server, options.iperf3, options.token_file)
+        self.measurer = Measurer(server, options.iperf3, options.token_file, OPTIONS)
         """The session with the server."""
 
     @property

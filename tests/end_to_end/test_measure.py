@@ -96,6 +96,24 @@ def test_figures_come_with_intervals(
     assert "3/3 repeats" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("--time", "0"), "--time: 0 ns"),
+        (("udp", "--size", "90000"), "--size: 90000 B"),
+        (("rr", "--size", "1"), "--size: 1 B"),
+        (("udp", "--rate", "0"), "--rate: 0 bit/s"),
+        (("--set", "window=64,1M"), "--set window: 64 B"),
+    ],
+)
+def test_traffic_that_can_not_be_is_refused_by_its_option(
+    server: Server, arguments: tuple[str, ...], option: str
+) -> None:
+    done = measure(server, "127.0.0.1", *arguments)
+    assert done.returncode == 2
+    assert done.stderr.count(f"error: checking the measurement: {option}\n") == 1
+
+
 def test_json_has_the_records(server: Server) -> None:
     done = measure(server, "127.0.0.1", "tcp", *SHORT, "--reverse", "--json", "--seed", "5")
     assert done.returncode == 0, done.stderr

@@ -25,7 +25,7 @@ impl Client {
         let mut problems = Vec::new();
         if let Some(largest) = above(self.welcome.interface_mtu) {
             let expected = format!("up to {largest} B, the MTU of the server's interface");
-            let hint = "a larger one is set on that machine first: ip link set dev INTERFACE mtu 9000";
+            let hint = format!("set it on that machine first: ip link set dev INTERFACE mtu {}", size.0);
             problems.push(place.problem("mtu", size, expected, hint));
         }
         match by {

@@ -46,9 +46,11 @@ impl Token {
         let token = text.trim();
         let fits = (SHORTEST..=LONGEST).contains(&token.len());
         if !(fits && token.bytes().all(|byte| byte.is_ascii_graphic())) {
+            let found =
+                if fits { "spaces or other signs".into() } else { format!("{} characters", token.len()) };
             return Err(Error::Token(format!(
-                "must be {SHORTEST} to {LONGEST} letters, digits and signs in one word, and is not: make one with \
-             `openssl rand -hex 20`"
+                "it has {found}; expected are {SHORTEST} to {LONGEST} letters, digits and ASCII signs, as \
+                 `openssl rand -hex 20` makes them"
             )));
         }
         Ok(Self(token.to_owned()))
@@ -123,5 +125,18 @@ mod tests {
         }
         let (one, other) = (Token::random(), Token::random());
         assert!(Token::of(one.reveal()).is_ok() && one.reveal() != other.reveal());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_no_token_is_refused_with_the_reason() {
+        let refused = |text: &str| Token::of(text).err().unwrap().to_string();
+        assert!(refused("\n").contains("it has 0 characters; expected are 20 to 1000 letters"));
+        assert!(refused("twenty letters and more").contains("it has spaces or other signs"));
+        assert!(Token::of(" 0123456789abcdefghij\n").is_ok());
     }
 }

@@ -109,7 +109,8 @@ pub fn problems(scenario: &Scenario, home: &Home) -> Vec<Problem> {
             }
             if let Err(error) = home.create(|| attempt(direction)) {
                 let hint = format!(
-                    "this kernel does not take it: {}; if it is a module: modprobe sch_{name}",
+                    "this kernel does not take it: {}; if it is a module: modprobe sch_{name}; or run it with \
+                     `--backend virtual`",
                     chain(&error)
                 );
                 refused.push(place.problem("discipline", name, "drop_tail", hint).of_machine());

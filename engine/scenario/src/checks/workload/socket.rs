@@ -30,7 +30,7 @@ pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
                 "window",
                 window.to_string(),
                 "4 KiB to 1 GiB",
-                "TCP announces no more (RFC 7323 section 2.3)",
+                "TCP announces no more than 1 GiB (RFC 7323 section 2.3)",
             );
         }
     }
