@@ -12,7 +12,7 @@ from nettrial.store import Run
 
 
 def export_run(directory: Path, form: str, out: Path | None) -> None:
-    """Exports a run or an archive and prints the name of each file with its number of rows; raises BadInput,
+    """Exports a run or an archive and prints the name of each table with its number of rows; raises BadInput,
     and CannotRun without the extra `nettrial[tables]`."""
     try:
         from nettrial import export  # imported only when needed: polars is slow to load
@@ -35,5 +35,8 @@ def export_run(directory: Path, form: str, out: Path | None) -> None:
         archive.close()
     else:
         written = export.export(Run.open(directory), form, target)
-    print_table(["table", "rows"], [(name, str(rows)) for name, rows in written])
+    print_table(["table", "rows"], [(name, str(rows)) for name, rows in written if rows])
+    empty = [name for name, rows in written if not rows]
+    if empty:
+        print(f"without rows: {', '.join(empty)}")
     say(f"exported: {target}")

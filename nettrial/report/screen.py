@@ -55,7 +55,7 @@ def render(report: Report, console: Console) -> None:
     _absent(report, console)
     for group in report.failures:
         trials = numbers.numbered(group.trials, "trial")
-        _line(console, Text.assemble(("failed ", "bold red"), f"{group.message} ({trials})"))
+        console.print(Text.assemble(("failed ", "bold red"), f"{group.message} ({trials})"))
     console.print()
     console.print(Text(f"All tables: nettrial report --tables {report.run.directory}", style="dim"))
 
@@ -174,7 +174,7 @@ def _could_show(finding: Finding, effect: LevelEffect) -> Detectable | None:
 
 
 def _warnings(report: Report, console: Console) -> None:
-    """Prints the effect of the warnings in one line, and a line for each of the gravest."""
+    """Prints the effect of the warnings in one line, and each of the gravest."""
     groups = report.warnings
     if not groups:
         return
@@ -182,12 +182,8 @@ def _warnings(report: Report, console: Console) -> None:
     console.print(Text(f"{response_warnings.summary(groups)}:"))
     for group in groups[:WARNINGS_SHOWN]:
         trials = numbers.counted(group.trials, "trial")
-        _line(
-            console,
-            Text.assemble(
-                (f"{_SHORT[group.effect]} ", "yellow"), f"{group.object}: {group.message} ({trials})"
-            ),
-        )
+        said = f"{group.object}: {group.message} ({trials})"
+        console.print(Text.assemble((f"{_SHORT[group.effect]} ", "yellow"), said))
     if len(groups) > WARNINGS_SHOWN:
         console.print(
             Text(f"and {numbers.counted(len(groups) - WARNINGS_SHOWN, 'more warning')}", style="dim")
@@ -201,8 +197,3 @@ def _absent(report: Report, console: Console) -> None:
         titles.setdefault(item.reason, []).append(item.title)
     for reason, named in titles.items():
         console.print(Text.assemble(("absent ", "yellow"), f"{'; '.join(named)}: {reason}"))
-
-
-def _line(console: Console, text: Text) -> None:
-    """Prints one line, truncated at the terminal's width."""
-    console.print(text, no_wrap=True, overflow="ellipsis", crop=True)

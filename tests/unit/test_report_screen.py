@@ -74,16 +74,18 @@ def test_the_verdict_is_that_of_the_interval_that_is_printed(tmp_path: Path) -> 
     )
 
 
-def test_warnings_have_a_line_each_and_are_counted_beyond_a_few(tmp_path: Path) -> None:
+def test_warnings_are_shown_whole_and_are_counted_beyond_a_few(tmp_path: Path) -> None:
     def warned(number: int) -> object:
-        return BUSY.model_copy(update={"code": f"code-{number}", "message": f"message {'abcdefgh'[number]}"})
+        return BUSY.model_copy(
+            update={"code": f"code-{number}", "message": f"{'abcdefgh'[number]} {'word ' * 30}end"}
+        )
 
     made = make_run(
         tmp_path / "run", 2, maker=lambda trial: record(trial, [warned(number) for number in range(6)])
     )
     lines = [line for line in text(made).splitlines() if line.startswith("bias ")]
     assert "6 warnings may bias the answer:" in text(made)
-    assert len(lines) == screen.WARNINGS_SHOWN
+    assert len(lines) == screen.WARNINGS_SHOWN == text(made).count(" word end (")
     assert " more warnings" in text(made)
 
 
