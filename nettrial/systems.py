@@ -5,6 +5,7 @@ There are two kinds of systems here: Windows, and POSIX systems such as Linux an
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import hashlib
@@ -497,11 +498,38 @@ def executables() -> list[Path]:
     return list(dict.fromkeys([Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]))
 
 
+_ASCII = str.maketrans(
+    {
+        **dict.fromkeys("–−─", "-"),
+        "×": "x",
+        "±": "+-",
+        "·": ".",
+        "…": "...",
+        "▲": "^",
+        "▼": "v",
+        "→": "->",
+        "√": "sqrt",
+        "²": "^2",
+        **dict.fromkeys("“”", '"'),
+        "’": "'",
+    }
+)
+"""ASCII for the characters of nettrial's output."""
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Returns what is written for characters that an encoding lacks, as an error handler of `codecs`."""
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end].translate(_ASCII)
+    return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+
 def write_unicode() -> None:
     """Makes standard output and standard error accept every character: on Windows, pipes and files use a
     legacy code page. Elsewhere a user may have chosen one, and characters that it lacks are written as
-    escapes."""
+    similar ones, or as escapes."""
+    codecs.register_error("nettrial", _in_ascii)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             encoding = "utf-8" if sys.platform == "win32" else None
-            stream.reconfigure(encoding=encoding, errors="backslashreplace")
+            stream.reconfigure(encoding=encoding, errors="nettrial")

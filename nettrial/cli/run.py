@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import shlex
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -231,9 +232,20 @@ def _go_on(run: Run, ready: CheckedRun, manner: Manner) -> int:
     apparatus = ready.apparatus
     several = apparatus.trials_at_once > 1 or apparatus.cluster is not None
     stop = Stop()
-    with SessionDisplay(run, manner.quiet) as display, Signals(stop, several):
-        stopped = apparatus.run_trials(run, ready.work, display.hear, stop)
+    try:
+        with SessionDisplay(run, manner.quiet) as display, Signals(stop, several):
+            stopped = apparatus.run_trials(run, ready.work, display.hear, stop)
+    except (OSError, sqlite3.Error):  # a full disk, for example
+        say(f"not finished; to resume: {_to_resume(run, manner)}")
+        raise
     return _close(run, stopped, manner)
+
+
+def _to_resume(run: Run, manner: Manner) -> str:
+    """Returns the command that resumes a run."""
+    again = shlex.join(["nettrial", "run", "--resume", str(run.directory)])
+    again += manner.target.options() + (" --strict" if manner.strict else "")
+    return again + (f" {OPTION}" if manner.allows_commands else "")
 
 
 def _close(run: Run, stopped: bool, manner: Manner) -> int:
@@ -244,9 +256,7 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
     )
     if unwritten is not None:
         say(str(unwritten))
-    again = shlex.join(["nettrial", "run", "--resume", str(run.directory)])
-    again += manner.target.options() + (" --strict" if manner.strict else "")
-    again += f" {OPTION}" if manner.allows_commands else ""
+    again = _to_resume(run, manner)
     if run.study.until is not None and not manner.quiet:
         from nettrial.report import stopping  # imported only when needed, as the report is
 

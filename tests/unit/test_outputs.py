@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -107,6 +108,33 @@ def test_a_full_disk_is_no_fault_of_nettrial(tmp_path):
         )
     assert done.returncode == 5
     assert done.stderr == "error: No space left on device\n"
+
+
+def test_a_run_that_a_full_disk_ends_says_how_to_resume_it(nettrial, monkeypatch):
+    def fail(*_given):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("nettrial.running.apparatus.Apparatus.run_trials", fail)
+        done = nettrial(*SHORT)
+    assert done.returncode == 5
+    assert done.stderr.splitlines()[-2:] == [
+        "not finished; to resume: nettrial run --resume mine",
+        "error: database or disk is full",
+    ]
+    assert nettrial("run", "--resume", "mine").returncode == 0
+
+
+def test_an_encoding_without_a_character_gets_a_similar_one(tmp_path):
+    code = "from nettrial.systems import write_unicode; write_unicode(); print('2 × 3 ± 1 … ▲ ☃')"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**variables(tmp_path), "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "2 x 3 +- 1 ... ^ \\u2603\n"
 
 
 @pytest.mark.parametrize("kind", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("a fault")])
