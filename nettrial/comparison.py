@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nettrial.analysis.compare import CONDITION_EXPECTED, Condition, Difference, RunComparison, condition
 from nettrial.analysis.compare import compare as compare_runs
+from nettrial.analysis.limits import is_limit
 from nettrial.analysis.merits import merit
 from nettrial.analysis.outcomes import Outcome
 from nettrial.design.trial_order import in_words
@@ -19,6 +20,15 @@ from nettrial.store import Run
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+def _of_another_kind(text: str) -> str:
+    """Returns a hint for a condition without a percent sign, or with a unit; empty for others."""
+    if condition(f"{text}%") is not None:
+        return f"did you mean '{text}%'?"
+    if is_limit(text):
+        return "a limit in the response's unit is a condition of `nettrial run --fail-if`"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ class Comparison:
         names = self._responses or self._names
         read = condition(text)
         if read is None:
-            hint = (
+            hint = _of_another_kind(text) or (
                 "a fall ('<') of 0% or less, or a rise ('>') of 0% or more, where RESPONSE is one of "
                 + ", ".join(names)
             )

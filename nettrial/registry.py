@@ -8,26 +8,37 @@ from typing import Generic, TypeVar
 
 Entry = TypeVar("Entry")
 SYNONYMS = {
-    "throughput": "goodput",
-    "bandwidth": "goodput",
-    "latency": "rtt",
-    "ping": "rtt",
-    "drops": "queue_drops",
-    "congestion": "congestion_control",
+    "throughput": ("goodput",),
+    **dict.fromkeys(("bandwidth", "bw"), ("rate", "goodput")),
+    **dict.fromkeys(("latency", "ping"), ("rtt", "delay")),
+    "delay": ("owd",),
+    "jitter": ("jitter_rfc3550",),
+    "drops": ("queue_drops",),
+    **dict.fromkeys(("congestion", "cc", "cca"), ("congestion_control",)),
+    **dict.fromkeys(("qdisc", "aqm"), ("discipline",)),
+    **dict.fromkeys(("buffer", "limit", "max_queue_size"), ("queue",)),
+    "protocol": ("transport",),
+    "streams": ("parallel",),
+    **dict.fromkeys(("reverse_rate", "reverse_delay"), ("reverse", "links")),
 }
-"""Names that users of other tools know things by, with nettrial's names."""
+"""Names that users of other tools know things by, with nettrial's names, of which the first that is there is
+meant."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Returns the name in `names` that differs from `name` in capitals only, or is its synonym, or is the
+    most similar to it; empty if there is none."""
+    names = list(names)
+    matches = [each for each in names if each.lower() == name.lower()]
+    matches = matches or [each for each in SYNONYMS.get(name.lower(), ()) if each in names]
+    matches = matches or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return matches[0] if matches else ""
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """Returns a hint with the name in `names` that is a synonym of `name`, or differs from it in capitals
-    only, or is the most similar to it; empty if there is none."""
-    names = list(names)
-    synonym = SYNONYMS.get(name.lower())
-    if synonym in names:
-        return f"did you mean {synonym!r}?"
-    matches = [each for each in names if each.lower() == name.lower()]
-    matches = matches or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean {matches[0]!r}?" if matches else ""
+    """Returns a hint with the nearest of `names`; empty if there is none."""
+    match = nearest(name, names)
+    return f"did you mean {match!r}?" if match else ""
 
 
 class UnknownName(LookupError):

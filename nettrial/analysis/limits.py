@@ -88,9 +88,17 @@ def limit(text: str, study: Study) -> Limit:
     if unit != response.unit:
         scale = _scale(unit, response.unit)
         if scale is None:
-            raise NoLimit(f"a value in {response.unit}, the unit of {name}")
+            hint = "a change in percent is a condition of `nettrial compare`" if unit == "%" else ""
+            hint = hint or ("" if unit else f"did you mean '{text.strip()} {response.unit}'?")
+            raise NoLimit(f"a value in {response.unit}, the unit of {name}", hint)
         value *= scale
     return Limit(response, "<" if relation == "<" else ">", value)
+
+
+def is_limit(text: str) -> bool:
+    """Returns whether a text has the form of a limit with a unit, of whatever response."""
+    match = _LIMIT.fullmatch(text)
+    return match is not None and match[4] != "%"
 
 
 def _scale(unit: str, other: str) -> float | None:

@@ -77,9 +77,12 @@ def _show_usage(error: Exception) -> bool:
         first = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
         value, expected = _given(error, expected)
     hint = f"`{command} -h` lists the arguments and options"
-    options = getattr(getattr(context, "command", None), "params", ())
-    if type(error).__name__ == "NoSuchOption" and any("--set" in each.opts for each in options):
-        hint += "; `--set NAME=VALUE` sets a factor or a setting"
+    if type(error).__name__ == "NoSuchOption":
+        from nettrial.cli.help import OTHER_OPTIONS
+
+        hint = OTHER_OPTIONS.get(command, {}).get(str(getattr(error, "option_name", "")), hint)
+        if command == "nettrial run":
+            hint += "; `--set NAME=VALUE` sets a factor or a setting"
     first = first[0].lower() + first[1:].rstrip(".")
     refused = BadInput(READING, first, value, expected.partition(", unable")[0], hint)
     print(refused, file=sys.stderr)

@@ -13,8 +13,8 @@ from nettrial.temporary import temporary_directory
 
 MAKING = "making the book"
 """The current action, for error messages."""
-ANOTHER = "a directory that does not exist"
-"""The expected value of `--out`, for error messages."""
+ANOTHER = "choose another directory for each book"
+"""The hint where `--out` exists."""
 
 
 def show(directories: list[Path], out: Path) -> None:

@@ -108,6 +108,26 @@ MERGED = {
 }
 """The present form of commands that became part of another one."""
 
+OTHER_OPTIONS = {
+    "nettrial measure": {
+        "-c": "nettrial measure HOST; against an iperf3 server, nettrial measure HOST --iperf3",
+        "-O": "a warm-up before the repeats is not counted, and a longer --time gives the start less weight",
+        "-C": "--set congestion_control=cubic,bbr compares two; the hosts' own is used otherwise",
+        "-w": "--set window=64K,1M compares two; the kernels choose the window otherwise",
+        "-M": "--set mtu=1500,9000 compares two; TCP's segments have the interface's MTU otherwise",
+        **dict.fromkeys(("-n", "-k"), "a repeat ends with its time: --time"),
+        **dict.fromkeys(("--bidir", "-d"), "one direction is measured at a time; --reverse is the other"),
+        "-i": "--out DIR stores the values over time, and nettrial report DIR shows them",
+    },
+    "nettrial serve": {
+        "-s": "nettrial serve, without an option",
+        "-D": "nettrial serve runs until Ctrl-C",
+        "-B": "--bind ADDRESS",
+        "-p": "--port PORT",
+    },
+}
+"""Options of iperf3 that a command does not have, with what does the same or why nothing does."""
+
 
 def examples(name: str) -> str:
     """Returns the examples at the end of a command's help."""

@@ -44,7 +44,7 @@ def graph_of(argument: str) -> ForeignGraph:
     try:
         source = read_text(Path(path), MOST_BYTES)
     except Unreadable as why:
-        raise graph.bad(path, f"a readable file of up to {MOST_BYTES} bytes", str(why)) from None
+        raise graph.bad("not read", f"a readable file of up to {MOST_BYTES} bytes", str(why)) from None
     request = {"file": path, "source": source, "name": name, "arguments": arguments, "options": options}
     answer = _run(graph, {**request, "seconds": MOST_SECONDS})
     if "fault" in answer:

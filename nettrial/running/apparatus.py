@@ -119,7 +119,7 @@ def _configurations(study: Study, machines: Path | None, scenarios: Iterable[Sce
             )
         return {None: Configuration()}
     if machines is None:
-        hint = "`nettrial machines add` creates such a file"
+        hint = "`nettrial machines add` and `nettrial init --two-hosts` create such a file"
         raise BadInput(READING_OPTIONS, "--machines", "missing", "a file with your machines", hint)
     known = list(scenarios)
     inventory = Inventory.load(machines)

@@ -10,7 +10,7 @@ from typing import Any
 import nettrial
 from nettrial.errors import BadInput
 from nettrial.files import RUN_FILE
-from nettrial.registry import near
+from nettrial.registry import nearest
 from nettrial.study.document import READING, Document
 from nettrial.study.model import Study
 
@@ -20,6 +20,20 @@ FOLDER = Path(nettrial.__file__).parent / "studies"
 """The directory of the shipped studies; in a checkout, a link to the directory next to the package."""
 A_STUDY = "a name in `nettrial list studies`, or the path of a study file"
 """The expected name of a study, in words."""
+_GRAPH = (
+    "`nettrial draw file --set path=FILE` draws it, and a study beside it has "
+    "network: {topology: file, parameters: {path: NAME}}"
+)
+NETWORKS = {
+    **dict.fromkeys((".graphml", ".gexf", ".gml"), _GRAPH),
+    ".py": "`nettrial init DIR --from-mininet FILE` writes a study on this network",
+    **dict.fromkeys(
+        (".clab.yml", ".clab.yaml"),
+        "`nettrial init DIR --from-containerlab FILE` writes a study on this network",
+    ),
+}
+"""The hints for the files of networks, by the ends of their names; FILE stands for the path, and NAME for
+the file's name."""
 EXAMPLES = FOLDER.with_name("examples")
 """The directory of the cookbook's studies, like `FOLDER`."""
 RUNS_ON = Path(__file__).with_name("study_backends.json")
@@ -44,8 +58,10 @@ def runs_on() -> dict[str, list[str]]:
 
 
 def near_study(name: str, names: Sequence[str]) -> str:
-    """Returns a hint with the study in `names` that `name` may mean; an example by its own name first."""
-    return near(f"examples/{name}" if f"examples/{name}" in names else name, names)
+    """Returns a hint with the study in `names` that `name` may mean; an example has its own name, too."""
+    by_own_name = {each.removeprefix("examples/"): each for each in names}
+    match = nearest(name.removeprefix("examples/"), by_own_name)
+    return f"did you mean {by_own_name[match]!r}?" if match else ""
 
 
 def load(name: str) -> Study:
@@ -65,6 +81,9 @@ def load(name: str) -> Study:
             hint = near_study(name, [*names, *cookbook])
             raise BadInput(READING, "STUDY", f"there is no study {name!r}", A_STUDY, hint)
         path = (EXAMPLES / path.name / STUDY_FILE).resolve()
+    elif hint := next((of_it for end, of_it in NETWORKS.items() if name.lower().endswith(end)), ""):
+        hint = hint.replace("FILE", name).replace("NAME", path.name)
+        raise BadInput(READING, "STUDY", f"{name} is a network", A_STUDY, hint)
     return read(path)
 
 

@@ -220,7 +220,11 @@ def _check_layout(study: Study) -> None:
     named = [study.layout.rows, *study.layout.columns]
     if sorted(named) != sorted(study.factors):
         expected = f"each factor once: {', '.join(study.factors)}"
-        raise wrong(("layout",), ", ".join(named), expected)
+        missing = [name for name in study.factors if name not in named]
+        is_part = len(set(named)) == len(named) and all(name in study.factors for name in named)
+        columns = ", ".join([*study.layout.columns, *missing])
+        hint = f"layout: {{rows: {study.layout.rows}, columns: [{columns}]}}" if is_part else ""
+        raise wrong(("layout",), ", ".join(named), expected, hint)
 
 
 def _check_headline(study: Study, as_written: bool) -> None:

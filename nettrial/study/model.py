@@ -47,6 +47,11 @@ from nettrial.study.settings import Settings
 
 AS_WRITTEN = "as_written"
 """The key of the validation context that is true for a study without changes by options."""
+SETTINGS_OF_LEVELS = (
+    "settings of a level stand under `sets`, by its name: "
+    "sets: {NAME: {network.queue: 50 packets}}, levels: [NAME]"
+)
+"""The hint for settings among the levels."""
 LARGEST_PRECISION = 100.0
 """The largest precision in percent: an interval wider than its mean on either side is useless."""
 
@@ -65,6 +70,16 @@ class Factor(Strict):
     `sets` is a mapping."""
     baseline: Level | None = None
     """The level with which others are compared, by default the first; in a study it is never None."""
+
+    @field_validator("levels", mode="before")
+    @classmethod
+    def _levels_are_names(cls, levels: Any) -> Any:
+        """Refuses levels with settings."""
+        for place, each in enumerate(levels) if isinstance(levels, list) else [(None, levels)]:
+            if isinstance(each, Mapping):
+                at = () if place is None else (place,)
+                raise wrong(at, str(each), "a list of names or values", SETTINGS_OF_LEVELS)
+        return levels
 
     @field_validator("sets", mode="before")
     @classmethod

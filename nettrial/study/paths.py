@@ -63,7 +63,7 @@ def setting(settings: dict[str, Any], path: str) -> Any:
 def ending_in(settings: dict[str, Any], name: str) -> list[str]:
     """Returns the dotted paths of plain data whose last step is `name`, in any capitals, or a synonym of it;
     those with the fewest steps first."""
-    wanted = {name.lower(), SYNONYMS.get(name.lower())}
+    wanted = {name.lower(), *SYNONYMS.get(name.lower(), ())}
     paths = [path for path in _paths(settings) if path[-1].lower() in wanted]
     return [".".join(path) for path in sorted(paths, key=len)]
 

@@ -162,7 +162,24 @@ def test_a_study_begins_from_a_shipped_one(nettrial, source):
     refused = nettrial("init", "yours", "--from", "bufferbloat")
     assert refused.returncode == 2
     assert "did you mean 'examples/bufferbloat'?" in refused.stderr
+    assert "did you mean 'examples/loss'?" in nettrial("init", "yours", "--from", "los").stderr
     assert not (nettrial.directory / "yours").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "hint"),
+    [
+        ("net.graphml", "`nettrial draw file --set path=net.graphml` draws it"),
+        ("topo.py", "`nettrial init DIR --from-mininet topo.py`"),
+        ("two.clab.yml", "`nettrial init DIR --from-containerlab two.clab.yml`"),
+    ],
+)
+def test_a_network_in_place_of_a_study_has_a_hint(nettrial, file, hint):
+    (nettrial.directory / file).write_text("")
+    refused = nettrial("run", file)
+    assert refused.returncode == 2
+    assert f"{file} is a network" in refused.stderr
+    assert hint in refused.stderr
 
 
 def test_a_study_that_can_not_be_written_leaves_nothing(tmp_path, monkeypatch):
@@ -428,6 +445,9 @@ BAD_INPUT = {
     "measure-iperf3-rr": "measure 127.0.0.1 rr --iperf3",
     "measure-iperf3-client": "measure -c 127.0.0.1",
     "measure-iperf3-omit": "measure 127.0.0.1 -O 2",
+    "measure-iperf3-congestion": "measure 127.0.0.1 -C bbr",
+    "measure-other-version": "measure 127.0.0.1 -6",
+    "serve-iperf3-server": "serve -s",
     "measure-iperf3-udp": "measure 127.0.0.1 rr -u",
     "measure-iperf3-ip": "measure 127.0.0.1 -4 -6",
     "measure-iperf3-token": "measure 127.0.0.1 --iperf3 --token-file x",
@@ -579,7 +599,9 @@ def test_an_export_is_files_of_tables_and_refuses_what_there_is(nettrial, golden
     done = nettrial("export", "mine")
     assert (done.returncode, done.stderr) == (0, "exported: mine/export-parquet\n")
     golden("export", done.stdout)
-    names = [line.split()[0] for line in done.stdout.splitlines()[1:]]
+    *listed, without_rows = done.stdout.splitlines()[1:]
+    names = [line.split()[0] for line in listed]
+    names += without_rows.removeprefix("without rows: ").split(", ")
     files = (nettrial.directory / "mine" / "export-parquet").iterdir()
     assert sorted(file.name for file in files) == sorted(f"{name}.parquet" for name in names)
     again = nettrial("export", "mine")

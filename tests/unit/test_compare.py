@@ -344,6 +344,8 @@ def test_runs_that_stopped_when_precise_are_marked(nettrial) -> None:
 BAD = {
     "condition": ["--fail-if", "throughput < 3%"],
     "condition-response": ["--fail-if", "througput < -3%"],
+    "condition-without-percent": ["--fail-if", "rtt > 3"],
+    "condition-in-units": ["--fail-if", "rtt > 3 ms"],
     "condition-left-out": ["--fail-if", "rtt > 3%", "--response", "throughput"],
     "response": ["--response", "goodput"],
 }

@@ -45,6 +45,20 @@ def test_a_limit_has_a_unit_of_its_response(text, value, words):
     assert (found.value, str(found)) == (pytest.approx(value), words)
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("throughput < 900", "did you mean 'throughput < 900 Mbit/s'?"),
+        ("rtt > 5%", "a change in percent is a condition of `nettrial compare`"),
+        ("rtt > 5 packets", ""),
+    ],
+)
+def test_a_limit_in_another_unit_has_a_hint(text, hint):
+    with pytest.raises(NoLimit) as refused:
+        limit(text, load("jumbo-ipv6"))
+    assert refused.value.hint == hint
+
+
 def test_the_whole_interval_decides_and_more_conditions_have_wider_ones(nettrial, monkeypatch):
     done = nettrial(*SHORT, "--replicates", "4", "--seed", "1", "--out", "mine")
     assert done.returncode == 0, done.stderr

@@ -34,7 +34,13 @@ def test_lists_the_names_on_a_miss():
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("throughput", "goodput"), ("latency", "rtt"), ("drops", "queue_drops"), ("Bandwidth", "goodput")],
+    [
+        ("throughput", "goodput"),
+        ("latency", "rtt"),
+        ("drops", "queue_drops"),
+        ("Bandwidth", "goodput"),
+        ("Delay", "owd"),
+    ],
 )
 def test_a_synonym_of_a_metric_has_a_hint(name, meant):
     with pytest.raises(UnknownName) as caught:

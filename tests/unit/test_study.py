@@ -226,7 +226,13 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "columns: [sender, receiver]",
             "columns: [sender]",
-            "layout: mtu, sender\n  expected: each factor once",
+            "layout: mtu, sender\n  expected: each factor once: mtu, sender, receiver\n  hint: layout: "
+            "{rows: mtu, columns: [sender, receiver]}",
+        ),
+        (
+            "sets: hosts.sender.stack\n    levels: [linux-cubic, classic]",
+            "sets: hosts.sender.stack\n    levels: [{stack: linux-cubic}, classic]",
+            "levels.0: {'stack': 'linux-cubic'}\n  expected: a list of names or values\n  hint: settings of",
         ),
         (
             "file: published.csv",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -129,42 +128,6 @@ def _serve(
     )
 
 
-def _refused(expected: str, hint: str) -> Callable[[typer.CallbackParam, str | None], None]:
-    """Returns a callback that refuses an option of iperf3 that `nettrial measure` doesn't have."""
-
-    def refuse(parameter: typer.CallbackParam, value: str | None) -> None:
-        if value is not None:
-            raise BadInput(READING, parameter.opts[0], value, expected, hint)
-
-    return refuse
-
-
-Iperf3Client = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(
-        "-c",
-        hidden=True,
-        callback=_refused(
-            "the host without an option",
-            "nettrial measure HOST; against an iperf3 server, nettrial measure HOST --iperf3",
-        ),
-    ),
-]
-"""iperf3's option `-c`, which is refused with the way to say the same."""
-Iperf3Omit = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(
-        "-O",
-        hidden=True,
-        callback=_refused(
-            "whole transfers: no seconds at the start are omitted",
-            "a warm-up before the repeats is not counted, and a longer --time gives the start less weight",
-        ),
-    ),
-]
-"""iperf3's option `-O`, which is refused with what `nettrial measure` does instead."""
-
-
 @command(commands, "measure")
 def _measure(
     host: Annotated[str, typer.Argument(metavar="HOST", help="The machine that runs the server.")],
@@ -281,8 +244,6 @@ def _measure(
     as_json: Annotated[bool, typer.Option("--json", "-J", help=JSON_HELP)] = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
-    client: Iperf3Client = None,
-    omit: Iperf3Omit = None,
 ) -> None:
     """Measure between this machine and another one.
 
