@@ -85,20 +85,25 @@ def runs_of(first: Path, second: Path | None, baseline: Path | None) -> tuple[Pa
 def _last_whole(directory: Path, later: Run) -> Path:
     """Returns the directory of the run in `directory` that began last, of those that are whole and have the
     study of another run; raises BadInput if there is none."""
-    study, finished = recorder.as_json(later.study), []
+    study, finished, others = recorder.as_json(later.study), [], 0
     for file in directory.glob(f"*/{RUN_FILE}"):
         if file.parent.resolve() == later.directory.resolve():
             continue
         try:
             run = Run.open(file.parent)
-            if recorder.as_json(run.study) == study and run.sessions and not run.pending():
-                finished.append((run.sessions[0].started, file.parent))
+            if run.sessions and not run.pending():
+                if recorder.as_json(run.study) == study:
+                    finished.append((run.sessions[0].started, file.parent))
+                others += run.study.study == later.study.study
             run.close()
         except NettrialError:
             continue  # it can't be read
     if not finished:
         expected = f"a directory with a run of {later.study.study} whose trials have all finished"
-        raise BadInput(READING, "--baseline", str(directory), expected, "`nettrial list runs DIR` lists runs")
+        hint = "`nettrial list runs DIR` lists runs"
+        if others:
+            hint = "those there have other levels or settings: `nettrial compare RUN_A RUN_B` compares them"
+        raise BadInput(READING, "--baseline", str(directory), expected, hint)
     return max(finished)[1]
 
 

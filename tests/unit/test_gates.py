@@ -157,7 +157,10 @@ def test_the_last_whole_run_is_the_baseline(nettrial):
     page = (nettrial.directory / "page.html").read_text()
     assert "Changes in percent from runs/last (A) to after (B)" in page
     assert '<th scope="row">throughput</th>' in page
+    (nettrial.directory / "elsewhere").mkdir()
+    (nettrial.directory / "runs" / "other").rename(nettrial.directory / "elsewhere" / "other")
     for words, said in (
+        (("after", "--baseline", "elsewhere"), "those there have other levels or settings"),
         (("after",), "--baseline DIR compares"),
         (("after", "runs/old", "--baseline", "runs"), "one run with --baseline"),
         (("after", "--baseline", "after"), "whose trials have all finished"),
