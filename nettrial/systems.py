@@ -412,7 +412,7 @@ def zoned(address: str) -> str:
     return f"{text}%{number}"
 
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
+BROWSERS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "chrome", "msedge")
 """The browsers that can print a page without opening a window."""
 
 

@@ -124,7 +124,7 @@ RATE = Quantity(
         f"{prefix}{unit}": (1, f"{letter if letter == 'k' else letter.upper()}bit/s")
         for letter in "kmgt"
         for prefix in (letter, letter.upper())
-        for unit in ("", "bps", "bit", "bit/s")
+        for unit in ("", "b", "b/s", "bps", "bit", "bit/s")
     }
     | {"bps": (1, "bit/s")},
 )

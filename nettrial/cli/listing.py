@@ -8,10 +8,8 @@ from pathlib import Path
 from nettrial import study
 from nettrial.backends import BACKENDS, Configuration
 from nettrial.capabilities import CAPABILITIES
-from nettrial.cli import READING, runs
+from nettrial.cli import READING
 from nettrial.cli.console import print_table
-from nettrial.cli.documents import base as documents
-from nettrial.cli.documents import listing as listing_documents
 from nettrial.congestion import CONTROLS, Control, backends_of
 from nettrial.errors import BadInput
 from nettrial.metrics import METRICS
@@ -107,6 +105,8 @@ def show(what: str, directory: Path | None = None, as_json: bool = False) -> Non
     """Prints the list of that name, for "runs" of those in a directory; raises BadInput, and CannotRun if no
     engine can be asked."""
     if what == RUNS:
+        from nettrial.cli import runs  # imported only when needed: the analysis is slow to load
+
         runs.show(directory, as_json)
         return
     try:
@@ -118,6 +118,9 @@ def show(what: str, directory: Path | None = None, as_json: bool = False) -> Non
         raise BadInput(READING, "DIR", str(directory), f"only with {RUNS}")
     columns, rows = make()
     if as_json:
+        from nettrial.cli.documents import base as documents
+        from nettrial.cli.documents import listing as listing_documents
+
         entries = [dict(zip(columns, row, strict=True)) for row in rows]
         documents.show(listing_documents.ListDocument(list=what, entries=entries))
         return

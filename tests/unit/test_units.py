@@ -125,6 +125,7 @@ def test_a_certain_loss_keeps_its_unit_as_a_level():
         (RATE, "100M", "did you mean '100 Mbit/s'?"),
         (RATE, "100 Mbps", "did you mean '100 Mbit/s'?"),
         (RATE, "2.50g", "did you mean '2.5 Gbit/s'?"),
+        (RATE, "100Mb", "did you mean '100 Mbit/s'?"),
         (RATE, "10Kbit", "did you mean '10 kbit/s'?"),
         (RATE, "10 MB/s", ""),
         (RATE, "10 MBps", ""),
