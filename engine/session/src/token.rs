@@ -46,10 +46,10 @@ impl Token {
         let token = text.trim();
         let fits = (SHORTEST..=LONGEST).contains(&token.len());
         if !(fits && token.bytes().all(|byte| byte.is_ascii_graphic())) {
-            let found =
+            let content =
                 if fits { "spaces or other signs".into() } else { format!("{} characters", token.len()) };
             return Err(Error::Token(format!(
-                "it has {found}; expected are {SHORTEST} to {LONGEST} letters, digits and ASCII signs, as \
+                "it has {content}; expected are {SHORTEST} to {LONGEST} letters, digits and ASCII signs, as \
                  `openssl rand -hex 20` makes them"
             )));
         }
