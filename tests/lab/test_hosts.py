@@ -320,10 +320,11 @@ def killed(
     resumes = (machines.folder / out).exists()
     new, again = [*STUDY, *more, f"--out={out}"], [f"--resume={out}", "--machines=machines.yaml"]
     with machines.start("run", *(again if resumes else new)) as runner:
-        # No setting is changed before the parent of the guard runs.
+        # No setting is changed before the parent of the guard runs, and no run goes on that does not exist.
         words = VICTIMS["parent of the guard"]
         seen = lambda: [c for c in sandbox.processes().values() if words in c]  # noqa: E731
-        assert wait_for(lambda: seen() or runner.poll() is not None)
+        exists = (machines.folder / out).exists
+        assert wait_for(lambda: (exists() and seen()) or runner.poll() is not None)
         time.sleep(chance.uniform(0.0, 1.5))
         if victim == RUNNER:
             sandbox.send(runner.pid, signal.SIGKILL)
