@@ -17,7 +17,7 @@ from nettrial.study import load
 
 FAKE_ENGINE = Path(__file__).parents[1] / "fake_engine.py"
 SCENARIO = scenario_of(load("jumbo-ipv6"), {})
-PATIENCE = 60
+PATIENCE = 300
 """The time limit in seconds for an operation that takes a moment on a quiet machine."""
 
 

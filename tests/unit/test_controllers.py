@@ -286,6 +286,6 @@ def test_a_connection_that_tells_nothing_ends(monkeypatch):
     monkeypatch.setattr(admission, "_LOOK_SECONDS", 0.01)
     listener = admission.SwitchListener(("127.0.0.1", 0))
     threading.Thread(target=listener.serve_forever, daemon=True).start()
-    with socket.create_connection(listener.server.getsockname(), 60) as stranger:
+    with socket.create_connection(listener.server.getsockname(), 300) as stranger:
         while stranger.recv(100):  # It is greeted, and then hung up on.
             pass

@@ -91,7 +91,7 @@ def run(directory: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=240)
+            process.communicate(timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def ports(run: subprocess.Popen[str], directory: Path) -> list[int]:
 @needs_dask
 def test_another_user_of_this_machine_reaches_neither_scheduler_nor_workers(ports: list[int]):
     asked = [sys.executable, "-c", STRANGER, *map(str, ports)]
-    done = subprocess.run(asked, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
 
 
@@ -128,7 +128,7 @@ def first_lines(port: int) -> set[bytes]:
         request = f"GET {page} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
         with (
             contextlib.suppress(ConnectionError),
-            socket.create_connection(("127.0.0.1", port), 240) as connection,
+            socket.create_connection(("127.0.0.1", port), 300) as connection,
         ):
             connection.sendall(request)
             lines.add(connection.makefile("rb").readline().strip())
@@ -146,7 +146,7 @@ def test_workers_on_this_machine_run_trials_and_import_no_module_left_there(
 ):
     """Comes last, because it ends the run."""
     (directory / "work" / "go-on").touch()
-    _, errors = run.communicate(timeout=240)
+    _, errors = run.communicate(timeout=300)
     assert run.returncode == 0, errors
     assert Run.open(directory / "work" / "out").finished() == 12
     assert [*directory.rglob("*-was-imported")] == []

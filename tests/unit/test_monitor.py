@@ -851,7 +851,7 @@ def test_a_killed_monitor_loses_only_what_it_was_measuring(tmp_path):
     began = context.Event()
     process = context.Process(target=killed, args=(tmp_path, began))
     process.start()
-    assert began.wait(120)
+    assert began.wait(300)
     process.kill()
     process.join()
     archive = Archive.create(tmp_path / "archive")

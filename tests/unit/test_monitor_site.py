@@ -114,12 +114,12 @@ def test_hostile_paths_are_answered(site, path):
 )
 @settings(max_examples=60, deadline=None)
 def test_hostile_bytes_end_in_nothing(served, data, before):
-    with socket.create_connection(("127.0.0.1", served.server_port), 120) as caller:
+    with socket.create_connection(("127.0.0.1", served.server_port), 300) as caller:
         caller.sendall(before + data)
         caller.shutdown(socket.SHUT_WR)
         while caller.recv(65_536):
             pass
-    connection = http.client.HTTPConnection("127.0.0.1", served.server_port, timeout=120)
+    connection = http.client.HTTPConnection("127.0.0.1", served.server_port, timeout=300)
     connection.request("GET", "/version")
     assert connection.getresponse().status == 200
     connection.close()
@@ -163,7 +163,7 @@ def test_the_server_answers_an_address_and_no_name(directory):
     with server(directory, "127.0.0.1", 0) as served, served.running():
 
         def ask(path, host=None):
-            connection = http.client.HTTPConnection("127.0.0.1", served.server_port, timeout=120)
+            connection = http.client.HTTPConnection("127.0.0.1", served.server_port, timeout=300)
             connection.request("GET", path, headers={"Host": host} if host else {})
             return connection.getresponse()
 

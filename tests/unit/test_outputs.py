@@ -206,7 +206,7 @@ def test_a_level_that_there_is_not_is_refused(nettrial):
 def connect(process):
     """Returns a function that connects to the server of `watch`."""
     found = re.search(r"http://127.0.0.1:(\d+)/", process.stderr.readline())
-    return lambda: socket.create_connection(("127.0.0.1", int(found[1])), timeout=120)
+    return lambda: socket.create_connection(("127.0.0.1", int(found[1])), timeout=300)
 
 
 def test_watch_survives_what_its_connections_do(tmp_path, monkeypatch):
@@ -236,7 +236,7 @@ def test_watch_survives_what_its_connections_do(tmp_path, monkeypatch):
         for connection in silent:
             connection.close()
         process.send_signal(signal.SIGINT)
-        assert (process.stderr.read().strip(), process.wait(120)) == ("", 0)
+        assert (process.stderr.read().strip(), process.wait(300)) == ("", 0)
 
 
 def test_a_connection_that_dawdles_is_ended(monkeypatch):
@@ -244,7 +244,7 @@ def test_a_connection_that_dawdles_is_ended(monkeypatch):
     with live._server(0) as server:
         serving_thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         serving_thread.start()
-        with socket.create_connection(server.server_address[:2], 30) as client:
+        with socket.create_connection(server.server_address[:2], 300) as client:
             client.sendall(b"GET / HTTP/1.1\r\nHost: ")
             assert client.recv(1) == b""
         server.shutdown()

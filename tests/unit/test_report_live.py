@@ -104,7 +104,7 @@ def server(tmp_path: Path, drawn: list[str]) -> Iterator[ThreadingHTTPServer]:
 
 
 def ask(server: ThreadingHTTPServer, path: str, host: str | None = None) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=120)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=300)
     connection.request("GET", path, headers={"Host": host} if host else {})
     return connection.getresponse()
 
@@ -131,7 +131,7 @@ def test_a_page_of_another_name_does_not_read_it(server: ThreadingHTTPServer) ->
 @given(data=st.binary(max_size=300), before=st.sampled_from([b"", b"GET / HTTP/1.1\r\n", b"GET /"]))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_hostile_bytes_end_in_nothing(server: ThreadingHTTPServer, data: bytes, before: bytes) -> None:
-    caller = socket.create_connection(("127.0.0.1", server.server_port), 120)
+    caller = socket.create_connection(("127.0.0.1", server.server_port), 300)
     # The server may have closed the connection before the last byte.
     with caller, contextlib.suppress(ConnectionError):
         caller.sendall(before + data)
@@ -161,5 +161,5 @@ def test_ctrl_c_ends_the_command_without_a_word_too_many(tmp_path: Path) -> None
         line = process.stderr.readline()
         assert re.fullmatch(rf"watching {run.directory} at http://127.0.0.1:\d+/ until Ctrl-C\n", line)
         process.send_signal(signal.SIGINT)
-        assert (process.stderr.read().strip(), process.wait(120)) == ("", 0)
+        assert (process.stderr.read().strip(), process.wait(300)) == ("", 0)
     assert sorted(path.name for path in run.directory.iterdir()) == ["run.sqlite"]

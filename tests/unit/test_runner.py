@@ -30,7 +30,7 @@ def run(nettrial):
     return opened
 
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 """The time limit in seconds for an operation that takes a moment on a quiet machine."""
 
 

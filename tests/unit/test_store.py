@@ -292,10 +292,10 @@ FORKING = multiprocessing.get_context("fork")
 
 
 def keep(name, directory, ready):
-    """Locks a directory, or creates one, and keeps it for a minute."""
+    """Locks a directory, or creates one, and keeps it for ten minutes."""
     with getattr(folders, name)(directory):
         ready.set()
-        time.sleep(60)
+        time.sleep(600)
 
 
 @pytest.fixture
@@ -308,7 +308,7 @@ def held(tmp_path):
         process = FORKING.Process(target=keep, args=(name, directory, ready))
         process.start()
         started.append(process)
-        assert ready.wait(60)
+        assert ready.wait(300)
         return process
 
     yield start
