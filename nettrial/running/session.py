@@ -48,7 +48,7 @@ from nettrial.store.fingerprint import fingerprint
 from nettrial.store.recorder import Recorder, TooLarge
 from nettrial.study import Study
 
-GRACE_TIMES, GRACE_SECONDS = 3, 60.0
+GRACE_TIMES, GRACE_SECONDS = 3, 300.0
 """The time limit of a trial, after which its engine is killed: this multiple of the expected duration of its
 traffic plus this number of seconds. Simulated trials have no limit."""
 BOOT_SECONDS = 200.0
