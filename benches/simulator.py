@@ -76,7 +76,7 @@ class Network:
         """Creates an empty network whose hosts have this congestion control and number of addresses."""
         stack = STACKS[f"linux-{control}"].stack.model_dump(mode="json", exclude_none=True)
         self.addresses = addresses
-        self.stack = stack | {"receive_buffer": BUFFER, "send_buffer": BUFFER}
+        self.stack = stack | {"receive_buffer": BUFFER, "send_buffer": BUFFER, "scheduler": "lowest_rtt"}
         self.nodes: dict[str, dict[str, Any]] = {}
         self.links: list[dict[str, Any]] = []
         self.flows: list[dict[str, Any]] = []

@@ -73,15 +73,8 @@ AGREEMENT = Comparison(str(Path(__file__).with_name("agreement.yaml")), {})
 RECORDED = Path(__file__).with_name("agreement_kernel.jsonl")
 """The file with the kernel's figures: a line about the kernel, and one for each trial."""
 TICKS = "the kernel's timers tick and fire up to an eighth later, and the fifth of them finds the black hole"
-SCHEDULER = "another scheduler than mptcp_subflow_get_send"
 STATED: Mapping[tuple[str, str], str] = {
     ("black hole", "goodput"): TICKS,
-    ("MPTCP LIA", "retransmissions"): SCHEDULER,
-    ("MPTCP OLIA", "retransmissions"): SCHEDULER,
-    ("MPTCP BALIA", "retransmissions"): SCHEDULER,
-    ("MPTCP wVegas", "rtt"): SCHEDULER,
-    ("MPTCP failover", "goodput"): SCHEDULER,
-    ("MPTCP failover", "retransmissions"): SCHEDULER,
 }
 """The differences beyond a bound, by case and response, with what is known of their causes."""
 

@@ -2478,9 +2478,8 @@ class NodeKind(GeneratedRoot[Literal["host", "router", "switch"]]):
     """The kind of a node."""
 
 
-class Scheduler(GeneratedRoot[Literal["lowest_rtt", "round_robin"]]):
-    """The scheduler of an MPTCP connection, which chooses the subflow for the next data among those whose
-    congestion window has room."""
+class Scheduler(GeneratedRoot[Literal["linux", "lowest_rtt", "round_robin"]]):
+    """The scheduler of an MPTCP connection, which chooses the subflow for the next data."""
 
 
 class Stack(Generated):

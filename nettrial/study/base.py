@@ -37,9 +37,8 @@ QueueDrops = Literal["allowed", "unexpected"]
 RateControl = Literal["fixed", "minstrel_ht"]
 """The way in which stations choose the MCS and the streams of their frames."""
 
-Scheduler = Literal["lowest_rtt", "round_robin"]
-"""The scheduler of an MPTCP connection, which chooses the subflow for the next data among those whose
-congestion window has room."""
+Scheduler = Literal["linux", "lowest_rtt", "round_robin"]
+"""The scheduler of an MPTCP connection, which chooses the subflow for the next data."""
 
 ToolName = Literal[
     "iperf3", "ping", "netperf", "ditg", "sockperf", "ftp", "tftp", "http1", "http2", "http3", "exec"

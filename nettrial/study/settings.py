@@ -86,9 +86,11 @@ class HostSettings(Strict):
     its stack sets. In the lab and in virtual time, they are those of the host's network namespace, and
     sysctls of the whole machine are refused; machines of the user's own restore theirs afterwards."""
     scheduler: Scheduler | None = None
-    """The scheduler that chooses the subflow of an MPTCP connection for the next data, among those whose
-    window has room: the one with the smallest round-trip time, as in Linux, or each in turn. Only in the
-    simulator."""
+    """The scheduler that chooses the subflow of an MPTCP connection for the next data: that of Linux's own
+    MPTCP (`linux`, the default), which assigns data before it leaves, or one of those of the out-of-tree
+    MPTCP, which choose when a segment leaves, among the subflows whose window has room: the one with the
+    smallest round-trip time (`lowest_rtt`), or each in turn (`round_robin`). Other backends than the
+    simulator have only `linux`; the fluid model takes all, which have no effect there."""
     cost: HostCost = HostCost()
     """The CPU cost of packets on this host; only in the simulator."""
     machine: Name | None = None

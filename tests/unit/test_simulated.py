@@ -147,7 +147,7 @@ def test_disciplines_are_levels_of_a_factor():
         ("network.discipline", "fifo", "'drop_tail', 'mark', 'red', 'codel'"),
         ("network.discipline", "red", ""),
         ("network.impairment.bursts.leave", "2", ""),
-        ("hosts.sender.scheduler", "fastest", "'lowest_rtt' or 'round_robin'"),
+        ("hosts.sender.scheduler", "fastest", "'linux', 'lowest_rtt' or 'round_robin'"),
         ("network.addresses", "9", ""),
     ],
 )

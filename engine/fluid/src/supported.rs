@@ -23,7 +23,8 @@ pub fn capabilities() -> Capabilities {
         traffic: vec!["transfer".to_owned()],
         media: vec![Medium::Cable],
         disciplines: vec!["drop_tail".to_owned()],
-        settings: vec![Setting::Pair, Setting::Routing],
+        // Subflows always have data to send, whatever the scheduler.
+        settings: vec![Setting::Pair, Setting::Routing, Setting::Scheduler],
         figures: Vec::new(),
     }
 }

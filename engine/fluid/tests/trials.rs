@@ -129,8 +129,8 @@ fn subflows_take_the_paths_of_their_addresses() {
     both["transport"] = json!("mptcp");
     for control in ["lia", "olia", "balia"] {
         let found = record(&dumbbell(1, &["40 Mbit/s", "20 Mbit/s"], control, &[both.clone()]));
-        // 20 bytes of each segment are MPTCP's.
-        assert_goodput(&found, 0, 60e6 * 1428.0 / 1538.0, 0.01);
+        // 24 bytes of each segment are MPTCP's.
+        assert_goodput(&found, 0, 60e6 * 1424.0 / 1538.0, 0.01);
         let [first, second] = [0, 1].map(|subflow| found.flows[0].subflows[subflow].bytes as f64);
         assert!((first / second / 2.0 - 1.0).abs() < 0.02, "{first} {second}");
         assert_eq!(found.warnings, []);

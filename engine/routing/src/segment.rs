@@ -9,10 +9,6 @@ const TCP_HEADER_BYTES: u64 = 20;
 /// The bytes of the timestamps option, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_BYTES: u64 = 12;
 
-/// The bytes of MPTCP's option in a data segment: the data sequence signal with a mapping and an acknowledgment, 8 bytes
-/// each (RFC 8684 section 3.3), as the simulator counts it.
-const DATA_SIGNAL_BYTES: u64 = 20;
-
 /// A full segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
@@ -26,7 +22,9 @@ impl Segment {
     /// Returns the full segment of `flow` over a path that takes IP packets of up to `mtu` bytes, with the options that a
     /// simulated host sends; `None` if no payload has room.
     pub fn of(directory: &Directory<'_>, flow: &Flow, mtu: u64) -> Option<Self> {
-        let signal = if flow.transport == Transport::Mptcp { DATA_SIGNAL_BYTES } else { 0 };
+        let scheduler = directory.stack(&flow.from).map_or_else(Default::default, |stack| stack.scheduler);
+        let is_mptcp = flow.transport == Transport::Mptcp;
+        let signal = if is_mptcp { u64::from(scheduler.data_signal_bytes()) } else { 0 };
         let options = options(directory, flow) + signal;
         let headers = flow.ip.header_bytes() + TCP_HEADER_BYTES + options;
         let implied = mtu.checked_sub(headers)?;

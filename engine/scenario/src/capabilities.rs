@@ -217,12 +217,12 @@ impl<H: Fn(&str) -> &'static str> Refusals<'_, H> {
             let Some(stack) = &node.stack else { continue };
             let place = place.within("stack");
             self.setting(Setting::Program, stack.program.is_some(), &place, "program", "none");
-            let has_scheduler = !stack.scheduler.is_lowest_rtt();
+            let has_scheduler = !stack.scheduler.is_default();
             self.setting(Setting::Ecn, stack.ecn, &place, "ecn", "false");
             self.setting(Setting::MinimumRto, stack.minimum_rto.is_some(), &place, "minimum_rto", "none");
             self.setting(Setting::MtuProbing, stack.mtu_probing, &place, "mtu_probing", "false");
             self.setting(Setting::SmallQueues, !stack.small_queues, &place, "small_queues", "true");
-            self.setting(Setting::Scheduler, has_scheduler, &place, "scheduler", "lowest_rtt");
+            self.setting(Setting::Scheduler, has_scheduler, &place, "scheduler", "linux");
         }
     }
 

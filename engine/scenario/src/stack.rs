@@ -54,7 +54,7 @@ pub struct Stack {
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub small_queues: bool,
     /// The scheduler of MPTCP connections.
-    #[serde(default, skip_serializing_if = "Scheduler::is_lowest_rtt")]
+    #[serde(default, skip_serializing_if = "Scheduler::is_default")]
     pub scheduler: Scheduler,
 }
 
@@ -62,22 +62,34 @@ fn yes() -> bool {
     true
 }
 
-/// The scheduler of an MPTCP connection, which chooses the subflow for the next data among those whose congestion
-/// window has room.
+/// The scheduler of an MPTCP connection, which chooses the subflow for the next data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheduler {
-    /// The scheduler chooses the subflow with the smallest smoothed round-trip time.
+    /// The scheduler of Linux's own MPTCP (mptcp_subflow_get_send in net/mptcp/protocol.c): it assigns data, at most 64
+    /// KiB at a time, to the subflow that needs the shortest time to send what it has, as long as that subflow's send
+    /// buffer has room. Assigned data stays on its subflow.
     #[default]
+    Linux,
+    /// The scheduler of the out-of-tree Linux MPTCP chooses the subflow with the smallest smoothed round-trip time, among
+    /// those whose congestion window has room, for each segment when it leaves.
     LowestRtt,
-    /// The scheduler chooses each subflow in turn.
+    /// The scheduler chooses each subflow in turn, among those whose congestion window has room, for each segment when it
+    /// leaves.
     RoundRobin,
 }
 
 impl Scheduler {
     /// Returns true if this is the default.
-    pub fn is_lowest_rtt(&self) -> bool {
-        *self == Self::LowestRtt
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the bytes of MPTCP's option in a data segment, for which its sender makes room: the data sequence signal
+    /// (RFC 8684 section 3.3) with a 32-bit acknowledgment and a mapping of 64 bits in Linux (24 bytes, padding included),
+    /// and of 32 bits in the out-of-tree Linux MPTCP (20).
+    pub fn data_signal_bytes(&self) -> u32 {
+        if *self == Self::Linux { 24 } else { 20 }
     }
 }
 

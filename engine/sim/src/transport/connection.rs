@@ -1,13 +1,15 @@
 //! A TCP or MPTCP (RFC 8684) connection: both sides, and all subflows.
-//! This MPTCP differs from Linux's as follows: there are no tokens or keys, so a subflow opens with the same three
-//! packets as TCP; the end of the data is signalled by the subflows' FINs, which leave once all data is
-//! acknowledged (DATA_FIN would signal it up to a round trip earlier); data is assigned to a subflow when it
-//! leaves, not before.
+//! This MPTCP differs from Linux's as follows: there are no tokens or keys, so a subflow opens with the same
+//! packets as TCP, and the fourth, which Linux waits for before it uses a further subflow; no connection falls back to
+//! TCP; the end of the data is signalled by the subflows' FINs, which leave once all data is acknowledged (DATA_FIN
+//! would signal it up to a round trip earlier). A connection with one subflow sends as TCP does. What differs in the
+//! assignment of data to subflows is in [`linux`], and in [`scheduler`] for the out-of-tree MPTCP.
 //!
 //! Applications read at once, so that windows never close: there are no zero windows and no probes of them (RFC 9293
 //! section 3.8.6.1, tcp_send_probe0), and no window shrinks. Receive buffers that could be too small for any data are
 //! refused. The time that a host's packets cost passes before TCP receives them, and takes no room in the buffer.
 
+mod linux;
 mod scheduler;
 mod settings;
 mod statistics;
@@ -21,7 +23,9 @@ use crate::ahead::ReadAhead;
 use crate::transport::stream::Stream;
 use crate::transport::tcp::{Cutter, Options, Scope, Tcp};
 use crate::{Endpoint, Io, Notice, Packet, PathId, Time};
+use linux::Linux;
 use nettrial_congestion::{Control, Subflow as View};
+use nettrial_scenario::Scheduler;
 use scheduler::Scheduling;
 use std::hint::black_box;
 
@@ -32,6 +36,8 @@ struct Side {
     stream: Stream,
     views: Vec<View>,
     scheduling: Scheduling,
+    /// The state of Linux's own scheduler; `None` if another one or none is in use.
+    linux: Option<Box<Linux>>,
     told_failed: bool,
 }
 
@@ -133,7 +139,7 @@ impl Connection {
         if !was_established && side.subflows[index].is_established() {
             side.on_established(index, packet.to.side, io);
         }
-        side.settle(self.number, packet.to.side, index, io);
+        side.settle(self.number, packet.to.side, index, Some(was_established), io);
     }
 
     /// Handles a timer that was requested by [`Io::wake`].
@@ -141,10 +147,13 @@ impl Connection {
         let side = &mut self.sides[usize::from(endpoint.side)];
         let index = usize::from(endpoint.subflow);
         let (subflow, mut scope) = side.part(index, io);
-        if subflow.on_timer(&mut scope) {
+        let has_timed_out = subflow.on_timer(&mut scope);
+        if side.linux.is_some() {
+            side.on_linux_timer(index, io);
+        } else if has_timed_out {
             side.reinject(index);
         }
-        side.settle(self.number, endpoint.side, index, io);
+        side.settle(self.number, endpoint.side, index, None, io);
     }
 
     /// Handles the departure of a data segment of that endpoint from its host, for which [`Io::send`] could not
@@ -154,7 +163,7 @@ impl Connection {
         let index = usize::from(endpoint.subflow);
         let (subflow, mut scope) = side.part(index, io);
         if subflow.on_left(&mut scope) {
-            side.settle(self.number, endpoint.side, index, io);
+            side.settle(self.number, endpoint.side, index, None, io);
         }
     }
 
@@ -163,6 +172,11 @@ impl Connection {
     /// called before the handshake is complete.
     pub fn write(&mut self, side: u8, bytes: u64, io: &mut dyn Io) -> u64 {
         let own = &mut self.sides[usize::from(side)];
+        if own.linux.is_some() {
+            let taken = own.write_fragments(bytes);
+            own.push_pending(io);
+            return taken;
+        }
         let goes_on = own.stream.is_within_write();
         if !own.stream.has_unsent() {
             for index in 0..own.subflows.len() {
@@ -242,24 +256,35 @@ impl Connection {
 impl Side {
     fn new(settings: &ConnectionSettings<'_>, side: usize) -> Self {
         let stack = settings.stacks[side];
-        let subflows: Vec<Tcp> =
+        let is_linux =
+            settings.is_mptcp && settings.subflows.len() > 1 && stack.scheduler == Scheduler::Linux;
+        let mut subflows: Vec<Tcp> =
             (0..settings.subflows.len()).map(|index| new_subflow(settings, side, index)).collect();
+        if is_linux {
+            subflows.iter_mut().for_each(Tcp::enable_queue);
+        }
+        let least = settings.socket.window.is_none().then_some(stack.send_buffer.minimum.0);
         let has_scaling = settings.stacks.iter().all(|stack| stack.window_scaling);
         let mss_bytes = subflows[0].mss_bytes();
         let (segments, pieces) = (subflows[0].window_segments(), subflows[0].pieces());
+        let mut stream = Stream::new(
+            settings.is_mptcp,
+            stack,
+            settings.socket.window,
+            has_scaling,
+            mss_bytes,
+            segments,
+            pieces,
+        );
+        if is_linux {
+            stream.divide_threshold();
+        }
         Self {
             views: Vec::with_capacity(subflows.len()),
             subflows,
-            stream: Stream::new(
-                settings.is_mptcp,
-                stack,
-                settings.socket.window,
-                has_scaling,
-                mss_bytes,
-                segments,
-                pieces,
-            ),
+            stream,
             scheduling: Scheduling::new(stack.scheduler),
+            linux: is_linux.then(|| Box::new(Linux::new(least))),
             told_failed: false,
         }
     }
@@ -278,7 +303,11 @@ impl Side {
     /// Handles the establishment of a subflow: there is room for its first flight, and the first subflow lets the
     /// others open.
     fn on_established(&mut self, index: usize, side: u8, io: &mut dyn Io) {
-        self.expand_buffer();
+        if self.linux.is_some() {
+            self.expand_subflow_buffer(index);
+        } else {
+            self.expand_buffer();
+        }
         if index == 0 && side == 0 {
             for other in 1..self.subflows.len() {
                 self.open_subflow(other, io);
@@ -292,11 +321,27 @@ impl Side {
     }
 
     /// Finishes each event: sends all data that can be sent, and notifies the application.
-    fn settle(&mut self, connection: u32, side: u8, origin: usize, io: &mut dyn Io) {
-        if self.stream.is_full() {
-            self.expand_buffer();
+    fn settle(
+        &mut self,
+        connection: u32,
+        side: u8,
+        origin: usize,
+        packet_to_established: Option<bool>,
+        io: &mut dyn Io,
+    ) {
+        if self.linux.is_some() {
+            if let Some(was_established) = packet_to_established {
+                self.push_acknowledged(origin, was_established, io);
+            } else {
+                self.send_on(origin, false, io);
+            }
+            self.push_fins(io);
+        } else {
+            if self.stream.is_full() {
+                self.expand_buffer();
+            }
+            self.push(Some(origin), io);
         }
-        self.push(Some(origin), io);
         self.stream.tell(connection, side, io);
         let has_failed = self.subflows[origin].has_failed() && self.subflows.iter().all(Tcp::has_failed);
         if has_failed && !self.told_failed {

@@ -83,6 +83,8 @@ pub(crate) struct Stream {
     counts_until: Time,
     uncounted: u64,
     counted: u64,
+    /// The largest window that each subflow may announce, if they do not share it (rcv_ssthresh).
+    thresholds: Option<Box<[u64; 8]>>,
     /// True if the application is notified of new data.
     is_watched: bool,
     has_fin: bool,
@@ -147,6 +149,7 @@ impl Stream {
             counts_until: Time::ZERO,
             uncounted: 0,
             counted: 0,
+            thresholds: None,
             is_watched: true,
             has_fin: false,
             told_closed: false,
@@ -161,6 +164,47 @@ impl Stream {
         self.is_full = taken < bytes;
         self.is_within_write = self.is_full;
         taken
+    }
+
+    /// Returns whether the buffer has any room.
+    pub(crate) fn has_room(&self) -> bool {
+        self.memory_bytes() < self.buffer_bytes
+    }
+
+    /// Adds that much data written by the application.
+    pub(crate) fn append(&mut self, bytes: u64) {
+        self.written += bytes;
+    }
+
+    /// Notes whether the application has more to write than there was room for.
+    pub(crate) fn end_write(&mut self, is_full: bool) {
+        self.is_full = is_full;
+        self.is_within_write = is_full;
+    }
+
+    /// Returns the end of the data that the application has written.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Returns the first offset that was never assigned or sent, and the end of the other side's window.
+    pub(crate) fn next_and_window_end(&self) -> (u64, u64) {
+        (self.next, self.window_end)
+    }
+
+    /// Notes that all data before `end` was assigned to subflows.
+    pub(crate) fn assign_until(&mut self, end: u64) {
+        self.next = self.next.max(end);
+    }
+
+    /// Returns the buffer for that many segments of a subflow (tcp_sndbuf_expand).
+    pub(crate) fn buffer_for(&self, segments: u64) -> u64 {
+        (segments * self.segment_memory_bytes).min(self.buffer_maximum_bytes)
+    }
+
+    /// Sets the size of the buffer.
+    pub(crate) fn set_buffer(&mut self, bytes: u64) {
+        self.buffer_bytes = bytes;
     }
 
     /// Returns the bytes for which the buffer has room: the last unsent piece is filled, and others are begun as long as
@@ -197,7 +241,7 @@ impl Stream {
 
     /// Marks the ends of segments that are pushed while `taken` bytes are written: after each half of the other side's
     /// largest window (forced_push), and at the end, unless a later write adds to the last segment before it is sent
-    /// (tcp_push). Segments of bursts, and those of MPTCP, are not pushed.
+    /// (tcp_push). Segments of bursts are not pushed, and those of MPTCP not by this.
     fn mark_pushes(&mut self, taken: u64) {
         if self.pieces.overhead_bytes == 0 || taken == 0 {
             return;
@@ -372,9 +416,24 @@ impl Stream {
     }
 
     /// Returns the window to announce.
-    pub(crate) fn advertise(&mut self) -> u64 {
-        let held = self.held();
-        self.window.announce(self.received, held)
+    pub(crate) fn advertise(&mut self, subflow: u8) -> u64 {
+        let (held, received) = (self.held(), self.received);
+        self.of_subflow(subflow, |window| window.announce(received, held))
+    }
+
+    /// Gives each subflow its own limit of the window.
+    pub(crate) fn divide_threshold(&mut self) {
+        self.thresholds = Some(Box::new([self.window.threshold_bytes; 8]));
+    }
+
+    /// Does something with the window of a subflow.
+    fn of_subflow<R>(&mut self, subflow: u8, what: impl FnOnce(&mut ReceiveWindow) -> R) -> R {
+        let Some(thresholds) = &mut self.thresholds else { return what(&mut self.window) };
+        let threshold = &mut thresholds[usize::from(subflow)];
+        self.window.threshold_bytes = *threshold;
+        let result = what(&mut self.window);
+        *threshold = self.window.threshold_bytes;
+        result
     }
 
     /// Returns the bytes that are out of order, of the data and of all subflows.
@@ -390,6 +449,9 @@ impl Stream {
     /// Notes that the connection is open.
     pub(crate) fn begin(&mut self, now: Time) {
         self.window.begin(now);
+        if let Some(thresholds) = &mut self.thresholds {
+            thresholds.fill(self.window.threshold_bytes);
+        }
     }
 
     /// Returns the last announced window.
@@ -409,9 +471,9 @@ impl Stream {
 
     /// Lets the window grow when a packet's data has arrived in order on its subflow.
     /// Returns whether it may grow.
-    pub(crate) fn grow_window(&mut self, packet: &Packet) -> bool {
+    pub(crate) fn grow_window(&mut self, packet: &Packet, subflow: u8) -> bool {
         let held = self.held();
-        self.window.grow(packet, held)
+        self.of_subflow(subflow, |window| window.grow(packet, held))
     }
 
     /// Returns the round-trip time that a subflow's receiver has measured; zero before the first sample.

@@ -2,8 +2,8 @@
 //! tcp_timer.c), from RFCs 9293, 7323, 2018, 2883, 8985 (RACK-TLP), 6937 (PRR), 6298, 5682 (F-RTO), 3168 and 8257.
 //! The model differs from Linux as follows: segments are never split, coalesced or trimmed once they are sent,
 //! unless their receiver's interface coalesces them or the search for the path MTU splits them ([`probing`]); receivers never withdraw a SACK; there is no backlog. Times are
-//! exact, while the kernel's timers tick, and fire up to an eighth later. Segments of bursts, and those of MPTCP, have no
-//! PSH. A window never closes (see
+//! exact, while the kernel's timers tick, and fire up to an eighth later. Segments of bursts, and those of MPTCP with
+//! another scheduler than Linux's, have no PSH. A window never closes (see
 //! [`crate::transport::connection`]). The sender's segments are compared with those of Linux 6.18 by `tests/kernel`.
 
 mod ack;
@@ -11,6 +11,7 @@ mod acknowledging;
 mod bursts;
 mod handshake;
 mod probing;
+mod queue;
 mod rack;
 mod rate;
 mod receiver;
@@ -39,6 +40,7 @@ use bursts::Bursts;
 use handshake::State;
 use nettrial_congestion::{Control, Subflow as View, Window};
 use probing::Search;
+use queue::Queue;
 use rack::Rack;
 use rate::Rate;
 use receiver::Receiver;
@@ -125,6 +127,8 @@ pub(crate) struct Tcp {
     rack: Rack,
     /// The search for the path MTU; `None` if the stack has none.
     search: Option<Box<Search>>,
+    /// Its own send queue; `None` if a segment is chosen when it leaves.
+    pub(crate) queue: Option<Box<Queue>>,
 }
 
 read_ahead!(
@@ -175,6 +179,7 @@ impl Tcp {
             recovery: Recovery::default(),
             rack: Rack::default(),
             search: None,
+            queue: None,
             rate: Rate::default(),
             interface: Interface::default(),
             bursts: Bursts::default(),
@@ -247,6 +252,11 @@ impl Tcp {
             phase: self.recovery.phase,
             shared: self.control.shared(),
         }
+    }
+
+    /// Returns its endpoint.
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        self.me
     }
 
     /// Returns whether data can be sent and received.

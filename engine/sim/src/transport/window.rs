@@ -57,7 +57,7 @@ pub(crate) struct ReceiveWindow {
     /// The number of bits by which windows are scaled; `None` without window scaling.
     shift: Option<u32>,
     /// The number of bytes that may be announced until more data has arrived (rcv_ssthresh).
-    threshold_bytes: u64,
+    pub(crate) threshold_bytes: u64,
     /// The window as last announced (rcv_wnd).
     window_bytes: u64,
     /// The offset up to which data may be sent; it never moves back.

@@ -121,7 +121,7 @@ fn stack(recording: &Recording) -> Stack {
         minimum_rto: None,
         small_queues: true,
         program: None,
-        scheduler: Scheduler::LowestRtt,
+        scheduler: Scheduler::default(),
     }
 }
 

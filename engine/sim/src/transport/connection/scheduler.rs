@@ -1,8 +1,7 @@
 //! The assignment of data to subflows: the scheduler, reinjection after a timeout, and opportunistic
 //! retransmission when the shared window is full (Raiciu et al., "How Hard Can It Be?", NSDI 2012, section 4.2).
 //! Both schedulers are those of the out-of-tree Linux MPTCP (net/mptcp/mptcp_sched.c, mptcp_rr.c) without the
-//! halving of the slow subflow's window; mainline Linux has a different scheduler, which is based on the time that
-//! a subflow needs to send its backlog.
+//! halving of the slow subflow's window; that of Linux's own MPTCP is in [`super::linux`].
 
 use super::Side;
 use crate::Io;
@@ -50,8 +49,10 @@ impl Side {
     /// Sends as much data as subflows and windows allow, after an event of the subflow `origin` or of the
     /// application.
     pub(super) fn push(&mut self, origin: Option<usize>, io: &mut dyn Io) {
-        if self.subflows.len() == 1 {
-            self.push_one(false, io);
+        if self.linux.is_some() {
+            self.push_pending(io);
+        } else if self.subflows.len() == 1 {
+            self.send_on(0, false, io);
         } else {
             self.push_all(origin, io);
         }
@@ -61,23 +62,23 @@ impl Side {
     /// Sends as [`Self::push`] does, after a write of the application.
     pub(super) fn push_written(&mut self, io: &mut dyn Io) {
         if self.subflows.len() == 1 {
-            self.push_one(true, io);
+            self.send_on(0, true, io);
         } else {
             self.push_all(None, io);
         }
         self.push_fins(io);
     }
 
-    /// Sends on a TCP connection, or on an MPTCP connection with one subflow.
-    fn push_one(&mut self, is_write: bool, io: &mut dyn Io) {
-        let (subflow, mut scope) = self.part(0, io);
+    /// Sends on a subflow the data of its own queue or, if it is the only one, of the connection.
+    pub(super) fn send_on(&mut self, index: usize, is_write: bool, io: &mut dyn Io) {
+        let (subflow, mut scope) = self.part(index, io);
         let mut sent = match subflow.probe_path_mtu(&mut scope) {
             Attempt::NotDue => 0,
             Attempt::Sent => 1,
             Attempt::Waits => return,
         };
         let mut is_full = false;
-        while scope.stream.has_unsent() && !(is_write && subflow.corks(&mut scope)) {
+        while subflow.has_unsent(&scope) && !(is_write && subflow.corks(&mut scope)) {
             match subflow.readiness(&mut scope) {
                 Readiness::Now => {}
                 Readiness::Window => {
@@ -174,7 +175,7 @@ impl Side {
                 continue;
             }
             let cost = match self.scheduling.scheduler {
-                Scheduler::LowestRtt => self.subflows[index].smoothed_rtt().0,
+                Scheduler::Linux | Scheduler::LowestRtt => self.subflows[index].smoothed_rtt().0,
                 Scheduler::RoundRobin => offset as u64,
             };
             let key = (cost, index);
@@ -251,7 +252,7 @@ impl Side {
         }
     }
 
-    fn push_fins(&mut self, io: &mut dyn Io) {
+    pub(super) fn push_fins(&mut self, io: &mut dyn Io) {
         if !self.stream.is_fin_due() {
             return;
         }
@@ -274,7 +275,7 @@ fn send_burst(subflow: &mut Tcp, scope: &mut Scope<'_>) -> (u32, bool) {
     let most = subflow.begin_burst();
     let mut sent = 0;
     let mut is_taken = true;
-    while is_taken && sent < most && scope.stream.has_unsent() {
+    while is_taken && sent < most && subflow.has_unsent(scope) {
         is_taken = send_next(subflow, scope);
         sent += u32::from(is_taken);
     }
@@ -285,12 +286,11 @@ fn send_burst(subflow: &mut Tcp, scope: &mut Scope<'_>) -> (u32, bool) {
 /// Sends the next data of a stream; returns `false` if the window or the own interface accepted none.
 fn send_next(subflow: &mut Tcp, scope: &mut Scope<'_>) -> bool {
     let is_idle = subflow.oldest_data().is_none();
-    let most = subflow.segment_bytes();
-    let chunk = scope.stream.peek(most).or_else(|| scope.stream.peek_probe().filter(|_| is_idle));
+    let chunk = subflow.peek_new(scope).or_else(|| scope.stream.peek_probe().filter(|_| is_idle));
     let Some(chunk) = chunk else { return false };
     if !subflow.send_new(chunk, scope) {
         return false;
     }
-    scope.stream.take(chunk.bytes);
+    subflow.take_new(chunk.bytes, scope);
     true
 }

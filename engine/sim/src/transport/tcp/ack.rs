@@ -97,7 +97,7 @@ impl Tcp {
         let fin = u64::from(self.fin_end.is_some_and(|end| packet.ack >= end));
         let acked = if self.options.is_mptcp { packet.data_ack } else { packet.ack.max(1) - 1 - fin };
         let is_update = scope.stream.on_data_ack(acked, packet.window_bytes);
-        if scope.stream.has_unsent() {
+        if self.has_unsent(scope) {
             // After a long time without room in the window, the path is as unknown as after an idle period
             // (tcp_ack_update_window).
             self.restart_if_idle(scope);

@@ -111,7 +111,7 @@ impl Tcp {
         if self.options.cutter.is_some() {
             let cwnd = self.window.cwnd_pkts;
             let room = (cwnd / 2).max(1).min(cwnd.saturating_sub(self.board.in_flight()));
-            let data = scope.stream.unsent_bytes().div_ceil(u64::from(self.segment_bytes()));
+            let data = self.unsent_bytes(scope).div_ceil(u64::from(self.segment_bytes()));
             let data = u32::try_from(data).unwrap_or(u32::MAX);
             self.bursts.planned_pkts = self.most_of_burst().min(room).min(data).max(1);
         }
@@ -126,7 +126,7 @@ impl Tcp {
     /// (tcp_tso_should_defer).
     pub(super) fn defers(&self, scope: &Scope<'_>) -> Option<Readiness> {
         let mss = u64::from(self.segment_bytes());
-        let unsent = scope.stream.unsent_bytes();
+        let unsent = self.unsent_bytes(scope);
         if self.options.cutter.is_none()
             || unsent <= mss
             || self.is_repairing()
@@ -136,7 +136,7 @@ impl Tcp {
         }
         let cwnd = u64::from(self.window.cwnd_pkts);
         let by_congestion = cwnd.saturating_sub(self.board.in_flight().into()) * mss;
-        let by_receiver = scope.stream.window_left();
+        let by_receiver = self.window_left(scope);
         let room = by_congestion.min(by_receiver);
         let enough = scope.stream.send_window().min(cwnd * mss) / WINDOW_DIVISOR;
         if room >= enough.min(u64::from(self.most_of_burst()) * mss) || !self.expects_ack_soon(scope.now) {

@@ -14,10 +14,7 @@ const SYN_ACK_RETRIES: u32 = 5;
 const TCP_HEADER_BYTES: u32 = 20;
 /// The size of the timestamps option with its padding in bytes (RFC 7323 appendix A).
 const TIMESTAMP_BYTES: u32 = 12;
-/// The space in bytes that Linux reserves for MPTCP's data sequence signal in a data segment: a mapping of 18
-/// bytes, padded.
-const DATA_SIGNAL_BYTES: u32 = 20;
-/// The same with only a 64-bit DATA_ACK (RFC 8684 section 3.3).
+/// The bytes of MPTCP's data sequence signal with only a 64-bit DATA_ACK (RFC 8684 section 3.3).
 const DATA_ACK_BYTES: u32 = 12;
 
 /// The smallest segment to send, with its options (net.ipv4.tcp_min_snd_mss).
@@ -43,6 +40,9 @@ pub(super) enum State {
 pub(crate) struct Options {
     /// True if the connection is MPTCP.
     pub(crate) is_mptcp: bool,
+    /// The bytes of MPTCP's option in a data segment, for which it makes room; an acknowledgment of 64 bits, which Linux
+    /// sends once data has arrived, takes 4 more.
+    signal_bytes: u32,
     /// True if both sides support selective acknowledgments.
     pub(crate) has_sack: bool,
     /// True if both sides support timestamps.
@@ -81,11 +81,13 @@ impl Options {
         let has_timestamps = both(|stack| stack.timestamps);
         let timestamps = if has_timestamps { TIMESTAMP_BYTES } else { 0 };
         let headers = ip.header_bytes() as u32 + TCP_HEADER_BYTES;
-        let options = timestamps + if is_mptcp { DATA_SIGNAL_BYTES } else { 0 };
+        let signal_bytes = if is_mptcp { own.scheduler.data_signal_bytes() } else { 0 };
+        let options = timestamps + signal_bytes;
         let announced = u32::try_from(mtu_bytes).unwrap_or(u32::MAX).min(65_535 + headers) - headers;
         let announced = socket.mss.map_or(announced, |mss| announced.min(mss.0.min(65_535) as u32));
         Self {
             is_mptcp,
+            signal_bytes,
             has_sack: both(|stack| stack.sack),
             has_timestamps,
             has_ecn: false,
@@ -120,7 +122,7 @@ impl Options {
 
     /// Returns the bytes of the options of a data segment, without SACK.
     fn data_option_bytes(&self) -> u32 {
-        self.timestamps_bytes() + if self.is_mptcp { DATA_SIGNAL_BYTES } else { 0 }
+        self.timestamps_bytes() + self.signal_bytes
     }
 
     /// Returns the bytes of the timestamps option in each segment.
@@ -253,5 +255,9 @@ impl Tcp {
         self.own = scope.views.len();
         scope.views.push(self.view());
         self.tell_connected(scope);
+        if self.queue.is_some() && self.me.side == 1 && self.me.subflow > 0 {
+            // The other side waits for it before it sends data (RFC 8684 section 3.2).
+            self.send_ack(scope);
+        }
     }
 }

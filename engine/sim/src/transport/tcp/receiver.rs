@@ -226,7 +226,7 @@ impl Tcp {
                 }
             }
             // Without SACK, a window that grows would hide a duplicate acknowledgment (tcp_data_queue_ofo).
-            if is_new && self.options.has_sack && scope.stream.grow_window(packet) {
+            if is_new && self.options.has_sack && scope.stream.grow_window(packet, self.me.subflow) {
                 self.acks.on_grown();
             }
         }
@@ -250,7 +250,7 @@ impl Tcp {
         self.accept(data, scope);
         self.note_data(packet, scope);
         scope.stream.measure_round_trip(packet, scope.now, self.own);
-        if packet.payload_bytes >= GROWS_FROM_BYTES && scope.stream.grow_window(packet) {
+        if packet.payload_bytes >= GROWS_FROM_BYTES && scope.stream.grow_window(packet, self.me.subflow) {
             self.acks.on_grown();
         }
         if self.receiver.has_gaps() {

@@ -230,7 +230,7 @@ impl Tcp {
                 self.recovery.is_checking_timeout &= !(news.has_sacked || is_duplicate);
             } else if news.una_advanced && !is_recovered {
                 self.recovery.high_sequence = self.next;
-                if scope.stream.has_sendable() {
+                if self.has_sendable(scope) {
                     return Resend::New;
                 }
                 self.recovery.is_checking_timeout = false;

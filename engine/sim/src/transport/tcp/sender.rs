@@ -148,7 +148,7 @@ impl Tcp {
     /// Returns whether the end of a write, which is less than a segment, waits for another write or for the departure of
     /// a packet from the interface (tcp_should_autocork). What leaves in bursts does not wait.
     pub(crate) fn corks(&mut self, scope: &mut Scope<'_>) -> bool {
-        let unsent = scope.stream.unsent_bytes();
+        let unsent = self.last_unsent_bytes(scope);
         let is_whole = unsent >= u64::from(self.segment_bytes());
         if self.options.cutter.is_some() || is_whole || self.board.is_empty() {
             return false;

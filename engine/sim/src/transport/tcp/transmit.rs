@@ -58,7 +58,7 @@ impl Tcp {
         }
         self.receiver.on_duplicate_reported();
         packet.ip_bytes = self.options.packet_bytes(packet.payload_bytes, sack_bytes);
-        packet.window_bytes = scope.stream.advertise();
+        packet.window_bytes = scope.stream.advertise(self.me.subflow);
         if self.ecn.must_echo {
             packet.flags = packet.flags.with(Flags::ECE);
         }
@@ -147,11 +147,11 @@ impl Tcp {
     /// Sends a tail loss probe of new data, which may exceed the window by one segment (RFC 8985 section 7.3).
     /// Returns whether it was sent.
     pub(super) fn send_one_beyond_window(&mut self, scope: &mut Scope<'_>) -> bool {
-        let Some(chunk) = scope.stream.peek(self.segment_bytes()) else { return false };
+        let Some(chunk) = self.peek_new(scope) else { return false };
         if !self.send_new(chunk, scope) {
             return false;
         }
-        scope.stream.take(chunk.bytes);
+        self.take_new(chunk.bytes, scope);
         true
     }
 

@@ -21,13 +21,62 @@ pub(super) fn over<'a>(stack: &'a Stack, paths: &[(u64, Time)]) -> (ConnectionSe
 
 #[test]
 fn segments_leave_room_for_the_data_sequence_signal() {
-    let stack = stack("reno");
-    let (settings, pipes) = over(&stack, &[(10_000_000, Time::from_ms(5)); 2]);
-    let mut trial = Trial::new(&settings, pipes, pass()).transfer(100_000);
-    trial.run_to_end();
-    assert_eq!(trial.connection.statistics(0).mss_bytes, 1428);
-    assert_eq!(trial.data().map(|(_, packet)| packet.ip_bytes).max(), Some(1500));
-    assert!(trial.world.sent.iter().all(|(_, packet)| packet.data_ack != u64::MAX));
+    for (scheduler, mss) in [(Scheduler::Linux, 1424), (Scheduler::LowestRtt, 1428)] {
+        let stack = Stack { scheduler, ..stack("reno") };
+        let (settings, pipes) = over(&stack, &[(10_000_000, Time::from_ms(5)); 2]);
+        let mut trial = Trial::new(&settings, pipes, pass()).transfer(100_000);
+        trial.run_to_end();
+        assert_eq!(trial.connection.statistics(0).mss_bytes, mss);
+        assert_eq!(trial.data().map(|(_, packet)| packet.ip_bytes).max(), Some(1500));
+        assert!(trial.world.sent.iter().all(|(_, packet)| packet.data_ack != u64::MAX));
+    }
+}
+
+/// The first round trip of a transfer in a capture of Linux 6.12: 17 bytes are written alone, then the rest of a page of
+/// 32,768, but for the heads of two fragments, goes to the first subflow, and another fragment, up to the end of the other
+/// side's window, to the second one once the handshake's fourth packet has arrived.
+#[test]
+fn linux_assigns_fragments_before_they_leave() {
+    let stack = Stack { scheduler: Scheduler::Linux, ..stack("reno") };
+    let (settings, pipes) = over(&stack, &[(200_000_000, Time::from_us(10)); 2]);
+    let mut trial = Trial::new(&settings, pipes, pass());
+    trial.to_write[0] = 17;
+    trial.run(Time::from_us(30));
+    assert_eq!(trial.connection.write(0, 131_072, &mut trial.world), 32_664 + 32_728);
+    trial.run(Time::from_us(700));
+    let sent = |path: u32| -> Vec<(u64, u32)> {
+        let packets = trial.data().filter(|(_, packet)| packet.path == PathId(path));
+        packets.map(|(_, packet)| (packet.data_sequence, packet.payload_bytes)).collect()
+    };
+    let segments = |start: u64, count: u64| -> Vec<(u64, u32)> {
+        (0..count).map(|number| (start + 1424 * number, 1424)).collect()
+    };
+    assert_eq!(sent(0)[..10], [&[(0, 17)][..], &segments(17, 9)].concat());
+    assert_eq!(sent(2)[..10], segments(17 + 32_664, 10));
+    let (fourth, _) = *trial.acks().find(|(_, packet)| packet.path == PathId(3)).unwrap();
+    let (joined, _) = *trial.data().find(|(_, packet)| packet.path == PathId(2)).unwrap();
+    assert!(joined > fourth, "{joined:?} {fourth:?}");
+}
+
+/// Linux has the data of a subflow that dies repeated by another one that has nothing to send, a fragment after each of its
+/// own timeouts, and all of it after five.
+#[test]
+fn linux_waits_with_the_data_of_a_dead_subflow() {
+    let stack = Stack { scheduler: Scheduler::Linux, ..stack("reno") };
+    let (settings, mut pipes) = over(&stack, &[(20_000_000, Time::from_ms(10)); 2]);
+    pipes[2].stops = Some((Time::from_ms(1000), Time::from_ms(100_000)));
+    let mut trial = Trial::new(&settings, pipes, pass());
+    trial.to_write[0] = u64::MAX / 2;
+    trial.run(Time::from_ms(4000));
+    let is_readable = |notice: &Notice| matches!(notice, Notice::Readable { side: 1, .. });
+    let times: Vec<Time> =
+        trial.world.notices.iter().filter(|(_, notice)| is_readable(notice)).map(|(at, _)| *at).collect();
+    let longest = times.windows(2).map(|pair| pair[1].since(pair[0])).max();
+    assert!(longest.is_some_and(|time| time > Time::from_ms(150)), "{longest:?}");
+    let before = trial.readable[1];
+    trial.run(Time::from_ms(5000));
+    let goodput = (trial.readable[1] - before) as f64 * 8.0;
+    assert!(goodput > 0.95 * 2e7 * 1424.0 / 1538.0, "{goodput}");
 }
 
 #[test]
@@ -36,6 +85,9 @@ fn two_disjoint_paths_add_up() {
         (Scheduler::LowestRtt, [10, 10], "reno"),
         (Scheduler::LowestRtt, [5, 20], "reno"),
         (Scheduler::RoundRobin, [10, 10], "reno"),
+        (Scheduler::Linux, [10, 10], "reno"),
+        (Scheduler::Linux, [5, 20], "reno"),
+        (Scheduler::Linux, [5, 20], "lia"),
         (Scheduler::LowestRtt, [10, 10], "lia"),
         (Scheduler::LowestRtt, [5, 20], "lia"),
     ] {

@@ -56,12 +56,10 @@ proptest! {
     #[test]
     fn everything_arrives_once_over_several_paths(
         seed: u64, loss in 0_u64..12, twice in 0_u64..10, late in 0_u64..20, bytes in 1_u64..300_000,
-        subflows in 1_usize..5, round_robin: bool, tso: bool,
+        subflows in 1_usize..5, scheduler in 0_usize..3, tso: bool,
     ) {
-        let mut stack = stack("reno");
-        if round_robin {
-            stack.scheduler = Scheduler::RoundRobin;
-        }
+        let scheduler = [Scheduler::Linux, Scheduler::LowestRtt, Scheduler::RoundRobin][scheduler];
+        let stack = Stack { scheduler, ..stack("reno") };
         let (settings, pipes) = mptcp::over(&stack, &vec![(10_000_000, Time::from_ms(5)); subflows]);
         let mut trial =
             Trial::new(&with(settings, tso), pipes, random(seed, loss, twice, late)).transfer(bytes);
