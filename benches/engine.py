@@ -1,4 +1,4 @@
-"""An engine that simulates one trial, and the time that it takes."""
+"""An engine that runs one trial without the machine's clock, and the time that it takes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from nettrial.backends.backend import Configuration
 from nettrial.backends.find import engine
+from nettrial.backends.virtual import VirtualKernel, find_kernel
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial that an engine simulated."""
+    """A trial that an engine ran."""
 
     answer: str
     """The engine's answer: the record with its event, as text."""
     seconds: float
     """The time on the clock from the request to the answer."""
     cpu_seconds: float
-    """The CPU time of the engine from its start to its end."""
+    """The CPU time of the engine and of all its processes, from its start to its end."""
 
     @cached_property
     def record(self) -> dict[str, Any]:
@@ -40,11 +42,14 @@ class Trial:
 class Engine:
     """An engine that runs one trial."""
 
-    def __init__(self, cpu: int | None = None) -> None:
+    def __init__(
+        self, cpu: int | None = None, backend: str = "sim", configuration: Configuration | None = None
+    ) -> None:
         """Starts it, on that CPU if one is given."""
         pinned = [] if cpu is None else ["taskset", "--cpu-list", str(cpu)]
+        command = [*pinned, str(engine()), backend, *(configuration or Configuration()).arguments()]
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen([*pinned, str(engine()), "sim"], stdin=pipe, stdout=pipe, text=True)
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
         self._began = 0.0
 
     def ask(self, scenario: dict[str, Any], **fields: Any) -> None:
@@ -75,4 +80,11 @@ def simulated(scenario: dict[str, Any], **fields: Any) -> Trial:
     """Simulates a scenario in a new engine, with further fields of the request."""
     started = Engine()
     started.ask(scenario, **fields)
+    return started.finish()
+
+
+def in_virtual_time(scenario: dict[str, Any]) -> Trial:
+    """Runs a scenario in virtual time in a new engine."""
+    started = Engine(backend="virtual", configuration=VirtualKernel(program=find_kernel()))
+    started.ask(scenario)
     return started.finish()
