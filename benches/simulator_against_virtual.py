@@ -4,19 +4,20 @@ retransmissions, congestion marks and fairness in the cases of `benches/agreemen
     python -m benches.simulator_against_virtual [CASE ...]
     python -m benches.simulator_against_virtual --record
 
-Runs each case, or each CASE, in the simulator with each of `SEEDS`, and compares it with the figures that the
-kernel gave with the same seeds, which are in `benches/agreement_kernel.jsonl`. With `--record` each case runs
-in virtual time first, two trials at a time, which writes that file and needs a kernel. Prints a table in
-Markdown: the means of both, and the mean difference of the simulator from the kernel with the half-width of
-its interval, in bold if it is beyond its bound and in italics if it is open (see `Verdict`). Both backends
-are deterministic, so another run prints the same table. Standard error has the number of figures with each
-verdict, and those that are beyond and not stated (`STATED`), with which the exit status is 1."""
+Runs each case, or each CASE, in the simulator with each seed of the figures that the kernel gave, which are
+in `benches/agreement_kernel.jsonl`, and compares both. With `--record` each case runs in virtual time first,
+two trials at a time, which writes that file and needs a kernel: with `SEEDS`, and also with `MORE_SEEDS` if
+`SEEDS` leave a figure of the case open. Prints a table in Markdown: the means of both, and the mean
+difference of the simulator from the kernel with the half-width of its interval, in bold if it is beyond its
+bound and in italics if it is open (see `Verdict`). Both backends are deterministic, so another run prints the
+same table. Standard error has the number of figures with each verdict, and those that are beyond and not
+stated (`STATED`), with which the exit status is 1."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ from nettrial.metrics import METRICS
 
 SEEDS = range(5)
 """The seeds of each case's trials: of flows' starts, impairments, and the kernel's random numbers."""
+MORE_SEEDS = range(SEEDS.stop, 25)
+"""Further seeds for a case with an open figure."""
 AT_ONCE = 2
 """The number of trials in virtual time that run at the same time."""
 
@@ -189,11 +192,22 @@ def recorded() -> Recorded:
 
 def judge(simulator: Backend, case: str) -> list[Figure]:
     """Runs a case in the simulator, and returns its figures beside the kernel's. Raises TrialFailed."""
-    return figures(recorded().trials[case], [values(simulator, case, seed) for seed in SEEDS])
+    return beside(recorded().trials[case], simulator, case)
+
+
+def beside(kernel: Sequence[Values], simulator: Backend, case: str) -> list[Figure]:
+    """Runs a case in the simulator with as many seeds as the kernel has trials, and returns the figures of
+    both. Raises TrialFailed."""
+    return figures(kernel, [values(simulator, case, seed) for seed in range(len(kernel))])
+
+
+def is_open(of_case: Sequence[Figure]) -> bool:
+    """Returns whether more seeds are needed to judge a figure of a case."""
+    return any(figure.verdict is Verdict.OPEN for figure in of_case)
 
 
 def record() -> None:
-    """Runs all cases in virtual time, and writes `RECORDED`."""
+    """Runs all cases in virtual time, and writes `RECORDED`. Raises TrialFailed."""
     with ExitStack() as stack, ThreadPoolExecutor(AT_ONCE) as pool:
         kernels = [stack.enter_context(BACKENDS["virtual"].start(Configuration())) for _ in range(AT_ONCE)]
         environment = kernels[0].preflight().environment
@@ -205,13 +219,22 @@ def record() -> None:
             finally:
                 kernels.append(kernel)
 
-        work = list(product(AGREEMENT.cases, SEEDS))
-        trials = [
-            {"case": case, "seed": seed, "values": of_trial}
-            for (case, seed), of_trial in zip(work, pool.map(one, work), strict=True)
-        ]
+        def run(cases: Iterable[str], seeds: range) -> None:
+            work = list(product(cases, seeds))
+            for (case, _), of_trial in zip(work, pool.map(one, work), strict=True):
+                trials[case].append(of_trial)
+
+        trials: dict[str, list[Values]] = {case: [] for case in AGREEMENT.cases}
+        run(trials, SEEDS)
+        simulator = stack.enter_context(Backend("sim"))
+        run([case for case in trials if is_open(beside(trials[case], simulator, case))], MORE_SEEDS)
     about = {"kernel": environment.kernel, "engine": environment.engine_version}
-    RECORDED.write_text("".join(json.dumps(line) + "\n" for line in [about, *trials]))
+    lines = [
+        {"case": case, "seed": seed, "values": of_trial}
+        for case, of_case in trials.items()
+        for seed, of_trial in enumerate(of_case)
+    ]
+    RECORDED.write_text("".join(json.dumps(line) + "\n" for line in [about, *lines]))
 
 
 def main() -> int:
