@@ -75,9 +75,7 @@ AGREEMENT = Comparison(str(Path(__file__).with_name("agreement.yaml")), {})
 """The cases."""
 RECORDED = Path(__file__).with_name("agreement_kernel.jsonl")
 """The file with the kernel's figures: a line about the kernel, and one for each trial."""
-TICKS = "the kernel's timers tick and fire up to an eighth later, and the fifth of them finds the black hole"
 STATED: Mapping[tuple[str, str], str] = {
-    ("black hole", "goodput"): TICKS,
 }
 """The differences beyond a bound, by case and response, with what is known of their causes."""
 

@@ -6,7 +6,7 @@
 //!           transport (TCP, MPTCP)                   ├─ engine: events in order of time ──> record
 //!           applications (the workload) ─────────────┘
 //! ```
-//! Each part uses only parts before it: `time`, `ahead` (prefetching), `packets`, `network`, `transport`, `capture`,
+//! Each part uses only parts before it: `time` and `ticks`, `ahead` (prefetching), `packets`, `network`, `transport`, `capture`,
 //! `engine`, `applications`, `parallel` (several threads), `trial`.
 //!
 //! A trial depends only on its scenario: not on clocks, memory addresses, hashes with changing seeds, a varying
@@ -24,6 +24,7 @@ mod error;
 mod network;
 mod packets;
 mod parallel;
+mod ticks;
 mod time;
 mod transport;
 mod trial;
@@ -36,6 +37,7 @@ pub use network::link::{Link, LinkCounters};
 pub use network::queue::{Length, wire_bytes};
 pub use packets::io::{Io, Notice};
 pub use packets::packet::{Codepoint, Endpoint, Flags, Packet, PathId, SackBlocks};
+pub use ticks::Wheel;
 pub use time::Time;
 pub use transport::connection::{Connection, ConnectionSettings, Statistics, SubflowSettings};
 pub use trial::environment::preflight;

@@ -1,7 +1,7 @@
 //! The interface between the world and the connections and applications in it.
 
 use crate::packets::trace::Way;
-use crate::{Endpoint, Packet, Time};
+use crate::{Endpoint, Packet, Time, Wheel};
 
 /// A notice from a connection to its application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,11 @@ pub enum Notice {
 pub trait Io {
     /// The simulated time.
     fn now(&self) -> Time;
+
+    /// The ticks of timers.
+    fn wheel(&self) -> Wheel {
+        Wheel::LINUX
+    }
 
     /// Sends a packet along its path (`hop` 0). Returns the time at which its transmission begins at the host's own
     /// interface, from which on it no longer counts as queued there, or `None` if that interface's queue dropped it (Linux

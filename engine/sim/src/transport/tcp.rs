@@ -1,10 +1,10 @@
 //! One side of a subflow: TCP as implemented by Linux (net/ipv4/tcp_input.c, tcp_output.c, tcp_recovery.c,
 //! tcp_timer.c), from RFCs 9293, 7323, 2018, 2883, 8985 (RACK-TLP), 6937 (PRR), 6298, 5682 (F-RTO), 3168 and 8257.
 //! The model differs from Linux as follows: segments are never split, coalesced or trimmed once they are sent,
-//! unless their receiver's interface coalesces them or the search for the path MTU splits them ([`probing`]); receivers never withdraw a SACK; there is no backlog. Times are
-//! exact, while the kernel's timers tick, and fire up to an eighth later. Segments of bursts, and those of MPTCP with
-//! another scheduler than Linux's, have no PSH. A window never closes (see
-//! [`crate::transport::connection`]). The sender's segments are compared with those of Linux 6.18 by `tests/kernel`.
+//! unless their receiver's interface coalesces them or the search for the path MTU splits them ([`probing`]); receivers
+//! never withdraw a SACK; there is no backlog. Segments of bursts, and those of MPTCP with another scheduler than Linux's,
+//! have no PSH. A window never closes (see [`crate::transport::connection`]). The sender's segments are compared with those
+//! of Linux 6.18 by `tests/kernel`.
 
 mod ack;
 mod acknowledging;

@@ -4,7 +4,7 @@ use crate::recording::{Received, Recording, Sent};
 use nettrial_scenario::{Buffer, IpVersion, Offloads, Scheduler, Size, SocketOptions, Stack};
 use nettrial_sim::{
     Codepoint, Connection, ConnectionSettings, Endpoint, Flags, Io, Notice, Packet, PathId, SackBlocks,
-    SubflowSettings, Time,
+    SubflowSettings, Time, Wheel,
 };
 use std::collections::BTreeSet;
 
@@ -14,6 +14,7 @@ const BUFFER_BYTES: u64 = 4 << 20;
 /// The world of a sender.
 struct World {
     now: Time,
+    wheel: Wheel,
     wakes: BTreeSet<(Time, Endpoint)>,
     sent: Vec<Sent>,
     is_connected: bool,
@@ -22,6 +23,10 @@ struct World {
 impl Io for World {
     fn now(&self) -> Time {
         self.now
+    }
+
+    fn wheel(&self) -> Wheel {
+        self.wheel
     }
 
     fn send(&mut self, packet: &Packet) -> Option<Time> {
@@ -42,9 +47,10 @@ impl Io for World {
     }
 }
 
-/// Returns the segments that the simulator sends upon the acknowledgments of a recording.
-pub fn segments(recording: &Recording) -> Vec<Sent> {
-    let mut world = World { now: Time::ZERO, wakes: BTreeSet::new(), sent: Vec::new(), is_connected: false };
+/// Returns the segments that the simulator sends upon the acknowledgments of a recording, with these ticks of timers.
+pub fn segments(recording: &Recording, wheel: Wheel) -> Vec<Sent> {
+    let mut world =
+        World { now: Time::ZERO, wheel, wakes: BTreeSet::new(), sent: Vec::new(), is_connected: false };
     let stack = stack(recording);
     let mut connection = Connection::open(&settings(&stack), &mut world);
     let mut writes = recording.writes.iter().copied().peekable();

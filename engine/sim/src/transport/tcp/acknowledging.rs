@@ -232,13 +232,15 @@ impl Tcp {
             let most = if rtt > Time::ZERO { rtt.max(LEAST).min(MOST) } else { MOST };
             wait = wait.min(most);
         }
-        let mut at = scope.now + wait;
+        let at = scope.now + wait;
         if let Some(due) = self.timers.due(Timer::Acknowledge) {
             if due <= scope.now + Time(wait.0 / 4) {
                 self.send_ack(scope);
                 return;
             }
-            at = at.min(due);
+            if due <= at {
+                return;
+            }
         }
         self.timers.set(Timer::Acknowledge, at, self.me, scope.io);
     }

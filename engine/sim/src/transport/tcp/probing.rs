@@ -8,12 +8,10 @@
 //! On slow links the timer for reordering is often the first to find a lost probe (tcp_rack_reo_timeout). Then, as in
 //! Linux, the sender repairs it as any loss, and sends one of the same size again.
 //!
-//! The model differs from Linux as follows: timers are exact, so a black hole is found earlier than by the kernel's,
-//! which tick ([`super`]), and other probes are repeated. Segments that are too large now are divided into all of their
-//! parts when the first of them is retransmitted, while Linux cuts off one part at a time, of the size of then. Unsent
-//! data is divided anew when the size changes; some segments that Linux had made before stay smaller. The subflows of
-//! MPTCP find black holes, but search for no larger size: their data is assigned when it leaves, and a probe needs data
-//! that waits.
+//! The model differs from Linux as follows: segments that are too large now are divided into all of their parts when the
+//! first of them is retransmitted, while Linux cuts off one part at a time, of the size of then. Unsent data is divided
+//! anew when the size changes; some segments that Linux had made before stay smaller. The subflows of MPTCP find black
+//! holes, but search for no larger size: their data is assigned when it leaves, and a probe needs data that waits.
 
 use super::{Options, Scope, Tcp};
 use crate::Time;

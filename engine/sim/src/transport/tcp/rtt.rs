@@ -1,7 +1,7 @@
 //! Round-trip times and the retransmission timeout (RFC 6298, with the changes of Linux's tcp_rtt_estimator: the
 //! deviation is that of the worst sample of a round trip, and its lower bound is the smallest timeout).
 
-use crate::Time;
+use crate::{Time, Wheel};
 
 /// The smallest timeout, unless the stack has another one (TCP_RTO_MIN).
 pub const MINIMUM_RTO: Time = Time::from_ms(200);
@@ -60,7 +60,7 @@ impl Rtt {
             self.smooth(rtt, una, next);
         }
         self.backoff = 0;
-        self.timeout = (self.smoothed + self.variation).min(MAXIMUM_RTO);
+        self.timeout = Wheel::LINUX.whole(self.smoothed + self.variation).min(MAXIMUM_RTO);
     }
 
     /// Updates the smoothed round-trip time and its variation from a later sample.

@@ -48,8 +48,17 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// Sets a timer to the time `at` instead of its previous one.
+    /// Sets a timer to the time `at` instead of its previous one. [`Timer::Retransmit`] and [`Timer::Acknowledge`] fire
+    /// at a tick after it.
     pub fn set(&mut self, timer: Timer, at: Time, me: Endpoint, io: &mut dyn Io) {
+        let at = match timer {
+            Timer::Retransmit | Timer::Acknowledge => io.wheel().fires_at(io.now(), at),
+            Timer::Send | Timer::Compress => at,
+        };
+        self.arm(timer, at, me, io);
+    }
+
+    fn arm(&mut self, timer: Timer, at: Time, me: Endpoint, io: &mut dyn Io) {
         let timer = timer as usize;
         self.due[timer] = at;
         if at < self.waking[timer] {
@@ -84,7 +93,7 @@ impl Timers {
             return true;
         }
         if due != Time::NEVER {
-            self.set(timer, due, me, io);
+            self.arm(timer, due, me, io);
         }
         false
     }
