@@ -6,9 +6,8 @@
 //! oldest fragment is retransmitted on a subflow that has nothing to send (__mptcp_retrans), and after five such timeouts
 //! without an acknowledgment on a subflow, everything is (mptcp_pm_nl_subflow_chk_stale).
 //! The model differs from Linux as follows: there are no backup subflows; the connection's buffer counts the data of
-//! fragments, not their heads; the retransmission timer is set in ticks of 1 ms and fires exactly then, not up to an
-//! eighth later; a subflow's own window, which is that of the connection or larger, is not checked again when assigned
-//! data leaves.
+//! fragments, not their heads; a subflow's own window, which is that of the connection or larger, is not checked again
+//! when assigned data leaves.
 
 use super::Side;
 use crate::transport::tcp::Tcp;
@@ -258,7 +257,7 @@ impl Side {
 
     /// Sets the retransmission timer (mptcp_reset_rtx_timer).
     fn reset_timer(&mut self, io: &mut dyn Io) {
-        let at = io.now() + self.linux().interval;
+        let at = io.wheel().fires_at(io.now(), io.now() + self.linux().interval);
         self.linux().due = Some(at);
         self.wake_at(at, io);
     }
