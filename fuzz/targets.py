@@ -14,7 +14,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
@@ -363,6 +363,10 @@ class _Page(Handler):
             self.handle_one_request()
             if self.close_connection:
                 break
+
+    def making_an_answer(self) -> AbstractContextManager[None]:
+        """Limits no time: there is no connection."""
+        return nullcontext()
 
     def respond(self) -> tuple[HTTPStatus, str, bytes]:
         """Returns a page."""

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -46,10 +46,14 @@ class Handler(BaseHTTPRequestHandler):
         if not by_address(self.headers.get("Host", "")):
             self._answer(HTTPStatus.FORBIDDEN, "text/plain", b"this page is reached by an address only\n")
         else:
-            assert isinstance(self.server, PageServer)
-            with self.server.making_an_answer(self.connection):
+            with self.making_an_answer():
                 made = self.respond()
             self._answer(*made)
+
+    def making_an_answer(self) -> AbstractContextManager[None]:
+        """Returns the context in which the answer is made, whose time does not count as the connection's."""
+        assert isinstance(self.server, PageServer)
+        return self.server.making_an_answer(self.connection)
 
     def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         self.send_response(status)

@@ -81,8 +81,8 @@ def load(name: str) -> Study:
             hint = near_study(name, [*names, *cookbook])
             raise BadInput(READING, "STUDY", f"there is no study {name!r}", A_STUDY, hint)
         path = (EXAMPLES / path.name / STUDY_FILE).resolve()
-    elif hint := next((of_it for end, of_it in NETWORKS.items() if name.lower().endswith(end)), ""):
-        hint = hint.replace("FILE", name).replace("NAME", path.name)
+    elif hint := next((of_it for end, of_it in NETWORKS.items() if path.name.lower().endswith(end)), ""):
+        hint = hint.replace("FILE", str(path)).replace("NAME", path.name)
         raise BadInput(READING, "STUDY", f"{name} is a network", A_STUDY, hint)
     return read(path)
 
