@@ -165,15 +165,20 @@ def values(backend: Backend, case: str, seed: int) -> Values:
 
 
 def figures(kernel: Sequence[Values], simulated: Sequence[Values]) -> list[Figure]:
-    """Returns the figures of a case from its trials on both sides, without responses that not all of these
-    have."""
-    trials = (*kernel, *simulated)
-    return [
-        Figure(name, [trial[name] for trial in kernel], [trial[name] for trial in simulated])
-        for name, bound in BOUNDS.items()
-        if all(name in trial for trial in trials)
-        and not (bound.if_any and all(trial[name] == 0 for trial in trials))
-    ]
+    """Returns the figures of a case from its trials on both sides, without responses that too few seeds have
+    on both: a probe whose packets are lost has no round-trip time."""
+    made = []
+    for name, bound in BOUNDS.items():
+        pairs = [
+            (there[name], here[name])
+            for there, here in zip(kernel, simulated, strict=True)
+            if name in there and name in here
+        ]
+        if len(pairs) >= min(len(SEEDS), len(kernel)) and not (
+            bound.if_any and all(pair == (0, 0) for pair in pairs)
+        ):
+            made.append(Figure(name, *map(list, zip(*pairs, strict=True))))
+    return made
 
 
 @dataclass(frozen=True)

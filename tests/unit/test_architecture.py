@@ -533,6 +533,7 @@ SIMULATOR = ROOT / "engine" / "sim" / "src"
 SIMULATOR_PARTS = [
     "error",
     "time",
+    "ticks",
     "ahead",
     "packets",
     "network",
