@@ -2,6 +2,7 @@
 
 use crate::error::{Context, Error, Result};
 use crate::init::{ALIVE, ALL_FILES, ORDER, Order, STACKS};
+use crate::seat::Seat;
 use nettrial_guest::{INIT, archived_program, last_file};
 use nettrial_scenario::{Event, Request, Scenario};
 use nix::errno::Errno;
@@ -106,7 +107,13 @@ impl Kernel {
         command.stdin(Stdio::null()).stdout(errors.try_clone()?).stderr(errors);
         let descriptors = [(output.as_raw_fd(), OUTPUT), (disk.as_raw_fd(), DISK)];
         let parent = nix::unistd::getpid();
+        let seat = Seat::take();
+        let cpu = seat.as_ref().map(Seat::set);
         let prepare = move || {
+            if let Some(cpu) = &cpu {
+                // Without it the kernel is slower, and no figure is another one.
+                let _ = nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), cpu);
+            }
             for (descriptor, number) in descriptors {
                 // SAFETY: the descriptor is open, and nothing of the new process has the other number.
                 if unsafe { libc::dup2(descriptor, number) } < 0 {
@@ -125,8 +132,12 @@ impl Kernel {
         unsafe { command.pre_exec(prepare) };
         let child = command.spawn().with_context(|| format!("starting {}", self.program.display()))?;
         drop((command, output));
-        let mut running =
-            Running { child, answers, console: Console { lines: messages, kept: VecDeque::new() } };
+        let mut running = Running {
+            child,
+            answers,
+            console: Console { lines: messages, kept: VecDeque::new() },
+            _seat: seat,
+        };
         match ended(&running.child) {
             Ok(end) => Ok((running, end)),
             Err(error) => {
@@ -180,6 +191,7 @@ struct Running {
     child: Child,
     answers: Lines,
     console: Console,
+    _seat: Option<Seat>,
 }
 
 impl Running {

@@ -13,6 +13,7 @@
 mod error;
 mod init;
 mod kernel;
+mod seat;
 mod systems;
 
 pub use error::{Error, Result};
