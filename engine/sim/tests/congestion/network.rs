@@ -18,6 +18,8 @@ impl Network {
         self.nodes.push(json!({"name": name, "kind": "host", "stack": {
             "name": "linux", "congestion_control": control, "receive_buffer": buffer, "send_buffer": buffer,
             "window_scaling": true, "sack": true, "timestamps": true,
+            // Each subflow always has data, as the goals suppose. Linux's scheduler assigns data to subflows by their rates.
+            "scheduler": "lowest_rtt",
         }}));
     }
 
