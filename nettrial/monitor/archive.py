@@ -288,8 +288,9 @@ class Archive:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commits the changes of the block as a whole, or none of them."""
-        self._connection.execute("BEGIN IMMEDIATE")
         try:
+            # Ctrl-C may come as soon as the transaction has begun.
+            self._connection.execute("BEGIN IMMEDIATE")
             yield
             self._connection.execute("COMMIT")
         except BaseException:

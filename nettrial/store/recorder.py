@@ -39,13 +39,15 @@ class Recorder:
     def planned(self, trials: Sequence[PlannedTrial]) -> None:
         """Adds trials to the plan, all or none."""
         rows = [(trial.number, trial.block, json.dumps(trial.treatment)) for trial in trials]
-        self._connection.execute("BEGIN IMMEDIATE")
         try:
+            # Ctrl-C may come as soon as the transaction has begun.
+            self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany("INSERT INTO planned VALUES (?, ?, ?)", rows)
+            self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise
-        self._connection.execute("COMMIT")
 
     def failed(self, trial: PlannedTrial, message: str) -> None:
         """Stores the failure of a trial."""

@@ -38,6 +38,7 @@ from nettrial.monitor.running import Ended, Monitor, differs
 from nettrial.monitor.schedule import Moment, Spent
 from nettrial.monitor.task import Task
 from nettrial.monitor.view import history
+from tests.unit.interrupted import Interrupted
 
 MESH = """
 mesh: campus
@@ -301,6 +302,18 @@ def test_values_of_another_type_are_those_of_a_damaged_archive(tmp_path, table, 
         connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
     with pytest.raises(BadInput, match="an archive that is not damaged"):
         read()
+
+
+def test_an_interrupted_transaction_leaves_the_archive_writable(tmp_path):
+    archive = Archive.create(tmp_path / "archive")
+    connection = archive._connection
+    archive._connection = Interrupted(connection, "BEGIN")
+    with pytest.raises(KeyboardInterrupt), archive.transaction():
+        pass
+    archive._connection = connection
+    with archive.transaction():
+        archive.pass_time("boot", 1.0)
+    archive.close()
 
 
 def test_old_values_are_merged_by_hour_and_older_ones_deleted(tmp_path):

@@ -29,6 +29,7 @@ from nettrial.store.lean import lean
 from nettrial.study import load
 from tests.killed import each_moment
 from tests.records import full_record, record
+from tests.unit.interrupted import Interrupted
 from tests.unit.synthetic import make_run
 
 STUDY = load("jumbo-ipv6")
@@ -200,6 +201,18 @@ def test_refuses_what_is_no_run_of_this_version(tmp_path):
     assert "format 5\n  expected: format 4\n  hint: it was written by a newer nettrial" in refusal(
         tmp_path / "newer"
     )
+
+
+def test_records_are_kept_after_an_interrupted_extension_of_the_plan(tmp_path):
+    run = create(tmp_path / "run")
+    with run.session(ENVIRONMENT) as session:
+        connection = session._connection
+        session._connection = Interrupted(connection, "BEGIN")
+        with pytest.raises(KeyboardInterrupt):
+            session.planned([])
+        session._connection = connection
+        session.finished(run.plan[0], scenario_of(STUDY, run.plan[0].treatment), record())
+        assert len(Run.open(run.directory).trials()) == 1
 
 
 def test_a_document_of_another_version_is_told(tmp_path):
