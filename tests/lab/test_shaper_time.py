@@ -11,12 +11,15 @@ def test_shapers_have_cpu_time_of_their_own(
     record = run(resolve(mtu="1500", workload__transfer__traffic__duration="500 ms"))
     reasons = {absence.object: absence.reason for absence in record.absent}
     busy = {one.number: one.busy_percent for one in record.processors}
+    shares = [host.shaper_percent for host in record.hosts if host.shaper_percent is not None]
+    # A sample each millisecond may miss the receiver's shaper, which passes acknowledgments alone.
+    assert not shares or max(shares) > 0
     for host in (host for host in record.hosts if host.cpu_percent is not None):
         assert host.processor is not None
         if host.shaper_percent is None:
             assert "the shapers' time counts as the host's" in reasons[host.name]
         else:
-            assert 0 < host.shaper_percent < 50
+            assert 0 <= host.shaper_percent < 50
             assert abs(host.cpu_percent + host.shaper_percent - busy[host.processor]) < 1e-6
 
 
