@@ -98,17 +98,19 @@ def in_one_attempt(run: Run | None, attempt: Attempt) -> list[str]:
     """Repeats a functional test until an attempt holds, and returns the messages of the failed attempts
     before it.
 
-    Raises the error of the last attempt if all of `ATTEMPTS` failed, or if one failed whose records have no
-    warning about the machine. Without a `run` there are no records, and every failed attempt may be
-    repeated."""
+    Raises the error of the last attempt if all of `ATTEMPTS` failed, or `QUIET_FAILURES` of them whose
+    records have no warning about the machine. Without a `run` there are no records, and every failed attempt
+    may be repeated."""
     failures: list[str] = []
+    quiet = 0
     while True:
         watched = Watched(run or nothing, DISTURBANCES | LOSSES)
         try:
             attempt(watched)
         except Exception as error:
             failures.append(f"{type(error).__name__}: {error}".partition("\n")[0])
-            if len(failures) == ATTEMPTS or (run and not watched.disturbances):
+            quiet += bool(run and not watched.disturbances)
+            if len(failures) == ATTEMPTS or quiet == QUIET_FAILURES:
                 raise
         else:
             return failures

@@ -101,8 +101,9 @@ def test_one_attempt_of_a_functional_test_must_hold_however_busy_the_machine_is(
     assert attempts_until(busy, ATTEMPTS, in_one_attempt) == ATTEMPTS
     with pytest.raises(AssertionError):
         attempts_until(busy, making=in_one_attempt)
+    assert attempts_until(quiet, QUIET_FAILURES, in_one_attempt) == QUIET_FAILURES
     with pytest.raises(AssertionError):
-        attempts_until(quiet, 2, in_one_attempt)
+        attempts_until(quiet, QUIET_FAILURES + 1, in_one_attempt)
 
 
 def test_a_figure_that_a_disturbed_trial_lacks_fails_the_attempt():
@@ -118,7 +119,7 @@ def test_a_figure_that_a_disturbed_trial_lacks_fails_the_attempt():
     rates[:] = [1.0, None]
     measured(failing([trial("other_work")]), attempt)
     assert rates == []
-    rates[:] = [1.0, None]
+    rates[:] = [1.0] + [None] * QUIET_FAILURES
     with pytest.raises(TypeError):
         in_one_attempt(failing([trial()]), attempt)
 
