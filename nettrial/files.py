@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from nettrial.errors import BadInput
 from nettrial.systems import OPENED_SAFELY, is_of_user, is_writable_by_all
+
+if TYPE_CHECKING:
+    import sqlite3
 
 RUN_FILE = "run.sqlite"
 """The file name of a run's database."""
@@ -174,6 +179,20 @@ def database(file: Path, is_written: bool = False) -> str:
     # A database in WAL mode that nobody has open can be read without a file for locks beside it.
     is_idle = not companions[1].exists() and _begin(file, _WAL_AT + 1)[_WAL_AT:] == bytes([_WAL])
     return f"{name}?mode=ro{'&immutable=1' if is_idle else ''}"
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commits the changes of the block to a database as a whole, or none of them."""
+    try:
+        # Ctrl-C may come as soon as the transaction has begun.
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _begin(path: Path, count: int) -> bytes:

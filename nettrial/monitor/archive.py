@@ -11,7 +11,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from pydantic_core import ArgsKwargs
 
 from nettrial.bounds import MOST_DOCUMENT_BYTES
 from nettrial.errors import BadInput
-from nettrial.files import Unsafe, created, database, refuse_foreign
+from nettrial.files import Unsafe, created, database, refuse_foreign, transaction
 from nettrial.monitor.outcome import NOT_DRAWN, MeasuredValue, MeasuredValues
 from nettrial.monitor.schedule import HOUR, Gap, Spent
 from nettrial.systems import hold
@@ -255,14 +255,13 @@ class Archive:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             if not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
-                connection.execute("BEGIN IMMEDIATE")
-                for table, columns in TABLES.items():
-                    connection.execute(f"CREATE TABLE {table} ({columns}) STRICT")
-                for index in INDICES:
-                    connection.execute(index)
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {FORMAT}")
-                connection.execute("COMMIT")
+                with transaction(connection):
+                    for table, columns in TABLES.items():
+                        connection.execute(f"CREATE TABLE {table} ({columns}) STRICT")
+                    for index in INDICES:
+                        connection.execute(index)
+                    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                    connection.execute(f"PRAGMA user_version = {FORMAT}")
             _upgrade(_checked(file, connection))
         except sqlite3.Error as error:
             raise BadInput(OPENING, str(file), str(error), "an archive of `nettrial monitor`") from None
@@ -285,18 +284,9 @@ class Archive:
             os.close(self._held)
             self._held = None
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Commits the changes of the block as a whole, or none of them."""
-        try:
-            # Ctrl-C may come as soon as the transaction has begun.
-            self._connection.execute("BEGIN IMMEDIATE")
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
+    def transaction(self) -> AbstractContextManager[None]:
+        """Returns the context whose changes are committed as a whole, or none of them."""
+        return transaction(self._connection)
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         try:
@@ -722,9 +712,8 @@ def _upgrade(connection: sqlite3.Connection) -> None:
     """Gives an archive of version 1 its steady time, which begins now; raises sqlite3.Error."""
     if connection.execute("PRAGMA user_version").fetchone() != (1,):
         return
-    connection.execute("BEGIN IMMEDIATE")
-    for table in sorted(_SINCE_2):
-        connection.execute(f"CREATE TABLE {table} ({TABLES[table]}) STRICT")
-    connection.execute("ALTER TABLE merged ADD COLUMN entry INTEGER NOT NULL DEFAULT 0")
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
-    connection.execute("COMMIT")
+    with transaction(connection):
+        for table in sorted(_SINCE_2):
+            connection.execute(f"CREATE TABLE {table} ({TABLES[table]}) STRICT")
+        connection.execute("ALTER TABLE merged ADD COLUMN entry INTEGER NOT NULL DEFAULT 0")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from nettrial.bounds import MOST_DOCUMENT_BYTES
 from nettrial.design import PlannedTrial
+from nettrial.files import transaction
 from nettrial.scenario import Record, Scenario
 
 
@@ -39,15 +40,8 @@ class Recorder:
     def planned(self, trials: Sequence[PlannedTrial]) -> None:
         """Adds trials to the plan, all or none."""
         rows = [(trial.number, trial.block, json.dumps(trial.treatment)) for trial in trials]
-        try:
-            # Ctrl-C may come as soon as the transaction has begun.
-            self._connection.execute("BEGIN IMMEDIATE")
+        with transaction(self._connection):
             self._connection.executemany("INSERT INTO planned VALUES (?, ?, ?)", rows)
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
 
     def failed(self, trial: PlannedTrial, message: str) -> None:
         """Stores the failure of a trial."""
