@@ -31,8 +31,8 @@ impl Wheel {
     /// of its level (calc_wheel_index, calc_index).
     pub fn fires_at(self, now: Time, at: Time) -> Time {
         let wait = at.since(now).0.div_ceil(self.tick.0);
-        let is_beyond = |level: &u32| wait >= ((1 << BUCKETS_LOG2) - 1) << (RATIO_LOG2 * (level - 1));
-        let shift = RATIO_LOG2 * (1..LEVELS).rev().find(is_beyond).unwrap_or(0);
+        let is_beyond = |level: &u32| wait >= ((1 << BUCKETS_LOG2) - 1) << (RATIO_LOG2 * level);
+        let shift = RATIO_LOG2 * (0..LEVELS - 1).take_while(is_beyond).count() as u32;
         let expires = (self.before + now).0 / self.tick.0 + wait;
         let bucket = ((expires >> shift) + 1) << shift;
         Time(bucket * self.tick.0 - self.before.0)

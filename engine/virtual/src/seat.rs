@@ -26,9 +26,7 @@ impl Seat {
     }
 
     fn named(name: &str) -> Option<Self> {
-        let allowed = sched_getaffinity(Pid::from_raw(0)).ok()?;
-        let mut cpus: Vec<usize> =
-            (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu).unwrap_or(false)).collect();
+        let mut cpus = cpus_of(&sched_getaffinity(Pid::from_raw(0)).ok()?);
         if cpus.len() < 2 {
             return None;
         }
@@ -49,6 +47,10 @@ impl Seat {
     }
 }
 
+fn cpus_of(set: &CpuSet) -> Vec<usize> {
+    (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap_or(false)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,8 +58,7 @@ mod tests {
     #[test]
     fn each_cpu_is_taken_once_and_given_back() {
         let name = format!("nettrial-test-{}-", std::process::id());
-        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
-        let count = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu).unwrap()).count();
+        let count = cpus_of(&sched_getaffinity(Pid::from_raw(0)).unwrap()).len();
         let mut taken: Vec<Seat> = std::iter::from_fn(|| Seat::named(&name)).collect();
         let mut cpus: Vec<usize> = taken.iter().map(|seat| seat.cpu).collect();
         cpus.sort_unstable();
@@ -65,7 +66,7 @@ mod tests {
         assert_eq!(cpus.len(), if count < 2 { 0 } else { count });
         let Some(last) = taken.pop() else { return };
         let (cpu, set) = (last.cpu, last.set());
-        assert!((0..CpuSet::count()).all(|each| set.is_set(each).unwrap() == (each == cpu)));
+        assert_eq!(cpus_of(&set), [cpu]);
         drop(last);
         assert_eq!(Seat::named(&name).map(|seat| seat.cpu), Some(cpu));
     }

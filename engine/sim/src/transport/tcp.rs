@@ -45,6 +45,7 @@ use rack::Rack;
 use rate::Rate;
 use receiver::Receiver;
 use recovery::Recovery;
+pub(crate) use rtt::MINIMUM_RTO;
 use rtt::Rtt;
 use scoreboard::Scoreboard;
 use sender::Interface;

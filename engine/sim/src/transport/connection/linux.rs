@@ -10,7 +10,7 @@
 //! when assigned data leaves.
 
 use super::Side;
-use crate::transport::tcp::Tcp;
+use crate::transport::tcp::{MINIMUM_RTO, Tcp};
 use crate::{Io, Time};
 use std::collections::VecDeque;
 
@@ -21,8 +21,6 @@ const BURST_BYTES: i64 = (1 << 16) - 20 - 40 - 40 - 8;
 const PAGE_BYTES: u64 = 32_768;
 const FRAGMENT_BYTES: u64 = 40;
 const LEFT_BYTES: u64 = 72;
-/// The time of the retransmission timer if no subflow's is set (TCP_RTO_MIN).
-const LEAST: Time = Time::from_ms(200);
 /// The timeouts without an acknowledgment after which a subflow is stale (net.mptcp.stale_loss_cnt), and those of another
 /// one that can replace it.
 const STALE: u32 = 4;
@@ -178,9 +176,7 @@ impl Side {
                 best = Some((time, index));
             }
         }
-        // The timer has ticks of 1 ms.
-        let ticks = interval.as_ns().div_ceil(1_000_000);
-        self.linux().interval = if ticks > 0 { Time::from_ms(ticks) } else { LEAST };
+        self.linux().interval = if interval > Time::ZERO { interval } else { MINIMUM_RTO };
         let index = best?.1;
         let (next, window_end) = self.stream.next_and_window_end();
         let memory = self.subflows[index].queued_memory();
